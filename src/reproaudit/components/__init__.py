@@ -1,0 +1,1 @@
+"""Parts that a second paper needs, each tested where it lives."""

@@ -1,0 +1,47 @@
+"""The few kinds of error that a user can meet, each with the exit code of the command line.
+
+A user's mistake is one clear line (where, what was found, what was expected, what to do) and exit
+code 2. A fault of the machine or of a run is exit code 3. Anything else is a bug and may trace.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AuditError(Exception):
+    """Something that the user can mend; its text says what and how."""
+
+    exit_code = 2
+
+
+class UsageError(AuditError):
+    """A command line that cannot be carried out: an unknown slug, a bad ``--set``."""
+
+
+class SpecError(AuditError):
+    """An audit file with faults; the text lists every one of them with its place."""
+
+
+class StoreError(AuditError):
+    """A store or a report folder that cannot be read or written."""
+
+
+class TechnicalError(AuditError):
+    """The machine or a run failed, so that there is no answer: a full disk, a crashed cell."""
+
+    exit_code = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy for an unknown name: the closest known one, or the list of all.
+
+    Returns:
+        ``"Did you mean 'ahn2023'?"`` or ``"Known: a, b, c."``, and an empty string if none is known.
+    """
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean '{close[0]}'?"
+    return f"Known: {', '.join(names)}." if names else ""

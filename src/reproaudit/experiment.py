@@ -1,0 +1,60 @@
+"""What a paper's module must define. Nothing in here needs torch.
+
+A module `papers/<slug>` defines one name, ``EXPERIMENTS``: a mapping from an experiment's name in
+the audit to an `Experiment`. An experiment sees its settings, its seeds and its device. It cannot
+see a claim, a bound or a tolerance, so it cannot be bent towards the number that it is meant to
+reproduce (an import contract enforces this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from reproaudit.records import Measurements
+
+
+class Session(Protocol):
+    """The runner as an experiment sees it: what to run on, and where to keep unfinished work."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds to measure, in this call, together."""
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"cuda"``."""
+
+    def load(self, phase: str) -> bytes | None:
+        """The last checkpoint of a phase of this cell, or None at its first start."""
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        """Keep a checkpoint, atomically, in place of the phase's last one."""
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        """Tell the user how far the phase is, in steps."""
+
+
+Measure = Callable[[Any, Session], Mapping[int, Measurements]]
+"""From settings and a session to the measurements of each of the session's seeds."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper.
+
+    Attributes:
+        settings: a frozen dataclass; its field names are the setting names of the audit, its
+            annotations their types. It has no defaults: every value comes from the audit.
+        measure: runs it. A seed's numbers must not depend on the other seeds of the session.
+        seeds_together: the devices on which one call measures all seeds at once, because that is
+            faster there; elsewhere the runner calls once per seed.
+        phases: the phases that `measure` reports, with the number of steps of each, so that the
+            runner can say how much is left before anything has run.
+    """
+
+    settings: type[Any]
+    measure: Measure
+    seeds_together: frozenset[str] = field(default_factory=frozenset)
+    phases: Callable[[Any], Mapping[str, int]] = lambda _settings: {}

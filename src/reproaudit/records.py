@@ -1,0 +1,151 @@
+"""What an experiment measured, and the record of one finished cell.
+
+A *cell* is one experiment with one set of settings and one seed. Its record stands alone: whoever
+holds the file knows the settings, the seed, the code, the versions and the device that made the
+numbers, and needs nothing else to judge them.
+
+No number in a record is NaN or infinite. A run that produced one has the status ``diverged`` and
+keeps what was finite (`Measurements.finite_part`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
+
+RECORD_VERSION = 1
+
+SettingValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+"""A setting's value: a scalar, or a list of scalars of one type."""
+
+
+def _as_array(value: Any) -> NDArray[np.float64]:
+    array = np.array(value, dtype=np.float64)  # a ragged list raises ValueError here
+    array.setflags(write=False)
+    return array
+
+
+Numbers = Annotated[
+    NDArray[np.float64],
+    PlainValidator(_as_array),
+    PlainSerializer(lambda array: array.tolist(), return_type=list[Any]),
+]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Series(_Model):
+    """A quantity observed along training.
+
+    Attributes:
+        steps: the training steps at which it was observed, increasing; shape (step,).
+        values: what was observed; shape (step, *axes).
+    """
+
+    steps: tuple[int, ...]
+    values: Numbers
+
+    @model_validator(mode="after")
+    def _aligned(self) -> Series:
+        if self.values.ndim < 1 or len(self.steps) != self.values.shape[0]:
+            raise ValueError(
+                f"a series of {len(self.steps)} steps has values of shape {self.values.shape}; "
+                "the first axis is the step"
+            )
+        if any(b <= a for a, b in zip(self.steps, self.steps[1:], strict=False)):
+            raise ValueError("the steps of a series increase")
+        return self
+
+
+class Measurements(_Model):
+    """What one cell measured, by name: scalars, series over training steps, small arrays."""
+
+    scalars: dict[str, float] = Field(default_factory=dict)
+    series: dict[str, Series] = Field(default_factory=dict)
+    arrays: dict[str, Numbers] = Field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of everything that was measured."""
+        return frozenset({*self.scalars, *self.series, *self.arrays})
+
+    @property
+    def finite(self) -> bool:
+        """Whether no number is NaN or infinite."""
+        return (
+            all(np.isfinite(x) for x in self.scalars.values())
+            and all(np.isfinite(s.values).all() for s in self.series.values())
+            and all(np.isfinite(a).all() for a in self.arrays.values())
+        )
+
+    def finite_part(self) -> Measurements:
+        """What remains of a diverged run: each series up to its first non-finite observation."""
+        series = {}
+        for name, one in self.series.items():
+            finite = np.isfinite(one.values).reshape(len(one.steps), -1).all(axis=1)
+            keep = len(finite) if finite.all() else int(np.argmin(finite))
+            if keep:
+                series[name] = Series(steps=one.steps[:keep], values=one.values[:keep])
+        return Measurements(
+            scalars={k: v for k, v in self.scalars.items() if np.isfinite(v)},
+            series=series,
+            arrays={k: v for k, v in self.arrays.items() if np.isfinite(v).all()},
+        )
+
+
+class Status(StrEnum):
+    """How a cell ended."""
+
+    COMPLETED = "completed"
+    DIVERGED = "diverged"
+    FAILED = "failed"
+
+
+class Environment(_Model):
+    """Where a cell ran."""
+
+    python: str
+    platform: str
+    device: str = Field(description="cpu, or cuda with the name of the card")
+    threads: int = Field(description="threads that the numerical libraries were given")
+    packages: dict[str, str] = Field(description="versions of the packages that computed")
+    revision: str | None = Field(default=None, description="git revision, '+dirty' if changed")
+
+
+class Record(_Model):
+    """One cell's result, standing alone."""
+
+    version: int = RECORD_VERSION
+    paper: str
+    tier: str = Field(description="smoke, quick, paper, or custom")
+    experiment: str
+    settings: dict[str, SettingValue]
+    seed: int
+    status: Status
+    error: str | None = Field(default=None, description="of a failed or diverged cell: what happened")
+    proxy: str | None = Field(
+        default=None, description="what stood in for the paper's data or method, if anything did"
+    )
+    fingerprint: str = Field(description="of settings, seed, code, data and versions: the cell's id")
+    code: str = Field(description="hash of the paper's module and of what it imports of ours")
+    data: dict[str, str] = Field(default_factory=dict, description="checksum of each data file")
+    rules: dict[str, str] = Field(
+        default_factory=dict, description="claim id -> hash of its rule when the record was made"
+    )
+    environment: Environment
+    started: datetime
+    seconds: float = Field(description="wall-clock time, resumed parts added up")
+    measurements: Measurements
+
+    @model_validator(mode="after")
+    def _finite(self) -> Record:
+        if not self.measurements.finite:
+            raise ValueError("a record holds finite numbers only; divergence is a status")
+        return self

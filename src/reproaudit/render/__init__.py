@@ -1,0 +1,1 @@
+"""The scorecard for people: terminal, HTML and Markdown."""
