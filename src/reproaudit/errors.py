@@ -38,7 +38,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy for an unknown name: the closest known one, or the list of all.
 
     Returns:
-        ``"Did you mean 'ahn2023'?"`` or ``"Known: a, b, c."``, and an empty string if none is known.
+        ``"Did you mean 'ahn2023'?"``, or ``"Known: a, b, c."``, or nothing if none is known.
     """
     names = sorted(set(known))
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)

@@ -129,11 +129,15 @@ class Record(_Model):
     settings: dict[str, SettingValue]
     seed: int
     status: Status
-    error: str | None = Field(default=None, description="of a failed or diverged cell: what happened")
+    error: str | None = Field(
+        default=None, description="of a failed or diverged cell: what happened"
+    )
     proxy: str | None = Field(
         default=None, description="what stood in for the paper's data or method, if anything did"
     )
-    fingerprint: str = Field(description="of settings, seed, code, data and versions: the cell's id")
+    fingerprint: str = Field(
+        description="the cell's id: of settings, seed, code, data and versions"
+    )
     code: str = Field(description="hash of the paper's module and of what it imports of ours")
     data: dict[str, str] = Field(default_factory=dict, description="checksum of each data file")
     rules: dict[str, str] = Field(

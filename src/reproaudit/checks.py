@@ -1,0 +1,368 @@
+"""The kinds of check: few, general, and named for phenomena.
+
+A check is a pure function of measurements. It takes one number per seed out of the measurements,
+and the statistics of `reproaudit.stats` decide: *met* when the whole interval lies on the claimed
+side of the bound, *missed* when the whole interval lies on the other side, *undecided* otherwise. A
+check knows neither the paper nor the experiment, and it is itself tested: on synthetic trajectories
+with the phenomenon present, absent and borderline, and, in every audit, on a control that lacks the
+claimed mechanism.
+
+Each kind says which numbers it takes (`conditions`). Most have one condition; a kind with several
+(`converges`: falls, and settles) is met if all are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
+from reproaudit.stats import (
+    Decision,
+    Finding,
+    Scale,
+    Side,
+    decide_bound,
+    decide_equivalence,
+    decide_every_seed,
+    decide_every_seed_within,
+)
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One number per seed, and the rule that it is held against.
+
+    Attributes:
+        label: what is measured, for the reader of the scorecard.
+        value: from one seed's sample to the number.
+        decide: from the numbers, the confidence and the number of conditions of the whole claim
+            to a finding.
+    """
+
+    label: str
+    value: Callable[[Sample], float]
+    decide: Callable[[Sequence[float], float, int], Finding]
+
+
+class _Check(StrictModel):
+    """What every kind of check states."""
+
+    name: str
+    """The part of the claim that this check decides, in a few words."""
+    reason: str
+    """Why the tolerance is what it is; fixed before the run."""
+    over: Literal["mean", "every_seed"] = "mean"
+    """Judged on the mean over seeds (with an interval) or on every seed (as a count)."""
+    each: Name | None = None
+    """An axis: the check is repeated for every coordinate of it, as parts of the claim."""
+    floor: Positive = 1.0e-12
+    """The resolution of the measurement on a logarithmic scale: what lies below counts as this."""
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that the check looks at."""
+        return tuple(v for v in self.__dict__.values() if isinstance(v, Quantity))
+
+    def parts(self, sample: Sample) -> tuple[Self, ...]:
+        """The check itself, or one copy for every coordinate of its `each` axis."""
+        if self.each is None:
+            return (self,)
+        return tuple(self._placed(c) for c in sample.coordinates(self.quantities()[0], self.each))
+
+    def _placed(self, coordinate: Coordinate) -> Self:
+        axis = str(self.each)
+        fixed = {
+            field: value.placed(axis, coordinate)
+            for field, value in self.__dict__.items()
+            if isinstance(value, Quantity)
+        }
+        label = {"each": None, "name": f"{self.name}, {axis} {coordinate}"}
+        return self.model_copy(update={**fixed, **label})
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """What must hold; defined by each kind."""
+        raise NotImplementedError
+
+    def _bound(self, bound: float, side: Side, scale: Scale) -> Callable[..., Finding]:
+        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            if self.over == "every_seed":
+                return decide_every_seed(values, bound, side)
+            return decide_bound(
+                values,
+                bound,
+                side,
+                scale=scale,
+                confidence=confidence,
+                parts=parts,
+                floor=self.floor,
+            )
+
+        return decide
+
+
+class Aligns(_Check):
+    """A direction is learned: the distance to it ends at or below a bound, or the cosine above.
+
+    The distance is judged on a logarithmic scale, since distances near 0 are skewed; a cosine on
+    log(1 − cosine), for the same reason.
+    """
+
+    kind: Literal["aligns"]
+    """Which phenomenon is checked."""
+    distance: Quantity | None = None
+    """A distance to the claimed direction, 0 when it is reached."""
+    at_most: Positive | None = None
+    """The largest distance that still counts as aligned."""
+    cosine: Quantity | None = None
+    """A cosine with the claimed direction, 1 when it is reached."""
+    at_least: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The smallest cosine that still counts as aligned."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        by_distance = (self.distance is not None, self.at_most is not None)
+        by_cosine = (self.cosine is not None, self.at_least is not None)
+        if {by_distance, by_cosine} != {(True, True), (False, False)}:
+            raise ValueError("state either a distance and at_most, or a cosine and at_least")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The final distance is at most the bound, or the final cosine at least the bound."""
+        if self.distance is not None and self.at_most is not None:
+            distance = self.distance
+            decide = self._bound(self.at_most, Side.AT_MOST, Scale.LOG)
+            return (Condition(self.name, lambda s: s.number(distance), decide),)
+        if self.cosine is not None and self.at_least is not None:
+            cosine = self.cosine
+            decide = self._bound(self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT)
+            return (Condition(self.name, lambda s: s.number(cosine), decide),)
+        raise AssertionError("refused by _one_form")
+
+
+class Converges(_Check):
+    """A loss falls by at least a factor over training, and has settled by its end.
+
+    Both conditions are ratios of the loss, judged on a logarithmic scale: start over end is at
+    least `falls_by`; the loss where the last `last_share` of training begins, over the loss at the
+    end, is at most `settles_within`.
+    """
+
+    kind: Literal["converges"]
+    """Which phenomenon is checked."""
+    loss: Quantity
+    """A series that is positive."""
+    falls_by: Annotated[float, Field(gt=1)]
+    """How many times smaller the loss must end than it began."""
+    settles_within: Annotated[float, Field(gt=1)]
+    """The largest factor by which it may still have fallen in the last share of training."""
+    last_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The share of training that counts as its end."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The loss falls far enough, and it settles."""
+        return (
+            Condition(
+                f"{self.name}: falls by a factor",
+                lambda s: self._ratio(s, 0.0),
+                self._bound(self.falls_by, Side.AT_LEAST, Scale.LOG),
+            ),
+            Condition(
+                f"{self.name}: still falling at the end, by a factor",
+                lambda s: self._ratio(s, 1.0 - self.last_share),
+                self._bound(self.settles_within, Side.AT_MOST, Scale.LOG),
+            ),
+        )
+
+    def _ratio(self, sample: Sample, share: float) -> float:
+        series = sample.series(self.loss)
+        start = series.steps[0] + share * (series.steps[-1] - series.steps[0])
+        index = max(i for i, step in enumerate(series.steps) if step <= start)
+        return max(float(series.values[index]), self.floor) / max(
+            float(series.values[-1]), self.floor
+        )
+
+
+class Separates(_Check):
+    """One quantity lies below another, paired by seed.
+
+    On the logarithmic scale `by` is a ratio (upper ≥ by · lower), on the linear one a difference
+    (upper ≥ lower + by). Pairing takes out what the two share: the test set, the task, the seed.
+    """
+
+    kind: Literal["separates"]
+    """Which phenomenon is checked."""
+    lower: Quantity
+    """What is claimed to be smaller."""
+    upper: Quantity
+    """What is claimed to be larger."""
+    by: float
+    """By how much, at least: a ratio on the logarithmic scale, a difference on the linear one."""
+    scale: Literal["log", "linear"] = "log"
+    """The scale on which the pairs are compared."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if self.scale == "log" and self.by < 1:
+            raise ValueError("on the logarithmic scale, by is a ratio of at least 1")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The paired ratio or difference is at least `by`."""
+        decide = self._bound(self.by, Side.AT_LEAST, Scale(self.scale))
+        return (Condition(self.name, self._gap, decide),)
+
+    def _gap(self, sample: Sample) -> float:
+        lower, upper = sample.number(self.lower), sample.number(self.upper)
+        if self.scale == "linear":
+            return upper - lower
+        return max(upper, self.floor) / max(lower, self.floor)
+
+
+class Matches(_Check):
+    """A quantity equals a target within a margin, by two one-sided tests.
+
+    The target is a number, or another quantity of the same seed. With another quantity on the
+    logarithmic scale the ratio of the two is held against 1, within a factor of 1 + margin.
+    """
+
+    kind: Literal["matches"]
+    """Which phenomenon is checked."""
+    quantity: Quantity
+    """What is measured."""
+    target: float | None = None
+    """The number that it should equal."""
+    reference: Quantity | None = None
+    """The quantity that it should equal, paired by seed."""
+    margin: Positive
+    """The largest difference (log: relative difference) that still counts as equal."""
+    scale: Literal["log", "linear"] = "linear"
+    """The scale on which the two are compared."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if (self.target is None) == (self.reference is None):
+            raise ValueError("state either a target or a reference")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The number, or its difference from or ratio to the reference, is within the margin."""
+        scale = Scale(self.scale)
+        if self.reference is None:
+            target = float(self.target if self.target is not None else 0.0)
+        else:
+            target = 1.0 if scale is Scale.LOG else 0.0
+
+        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            if self.over == "every_seed":
+                return decide_every_seed_within(
+                    values, target, self.margin, scale=scale, floor=self.floor
+                )
+            return decide_equivalence(
+                values,
+                target,
+                self.margin,
+                scale=scale,
+                confidence=confidence,
+                parts=parts,
+                floor=self.floor,
+            )
+
+        return (Condition(self.name, self._value, decide),)
+
+    def _value(self, sample: Sample) -> float:
+        value = sample.number(self.quantity)
+        if self.reference is None:
+            return value
+        reference = sample.number(self.reference)
+        if self.scale == "linear":
+            return value - reference
+        return max(value, self.floor) / max(reference, self.floor)
+
+
+Check = Annotated[Aligns | Converges | Separates | Matches, Field(discriminator="kind")]
+"""Any kind of check, told apart by its `kind`."""
+
+
+@dataclass(frozen=True)
+class PartFinding:
+    """What the seeds say about one part of a claim.
+
+    Attributes:
+        name: the part.
+        decision: met if all its conditions are met, missed if one is missed.
+        label: the binding condition.
+        finding: what the seeds say about the binding condition.
+        reason: why the tolerance is what it is.
+    """
+
+    name: str
+    decision: Decision
+    label: str
+    finding: Finding
+    reason: str
+
+
+def judge_parts(
+    checks: Sequence[Check], samples: Sequence[Sample], confidence: float
+) -> tuple[PartFinding, ...]:
+    """Decide every part of a claim on the same seeds.
+
+    A claim is missed when one part is; so that many parts do not make that more likely by chance,
+    each condition is missed only at 1 − (1 − confidence) / (number of conditions). It is met only
+    when all are, which needs no such correction.
+
+    Args:
+        checks: the claim's checks, in the order of the audit.
+        samples: one per seed.
+        confidence: two-sided, such as 0.95.
+
+    Raises:
+        MeasurementMissingError: if a record lacks what a check needs.
+    """
+    parts = [part for check in checks for part in check.parts(samples[0])]
+    total = sum(len(part.conditions()) for part in parts)
+    return tuple(_judge_part(part, samples, confidence, total) for part in parts)
+
+
+def _judge_part(
+    part: Check, samples: Sequence[Sample], confidence: float, total: int
+) -> PartFinding:
+    findings = {
+        condition.label: condition.decide(
+            [condition.value(sample) for sample in samples], confidence, total
+        )
+        for condition in part.conditions()
+    }
+    label = binding(findings)
+    finding = findings[label]
+    return PartFinding(part.name, finding.decision, label, finding, part.reason)
+
+
+_WORST_FIRST = {Decision.MISSED: 0, Decision.UNDECIDED: 1, Decision.MET: 2}
+
+
+def binding(findings: dict[str, Finding]) -> str:
+    """The label of the finding that decides: the worst decision, then the least room."""
+    return min(findings, key=lambda k: (_WORST_FIRST[findings[k].decision], _room(findings[k])))
+
+
+def _room(finding: Finding) -> float:
+    """How many half-widths of its interval lie between the estimate and the bound."""
+    if finding.interval is None:
+        return 0.0
+    half_width = (finding.interval.high - finding.interval.low) / 2
+    distance = abs(finding.estimate - finding.bound)
+    return distance / half_width if half_width > 0 else float("inf")
+
+
+def all_quantities(checks: Sequence[Check]) -> Iterator[tuple[int, str, Quantity]]:
+    """Every quantity of a claim's checks as (index of the check, field, quantity)."""
+    for index, check in enumerate(checks):
+        for field, value in check.__dict__.items():
+            if isinstance(value, Quantity):
+                yield index, field, value
