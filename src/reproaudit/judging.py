@@ -1,0 +1,303 @@
+"""From records and claims to verdicts.
+
+The *decision* says what the numbers show (met, missed, undecided). The *evidence* says, apart from
+it, how close the run was to the paper. The *verdict* is what may be said of the claim, given its
+decision, its controls' and the evidence: a claim is supported only if its check failed on every
+control, and contradicted only if no guess of ours could be the cause.
+
+A control convicts a check, not a paper. Every part of a claim must be missed on at least one
+control; a part that all controls meet shows nothing, and the claim is vacuous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reproaudit.checks import PartFinding, binding, judge_parts
+from reproaudit.declarations import MeasurementMissingError, Sample
+from reproaudit.planning import Batch, Role, claim_batches
+from reproaudit.records import Record, Status
+from reproaudit.spec import Audit, Claim, Control, Source, TierName
+from reproaudit.stats import Decision
+
+
+class Verdict(StrEnum):
+    """What may be said of a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    INCONCLUSIVE = "inconclusive"
+    VACUOUS = "vacuous"
+    TECHNICAL_FAILURE = "technical_failure"
+    NOT_TESTED = "not_tested"
+
+
+class EvidenceLevel(StrEnum):
+    """How close a run was to the paper."""
+
+    EXACT = "exact"
+    ASSUMED = "assumed"
+    REDUCED = "reduced"
+    PROXY = "proxy"
+
+
+Lookup = Callable[[Batch], Mapping[int, Record]]
+"""From a batch to its records by seed; a seed that has not been run is absent."""
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """What one batch says about a claim's parts.
+
+    Attributes:
+        decision: the whole claim's decision on this batch; None if it could not be judged.
+        parts: each part's decision, in the order of the audit.
+        problem: why it could not be judged: ("not_tested" or "technical_failure", a sentence).
+        why: of a control: what it lacks.
+    """
+
+    batch: Batch
+    role: Role
+    records: tuple[Record, ...]
+    decision: Decision | None
+    parts: tuple[PartFinding, ...]
+    problem: tuple[Verdict, str] | None
+    why: str = ""
+
+    @property
+    def binding(self) -> PartFinding | None:
+        """The part that decides."""
+        if not self.parts:
+            return None
+        names = binding({str(i): part.finding for i, part in enumerate(self.parts)})
+        return self.parts[int(names)]
+
+
+@dataclass(frozen=True)
+class ClaimOutcome:
+    """A claim, judged."""
+
+    claim: Claim
+    own: BatchOutcome
+    controls: tuple[BatchOutcome, ...]
+    positive: BatchOutcome | None
+    control_decision: Decision | None
+    evidence: EvidenceLevel
+    verdict: Verdict
+    why: str
+    rule_hash: str
+    rule_is_younger: bool = False
+    undiscriminated: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def decision(self) -> Decision | None:
+        """What the numbers of the claim's own experiment show."""
+        return self.own.decision
+
+
+def judge(
+    audit: Audit,
+    tier: TierName,
+    lookup: Lookup,
+    *,
+    agrees_over_ledger: frozenset[str] = frozenset(),
+) -> tuple[ClaimOutcome, ...]:
+    """Judge every claim of an audit at a tier.
+
+    Args:
+        lookup: where the records are.
+        agrees_over_ledger: ids of the claims whose decision was seen to be the same over every
+            alternative of the ledger, so that assumed evidence may contradict them.
+    """
+    return tuple(
+        judge_claim(audit, claim, tier, lookup, claim.id in agrees_over_ledger)
+        for claim in audit.claims
+    )
+
+
+def judge_claim(
+    audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
+) -> ClaimOutcome:
+    """Judge one claim: its own experiment, its controls, its positive control."""
+    outcomes = [
+        _judge_batch(audit, claim, role, batch, lookup(batch))
+        for role, batch in claim_batches(audit, claim, tier)
+    ]
+    reasons = [c.why for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    own = outcomes[0]
+    others = [_with_why(o, w) for o, w in zip(outcomes[1:], reasons, strict=True)]
+    controls = tuple(o for o in others if o.role is Role.CONTROL)
+    positive = next((o for o in others if o.role is Role.POSITIVE_CONTROL), None)
+    control_decision, undiscriminated = combine_controls(controls)
+    evidence = evidence_level(audit, claim, tier, own.records)
+    rule_hash = audit.rule_hash(claim, tier)
+    verdict, why = decide_verdict(
+        tier, own, controls, control_decision, positive, evidence, agrees_over_ledger
+    )
+    return ClaimOutcome(
+        claim=claim,
+        own=own,
+        controls=controls,
+        positive=positive,
+        control_decision=control_decision,
+        evidence=evidence,
+        verdict=verdict,
+        why=why,
+        rule_hash=rule_hash,
+        rule_is_younger=any(r.rules.get(claim.id) != rule_hash for r in own.records),
+        undiscriminated=undiscriminated,
+    )
+
+
+def _with_why(outcome: BatchOutcome, why: str) -> BatchOutcome:
+    return BatchOutcome(
+        outcome.batch,
+        outcome.role,
+        outcome.records,
+        outcome.decision,
+        outcome.parts,
+        outcome.problem,
+        why,
+    )
+
+
+def _judge_batch(
+    audit: Audit, claim: Claim, role: Role, batch: Batch, by_seed: Mapping[int, Record]
+) -> BatchOutcome:
+    records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
+
+    def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:
+        return BatchOutcome(batch, role, records, decision, (), (verdict, why))
+
+    missing = [seed for seed in batch.seeds if seed not in by_seed]
+    if missing:
+        done = f"{len(records)} of {len(batch.seeds)} seeds have been run"
+        return unjudged(
+            Verdict.NOT_TESTED, f"the {role} '{batch.experiment}' is unfinished: {done}"
+        )
+    failed = [r for r in records if r.status is Status.FAILED]
+    if failed:
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE,
+            f"the {role} '{batch.experiment}' failed for seed {failed[0].seed}: {failed[0].error}",
+        )
+    diverged = [r.seed for r in records if r.status is Status.DIVERGED]
+    if diverged:
+        seeds = ", ".join(map(str, diverged))
+        why = f"the {role} '{batch.experiment}' diverged for seed {seeds}"
+        if role is Role.EXPERIMENT and claim.if_diverged == "technical_failure":
+            return unjudged(Verdict.TECHNICAL_FAILURE, why)
+        # A run that diverges does not show the phenomenon: for a control that is the point.
+        return BatchOutcome(batch, role, records, Decision.MISSED, (), None, why)
+    settings = batch.settings(audit)
+    declarations = audit.experiments[batch.experiment].measurements
+    samples = [Sample(r.seed, r.measurements, declarations, settings) for r in records]
+    try:
+        parts = judge_parts(claim.checks, samples, audit.confidence)
+    except (MeasurementMissingError, ValueError) as error:
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"
+        )
+    return BatchOutcome(batch, role, records, overall([p.decision for p in parts]), parts, None)
+
+
+def overall(decisions: Sequence[Decision]) -> Decision:
+    """Met if all are met, missed if one is missed, undecided otherwise."""
+    if Decision.MISSED in decisions:
+        return Decision.MISSED
+    if Decision.UNDECIDED in decisions:
+        return Decision.UNDECIDED
+    return Decision.MET
+
+
+def combine_controls(
+    controls: Sequence[BatchOutcome],
+) -> tuple[Decision | None, tuple[str, ...]]:
+    """What the controls say together, and the parts that none of them discriminates.
+
+    Each part takes its best answer over the controls: missed if one control misses it. The
+    controls are missed if every part is, met if some part is met on all of them.
+
+    Returns:
+        The decision (None if a control could not be judged) and the names of the parts met on
+        every control.
+    """
+    if any(control.decision is None for control in controls):
+        return None, ()
+    if any(not control.parts for control in controls):
+        return Decision.MISSED, ()  # a control that diverged misses every part
+    best: list[Decision] = []
+    for answers in zip(*(control.parts for control in controls), strict=True):
+        seen = {part.decision for part in answers}
+        if Decision.MISSED in seen:
+            best.append(Decision.MISSED)
+        else:
+            best.append(Decision.UNDECIDED if Decision.UNDECIDED in seen else Decision.MET)
+    met = tuple(
+        part.name
+        for part, decision in zip(controls[0].parts, best, strict=True)
+        if decision is Decision.MET
+    )
+    if met:
+        return Decision.MET, met
+    return (Decision.UNDECIDED if Decision.UNDECIDED in best else Decision.MISSED), ()
+
+
+GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})
+
+
+def evidence_level(
+    audit: Audit, claim: Claim, tier: TierName, records: Sequence[Record]
+) -> EvidenceLevel:
+    """How close the claim's own runs were to the paper."""
+    if any(record.proxy for record in records):
+        return EvidenceLevel.PROXY
+    settings = audit.settings_of(claim.experiment)
+    if any(setting.at(tier) != setting.value for setting in settings.values()):
+        return EvidenceLevel.REDUCED
+    if any(s.source in GUESSED or s.underspecified for s in settings.values()):
+        return EvidenceLevel.ASSUMED
+    return EvidenceLevel.EXACT
+
+
+def decide_verdict(
+    tier: TierName,
+    own: BatchOutcome,
+    controls: Sequence[BatchOutcome],
+    control_decision: Decision | None,
+    positive: BatchOutcome | None,
+    evidence: EvidenceLevel,
+    agrees_over_ledger: bool,
+) -> tuple[Verdict, str]:
+    """The verdict and the sentence that says why; the order of the questions is the rule."""
+    if tier == "smoke":
+        return Verdict.NOT_TESTED, "the smoke tier only proves that the experiments run"
+    for outcome in (own, *controls, *([positive] if positive else [])):
+        if outcome.problem:
+            return outcome.problem
+    if control_decision is Decision.MET:
+        return Verdict.VACUOUS, "a part of the check passes on every control, so it shows nothing"
+    if positive is not None and positive.decision is Decision.MISSED:
+        return Verdict.VACUOUS, "the check fails on the constructed solution, so it shows nothing"
+    if own.decision is Decision.MISSED:
+        return _missed(evidence, agrees_over_ledger)
+    if own.decision is Decision.UNDECIDED:
+        return Verdict.INCONCLUSIVE, "the interval does not decide"
+    if control_decision is Decision.UNDECIDED:
+        return Verdict.INCONCLUSIVE, "met, but the control does not decide"
+    if positive is not None and positive.decision is Decision.UNDECIDED:
+        return Verdict.INCONCLUSIVE, "met, but the constructed solution does not decide"
+    return Verdict.SUPPORTED, "met, and every part of the check fails on a control"
+
+
+def _missed(evidence: EvidenceLevel, agrees_over_ledger: bool) -> tuple[Verdict, str]:
+    if evidence is EvidenceLevel.EXACT:
+        return Verdict.CONTRADICTED, "missed at the paper's scale and with settings it states"
+    if evidence is EvidenceLevel.ASSUMED and agrees_over_ledger:
+        return Verdict.CONTRADICTED, "missed over every alternative for what the paper leaves open"
+    return (
+        Verdict.INCONCLUSIVE,
+        f"missed, but on {evidence} evidence, which may not contradict a paper",
+    )
