@@ -41,12 +41,16 @@ class Condition:
     Attributes:
         label: what is measured, for the reader of the scorecard.
         value: from one seed's sample to the number.
+        side: "at_most", "at_least" or "within", for display.
+        margin: of an equivalence, how far from the target still counts as equal.
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
     """
 
     label: str
     value: Callable[[Sample], float]
+    side: str
+    margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
 
 
@@ -88,7 +92,11 @@ class _Check(StrictModel):
         """What must hold; defined by each kind."""
         raise NotImplementedError
 
-    def _bound(self, bound: float, side: Side, scale: Scale) -> Callable[..., Finding]:
+    def _bounded(
+        self, label: str, value: Callable[[Sample], float], bound: float, side: Side, scale: Scale
+    ) -> Condition:
+        """A condition that holds a number against a one-sided bound."""
+
         def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
             if self.over == "every_seed":
                 return decide_every_seed(values, bound, side)
@@ -102,7 +110,7 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return decide
+        return Condition(label, value, side.value, None, decide)
 
 
 class Aligns(_Check):
@@ -135,12 +143,22 @@ class Aligns(_Check):
         """The final distance is at most the bound, or the final cosine at least the bound."""
         if self.distance is not None and self.at_most is not None:
             distance = self.distance
-            decide = self._bound(self.at_most, Side.AT_MOST, Scale.LOG)
-            return (Condition(self.name, lambda s: s.number(distance), decide),)
+            return (
+                self._bounded(
+                    self.name, lambda s: s.number(distance), self.at_most, Side.AT_MOST, Scale.LOG
+                ),
+            )
         if self.cosine is not None and self.at_least is not None:
             cosine = self.cosine
-            decide = self._bound(self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT)
-            return (Condition(self.name, lambda s: s.number(cosine), decide),)
+            return (
+                self._bounded(
+                    self.name,
+                    lambda s: s.number(cosine),
+                    self.at_least,
+                    Side.AT_LEAST,
+                    Scale.LOG_COMPLEMENT,
+                ),
+            )
         raise AssertionError("refused by _one_form")
 
 
@@ -166,15 +184,19 @@ class Converges(_Check):
     def conditions(self) -> tuple[Condition, ...]:
         """The loss falls far enough, and it settles."""
         return (
-            Condition(
+            self._bounded(
                 f"{self.name}: falls by a factor",
                 lambda s: self._ratio(s, 0.0),
-                self._bound(self.falls_by, Side.AT_LEAST, Scale.LOG),
+                self.falls_by,
+                Side.AT_LEAST,
+                Scale.LOG,
             ),
-            Condition(
+            self._bounded(
                 f"{self.name}: still falling at the end, by a factor",
                 lambda s: self._ratio(s, 1.0 - self.last_share),
-                self._bound(self.settles_within, Side.AT_MOST, Scale.LOG),
+                self.settles_within,
+                Side.AT_MOST,
+                Scale.LOG,
             ),
         )
 
@@ -213,8 +235,7 @@ class Separates(_Check):
 
     def conditions(self) -> tuple[Condition, ...]:
         """The paired ratio or difference is at least `by`."""
-        decide = self._bound(self.by, Side.AT_LEAST, Scale(self.scale))
-        return (Condition(self.name, self._gap, decide),)
+        return (self._bounded(self.name, self._gap, self.by, Side.AT_LEAST, Scale(self.scale)),)
 
     def _gap(self, sample: Sample) -> float:
         lower, upper = sample.number(self.lower), sample.number(self.upper)
@@ -272,7 +293,7 @@ class Matches(_Check):
                 floor=self.floor,
             )
 
-        return (Condition(self.name, self._value, decide),)
+        return (Condition(self.name, self._value, "within", self.margin, decide),)
 
     def _value(self, sample: Sample) -> float:
         value = sample.number(self.quantity)
@@ -296,6 +317,8 @@ class PartFinding:
         name: the part.
         decision: met if all its conditions are met, missed if one is missed.
         label: the binding condition.
+        side: of the binding condition, "at_most", "at_least" or "within".
+        margin: of an equivalence, how far from the target still counts as equal.
         finding: what the seeds say about the binding condition.
         reason: why the tolerance is what it is.
     """
@@ -303,6 +326,8 @@ class PartFinding:
     name: str
     decision: Decision
     label: str
+    side: str
+    margin: float | None
     finding: Finding
     reason: str
 
@@ -332,15 +357,23 @@ def judge_parts(
 def _judge_part(
     part: Check, samples: Sequence[Sample], confidence: float, total: int
 ) -> PartFinding:
+    conditions = {condition.label: condition for condition in part.conditions()}
     findings = {
-        condition.label: condition.decide(
-            [condition.value(sample) for sample in samples], confidence, total
-        )
-        for condition in part.conditions()
+        label: condition.decide([condition.value(s) for s in samples], confidence, total)
+        for label, condition in conditions.items()
     }
     label = binding(findings)
     finding = findings[label]
-    return PartFinding(part.name, finding.decision, label, finding, part.reason)
+    condition = conditions[label]
+    return PartFinding(
+        part.name,
+        finding.decision,
+        label,
+        condition.side,
+        condition.margin,
+        finding,
+        part.reason,
+    )
 
 
 _WORST_FIRST = {Decision.MISSED: 0, Decision.UNDECIDED: 1, Decision.MET: 2}

@@ -67,7 +67,7 @@ def card_says_yes(variable: Variable) -> bool:
 
 
 def majority(variable: Variable) -> ReviewDecision:
-    """The reviewers' decision: the most frequent one; a tie goes to the one that was given first."""
+    """The reviewers' decision: the most frequent one; a tie goes to the one given first."""
     counts = Counter(review.decision for review in variable.reviews)
     return max(counts, key=lambda decision: counts[decision])
 

@@ -90,7 +90,7 @@ class Measurements(_Model):
         series = {}
         for name, one in self.series.items():
             finite = np.isfinite(one.values).reshape(len(one.steps), -1).all(axis=1)
-            keep = len(finite) if finite.all() else int(np.argmin(finite))
+            keep = int(np.cumprod(finite).sum())
             if keep:
                 series[name] = Series(steps=one.steps[:keep], values=one.values[:keep])
         return Measurements(

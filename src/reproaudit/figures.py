@@ -1,0 +1,202 @@
+"""The data of the scorecard's pictures: curves with seed bands, matrices, comparisons.
+
+Only data: how a picture is drawn is for `reproaudit.render`. A scorecard carries it, so that a page
+can be drawn again without records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from reproaudit.declarations import Coordinate, Declaration
+from reproaudit.judging import Lookup
+from reproaudit.planning import experiment_batch
+from reproaudit.records import Record
+from reproaudit.spec import Audit, Figure, TierName, Value
+from reproaudit.stats import Scale, mean_interval
+
+MAX_CURVE_POINTS = 120
+
+
+class ReportModel(BaseModel):
+    """What the report shows: closed, unchanging, every field documented."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class CurveModel(ReportModel):
+    """One line with a band: mean and range over seeds."""
+
+    label: str
+    x: tuple[float | str, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+class MatrixModel(ReportModel):
+    """One matrix, of one seed."""
+
+    label: str
+    values: tuple[tuple[float, ...], ...]
+
+
+class FigureModel(ReportModel):
+    """The data of one picture."""
+
+    id: str
+    kind: str
+    title: str
+    experiment: str
+    x_label: str
+    y_label: str
+    log: bool
+    band: str
+    """What the band or the error bars are."""
+    seeds: tuple[int, ...]
+    curves: tuple[CurveModel, ...] = ()
+    matrices: tuple[MatrixModel, ...] = ()
+
+
+def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[FigureModel]:
+    """The data of every figure whose experiment has completed records."""
+    for figure in audit.figures:
+        batch = experiment_batch(audit, figure.experiment, tier)
+        records = [r for r in lookup(batch).values() if r.status == "completed"]
+        if records:
+            yield _figure(audit, figure, records, batch.settings(audit))
+
+
+def _figure(
+    audit: Audit, figure: Figure, records: Sequence[Record], settings: Mapping[str, Value]
+) -> FigureModel:
+    declared = audit.experiments[figure.experiment].measurements
+    units = {declared[name].unit for name in figure.measurements}
+    common = {
+        "id": figure.id,
+        "kind": figure.kind,
+        "title": figure.title,
+        "experiment": figure.experiment,
+        "y_label": units.pop() if len(units) == 1 and units != {"1"} else "",
+        "log": figure.log,
+        "seeds": tuple(record.seed for record in records),
+    }
+    if figure.kind == "matrices":
+        first = records[:1]
+        matrices = tuple(
+            matrix
+            for name in figure.measurements
+            for matrix in _matrices(name, declared[name], first[0], settings)
+        )
+        return FigureModel(**common, x_label="", band=f"seed {first[0].seed}", matrices=matrices)
+    if figure.kind == "curves":
+        curves = tuple(
+            curve
+            for name in figure.measurements
+            for curve in _curves(name, declared[name], records, settings, figure.log)
+        )
+        return FigureModel(
+            **common, x_label="training step", band="mean and range over seeds", curves=curves
+        )
+    curves = tuple(
+        curve
+        for name in figure.measurements
+        for curve in _comparison(
+            name, declared[name], records, settings, str(figure.axis), figure.log
+        )
+    )
+    return FigureModel(
+        **common,
+        x_label=str(figure.axis).replace("_", " "),
+        band="mean over seeds with its 95 % Student-t interval",
+        curves=curves,
+    )
+
+
+def _label(name: str, at: Sequence[tuple[str, Coordinate]]) -> str:
+    words = [name.replace("_", " ")]
+    words += [f"{axis} {coordinate}".replace("_", " ") for axis, coordinate in at]
+    return ", ".join(words)
+
+
+def _centre(values: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
+    """The mean over the first axis, geometric on a logarithmic axis."""
+    if log and (values > 0).all():
+        return np.asarray(np.exp(np.log(values).mean(axis=0)))
+    return np.asarray(values.mean(axis=0))
+
+
+def _curves(
+    name: str,
+    declaration: Declaration,
+    records: Sequence[Record],
+    settings: Mapping[str, Value],
+    log: bool,
+) -> Iterable[CurveModel]:
+    series = [record.measurements.series[name] for record in records]
+    steps = series[0].steps
+    keep = np.unique(np.linspace(0, len(steps) - 1, MAX_CURVE_POINTS).round().astype(int))
+    values = np.stack([one.values for one in series])[:, keep]
+    axes = [axis.coordinates(settings) for axis in declaration.axes]
+    names = [axis.name for axis in declaration.axes]
+    for index in np.ndindex(*(len(a) for a in axes)):
+        line = values[(slice(None), slice(None), *index)]
+        at = [(n, axes[k][i]) for k, (n, i) in enumerate(zip(names, index, strict=True))]
+        yield CurveModel(
+            label=_label(name, at),
+            x=tuple(float(steps[i]) for i in keep),
+            mean=_rounded(_centre(line, log)),
+            low=_rounded(line.min(axis=0)),
+            high=_rounded(line.max(axis=0)),
+        )
+
+
+def _matrices(
+    name: str, declaration: Declaration, record: Record, settings: Mapping[str, Value]
+) -> Iterable[MatrixModel]:
+    values = record.measurements.arrays[name]
+    leading = declaration.axes[:-2]
+    axes = [axis.coordinates(settings) for axis in leading]
+    for index in np.ndindex(*(len(a) for a in axes)):
+        at = [(leading[k].name, axes[k][i]) for k, i in enumerate(index)]
+        yield MatrixModel(
+            label=_label(name, at),
+            values=tuple(_rounded(row) for row in values[index]),
+        )
+
+
+def _comparison(
+    name: str,
+    declaration: Declaration,
+    records: Sequence[Record],
+    settings: Mapping[str, Value],
+    axis: str,
+    log: bool,
+) -> Iterable[CurveModel]:
+    names = [one.name for one in declaration.axes]
+    position = names.index(axis)
+    values = np.stack([record.measurements.arrays[name] for record in records])
+    values = np.moveaxis(values, position + 1, -1)
+    rest = [one for one in declaration.axes if one.name != axis]
+    axes = [one.coordinates(settings) for one in rest]
+    across = declaration.axes[position].coordinates(settings)
+    scale = Scale.LOG if log else Scale.LINEAR
+    for index in np.ndindex(*(len(a) for a in axes)):
+        line = values[(slice(None), *index)]
+        points = [mean_interval(line[:, i], scale=scale) for i in range(len(across))]
+        yield CurveModel(
+            label=_label(name, [(rest[k].name, axes[k][i]) for k, i in enumerate(index)]),
+            x=tuple(float(c) if isinstance(c, int | float) else c for c in across),
+            mean=_rounded(np.array([estimate for estimate, _ in points])),
+            low=_rounded(np.array([interval.low for _, interval in points])),
+            high=_rounded(np.array([interval.high for _, interval in points])),
+        )
+
+
+def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Six significant digits: more than a figure shows, and a fifth of the bytes."""
+    return tuple(float(f"{v:.6g}") for v in values)

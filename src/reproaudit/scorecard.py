@@ -1,0 +1,432 @@
+"""The scorecard: documentation beside outcome, as one self-contained model.
+
+`scorecard.json` is a contract (see docs/verdicts.md) and holds everything that the rendered pages
+show, figures included, so that a page can be rendered again without records. There is no single
+number for a paper: the claims, their weights and the coverage are the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from reproaudit.checks import PartFinding
+from reproaudit.documentation import majority, reviewed_yes, score
+from reproaudit.figures import FigureModel, ReportModel, build_figures
+from reproaudit.judging import BatchOutcome, ClaimOutcome, Lookup, Verdict, judge
+from reproaudit.planning import plan, seeds_of
+from reproaudit.records import Record
+from reproaudit.spec import Audit, TierName, Value
+from reproaudit.stats import Decision, Interval, expected_errors
+
+SCORECARD_VERSION = 1
+
+
+class IntervalModel(ReportModel):
+    """An interval and how it was made."""
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+    scale: str
+
+
+class PartModel(ReportModel):
+    """One part of a claim."""
+
+    name: str
+    measured: str
+    """The binding condition of the part."""
+    decision: str
+    estimate: float
+    interval: IntervalModel | None
+    bound: float
+    side: str
+    """at_most, at_least or within."""
+    margin: float | None
+    """Of an equivalence: how far from the bound still counts as equal."""
+    per_seed: tuple[float, ...]
+    reason: str
+    """Why the tolerance is what it is."""
+    detectable: float | None
+    seeds_needed: int | None
+    control: str | None
+    """The part's best answer over the controls; must be missed."""
+
+
+class ControlModel(ReportModel):
+    """What a control, or the positive control, says."""
+
+    decision: str | None
+    estimate: float | None
+    interval: IntervalModel | None
+    experiment: str
+    settings: dict[str, Value]
+    tier: str
+    why: str
+    part: str | None
+    """The binding part."""
+    problem: str | None
+
+
+class ClaimModel(ReportModel):
+    """One claim, judged. The figures are those of the binding part."""
+
+    id: str
+    statement: str
+    locator: str
+    weight: float
+    experiment: str
+    decision: str | None
+    verdict: str
+    why: str
+    evidence: str
+    estimate: float | None
+    interval: IntervalModel | None
+    bound: float | None
+    seeds: tuple[int, ...]
+    per_seed: tuple[float, ...]
+    control: ControlModel
+    """The binding control."""
+    controls: tuple[ControlModel, ...]
+    positive_control: ControlModel | None
+    positive_control_missing: str | None
+    """Why no solution could be constructed."""
+    parts: tuple[PartModel, ...]
+    binding_part: str | None
+    undiscriminated: tuple[str, ...]
+    """Parts that every control meets."""
+    rule_hash: str
+    rule_is_younger: bool
+    """Whether the rule was changed after the records were made."""
+
+
+class VariableModel(ReportModel):
+    """One reproducibility variable: card against review."""
+
+    name: str
+    card: str
+    card_as_of: str
+    decision: str
+    documented: bool
+    reasons: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+
+class DocumentationModel(ReportModel):
+    """What the paper says."""
+
+    strict: int
+    reviewed: int
+    of: int = 7
+    sharing_type: str
+    published_rate: dict[str, Any] | None
+    variables: tuple[VariableModel, ...]
+
+
+class LedgerModel(ReportModel):
+    """One thing that the paper leaves open."""
+
+    experiment: str | None
+    setting: str
+    value: Value
+    source: str
+    why: str
+    others: tuple[Value, ...]
+
+
+class Coverage(ReportModel):
+    """How many of the paper's claims were tested."""
+
+    claims: int
+    tested: int
+    weight_tested: float
+
+
+class Chance(ReportModel):
+    """How many wrong decisions chance alone would give over all tested claims."""
+
+    decided: int
+    expected_wrong: float
+
+
+class RecordModel(ReportModel):
+    """One record behind the scorecard."""
+
+    experiment: str
+    role: str
+    tier: str
+    overrides: dict[str, Value]
+    seed: int
+    status: str
+    fingerprint: str
+    started: datetime
+    seconds: float
+
+
+class EnvironmentModel(ReportModel):
+    """Where the records were made; several values where they differ."""
+
+    python: tuple[str, ...]
+    platform: tuple[str, ...]
+    device: tuple[str, ...]
+    threads: tuple[int, ...]
+    packages: dict[str, str]
+    revision: tuple[str, ...]
+    code: tuple[str, ...]
+    seconds: float
+
+
+class Scorecard(ReportModel):
+    """Everything that is shown of one paper at one tier."""
+
+    schema_version: int = SCORECARD_VERSION
+    paper: dict[str, Any]
+    tier: str
+    documentation: DocumentationModel
+    claims: tuple[ClaimModel, ...]
+    not_audited: tuple[dict[str, str], ...]
+    coverage: Coverage
+    chance: Chance
+    ledger: tuple[LedgerModel, ...]
+    findings: tuple[dict[str, Any], ...]
+    figures: tuple[FigureModel, ...]
+    environment: EnvironmentModel
+    records: tuple[RecordModel, ...]
+    custom_records: int = Field(default=0)
+    """Records of other seeds or settings in the store; they feed no verdict."""
+
+
+def build(audit: Audit, tier: TierName, lookup: Lookup, custom_records: int = 0) -> Scorecard:
+    """Judge an audit's records at a tier and lay out what was found.
+
+    Args:
+        lookup: where the records are.
+        custom_records: how many records of other seeds or settings the store holds.
+    """
+    outcomes = judge(audit, tier, lookup)
+    batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
+    records = [
+        RecordModel(
+            experiment=batch.experiment,
+            role=role,
+            tier=batch.tier,
+            overrides=dict(batch.overrides),
+            seed=record.seed,
+            status=record.status,
+            fingerprint=record.fingerprint,
+            started=record.started,
+            seconds=record.seconds,
+        )
+        for role, batch, found in batches
+        for record in found.values()
+    ]
+    every = [record for _, _, found in batches for record in found.values()]
+    return Scorecard(
+        paper=audit.paper.model_dump(mode="json"),
+        tier=tier,
+        documentation=_documentation(audit),
+        claims=tuple(_claim(audit, tier, outcome) for outcome in outcomes),
+        not_audited=tuple(one.model_dump(mode="json") for one in audit.not_audited),
+        coverage=_coverage(audit, outcomes),
+        chance=_chance(audit, outcomes),
+        ledger=_ledger(audit),
+        findings=tuple(one.model_dump(mode="json") for one in audit.findings),
+        figures=tuple(build_figures(audit, tier, lookup)),
+        environment=_environment(every),
+        records=tuple(records),
+        custom_records=custom_records,
+    )
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
+    claim, own = outcome.claim, outcome.own
+    bound = own.binding
+    controls = tuple(_control(control) for control in outcome.controls)
+    positive = claim.positive_control
+    return ClaimModel(
+        id=claim.id,
+        statement=claim.statement,
+        locator=claim.locator,
+        weight=claim.weight,
+        experiment=claim.experiment,
+        decision=own.decision,
+        verdict=outcome.verdict,
+        why=outcome.why,
+        evidence=outcome.evidence,
+        estimate=bound.finding.estimate if bound else None,
+        interval=_interval(bound.finding.interval) if bound else None,
+        bound=bound.finding.bound if bound else None,
+        seeds=seeds_of(audit, tier),
+        per_seed=bound.finding.per_seed if bound else (),
+        control=_binding_control(controls),
+        controls=controls,
+        positive_control=_control(outcome.positive) if outcome.positive else None,
+        positive_control_missing=getattr(positive, "not_constructible", None),
+        parts=_parts(outcome),
+        binding_part=bound.name if bound else None,
+        undiscriminated=outcome.undiscriminated,
+        rule_hash=outcome.rule_hash,
+        rule_is_younger=outcome.rule_is_younger,
+    )
+
+
+def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
+    answers: list[str | None] = [None] * len(outcome.own.parts)
+    for index in range(len(answers)):
+        seen = [c.parts[index].decision for c in outcome.controls if c.parts]
+        order = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
+        answers[index] = next((d for d in order if d in seen), None)
+    return tuple(
+        _part(part, answer) for part, answer in zip(outcome.own.parts, answers, strict=True)
+    )
+
+
+def _part(part: PartFinding, control: str | None) -> PartModel:
+    finding = part.finding
+    return PartModel(
+        name=part.name,
+        measured=part.label,
+        decision=part.decision,
+        estimate=finding.estimate,
+        interval=_interval(finding.interval),
+        bound=finding.bound,
+        side=part.side,
+        margin=part.margin,
+        per_seed=finding.per_seed,
+        reason=part.reason,
+        detectable=finding.detectable,
+        seeds_needed=finding.seeds_needed,
+        control=control,
+    )
+
+
+def _control(outcome: BatchOutcome) -> ControlModel:
+    bound = outcome.binding
+    return ControlModel(
+        decision=outcome.decision,
+        estimate=bound.finding.estimate if bound else None,
+        interval=_interval(bound.finding.interval) if bound else None,
+        experiment=outcome.batch.experiment,
+        settings=dict(outcome.batch.overrides),
+        tier=outcome.batch.tier,
+        why=outcome.why,
+        part=bound.name if bound else None,
+        problem=outcome.problem[1] if outcome.problem else None,
+    )
+
+
+def _binding_control(controls: Sequence[ControlModel]) -> ControlModel:
+    """The control that comes closest to convicting its check."""
+    order = {None: 0, Decision.MET: 1, Decision.UNDECIDED: 2, Decision.MISSED: 3}
+    return min(controls, key=lambda c: order[Decision(c.decision) if c.decision else None])
+
+
+def _interval(interval: Interval | None) -> IntervalModel | None:
+    if interval is None:
+        return None
+    return IntervalModel(
+        low=interval.low,
+        high=interval.high,
+        confidence=interval.confidence,
+        method=interval.method,
+        scale=interval.scale,
+    )
+
+
+def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
+    untested = {Verdict.NOT_TESTED, Verdict.TECHNICAL_FAILURE}
+    tested = [o for o in outcomes if o.verdict not in untested]
+    total = sum(o.claim.weight for o in outcomes)
+    return Coverage(
+        claims=len(audit.claims) + len(audit.not_audited),
+        tested=len(tested),
+        weight_tested=round(sum(o.claim.weight for o in tested) / total, 4),
+    )
+
+
+def _chance(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Chance:
+    """Counted per claim, by the kind of its binding part: that is where it could go wrong."""
+    decided = [o for o in outcomes if o.own.binding and o.decision is not Decision.UNDECIDED]
+    equivalences = sum(1 for o in decided if o.own.binding and o.own.binding.side == "within")
+    wrong = expected_errors(len(decided) - equivalences, equivalences, confidence=audit.confidence)
+    return Chance(decided=len(decided), expected_wrong=wrong)
+
+
+# --- documentation, ledger, environment ---------------------------------------------------------
+
+
+def _documentation(audit: Audit) -> DocumentationModel:
+    scores = score(audit.variables)
+    rate = scores.published_rate
+    return DocumentationModel(
+        strict=scores.strict,
+        reviewed=scores.reviewed,
+        sharing_type=scores.sharing_type,
+        published_rate=None
+        if rate is None
+        else {
+            "reproduced": rate[0],
+            "of": rate[1],
+            "low": rate[2].low,
+            "high": rate[2].high,
+            "confidence": rate[2].confidence,
+            "method": rate[2].method,
+            "source": "arXiv 2412.17859",
+        },
+        variables=tuple(
+            VariableModel(
+                name=variable.name,
+                card=variable.card.result,
+                card_as_of=variable.card.as_of.isoformat(),
+                decision=majority(variable),
+                documented=reviewed_yes(variable),
+                reasons=tuple(f"{r.reviewer}: {r.reason}" for r in variable.reviews),
+                evidence=tuple(f"{e.statement} ({e.locator})" for e in variable.evidence),
+            )
+            for variable in audit.variables
+        ),
+    )
+
+
+def _ledger(audit: Audit) -> tuple[LedgerModel, ...]:
+    return tuple(
+        LedgerModel(
+            experiment=entry.experiment,
+            setting=entry.name,
+            value=entry.setting.value,
+            source=entry.setting.source,
+            why=entry.setting.why
+            or "; ".join(f"{c.source}: {c.value}" for c in entry.setting.contradicted_by),
+            others=entry.setting.others,
+        )
+        for entry in audit.ledger()
+    )
+
+
+def _environment(records: Sequence[Record]) -> EnvironmentModel:
+    def distinct(values: Iterable[str | None]) -> tuple[str, ...]:
+        return tuple(sorted({v for v in values if v}))
+
+    environments = [record.environment for record in records]
+    packages: dict[str, set[str]] = {}
+    for environment in environments:
+        for name, version in environment.packages.items():
+            packages.setdefault(name, set()).add(version)
+    return EnvironmentModel(
+        python=distinct(e.python for e in environments),
+        platform=distinct(e.platform for e in environments),
+        device=distinct(e.device for e in environments),
+        threads=tuple(sorted({e.threads for e in environments})),
+        packages={name: ", ".join(sorted(found)) for name, found in sorted(packages.items())},
+        revision=distinct(e.revision for e in environments),
+        code=distinct(record.code for record in records),
+        seconds=sum(record.seconds for record in records),
+    )
