@@ -65,6 +65,8 @@ class _Check(StrictModel):
     """Judged on the mean over seeds (with an interval) or on every seed (as a count)."""
     each: Name | None = None
     """An axis: the check is repeated for every coordinate of it, as parts of the claim."""
+    among: tuple[Coordinate, ...] | None = None
+    """With `each`: only these coordinates."""
     floor: Positive = 1.0e-12
     """The resolution of the measurement on a logarithmic scale: what lies below counts as this."""
 
@@ -76,7 +78,8 @@ class _Check(StrictModel):
         """The check itself, or one copy for every coordinate of its `each` axis."""
         if self.each is None:
             return (self,)
-        return tuple(self._placed(c) for c in sample.coordinates(self.quantities()[0], self.each))
+        coordinates = sample.coordinates(self.quantities()[0], self.each)
+        return tuple(self._placed(c) for c in coordinates if c in (self.among or coordinates))
 
     def _placed(self, coordinate: Coordinate) -> Self:
         axis = str(self.each)
@@ -85,7 +88,7 @@ class _Check(StrictModel):
             for field, value in self.__dict__.items()
             if isinstance(value, Quantity)
         }
-        label = {"each": None, "name": f"{self.name}, {axis} {coordinate}"}
+        label = {"each": None, "among": None, "name": f"{self.name}, {axis} {coordinate}"}
         return self.model_copy(update={**fixed, **label})
 
     def conditions(self) -> tuple[Condition, ...]:

@@ -148,9 +148,10 @@ class Coverage(ReportModel):
 
 
 class Chance(ReportModel):
-    """How many wrong decisions chance alone would give over all tested claims."""
+    """How many wrong decisions chance alone would give, at most on average."""
 
-    decided: int
+    claims: int
+    """Claims judged by intervals."""
     expected_wrong: float
 
 
@@ -353,11 +354,15 @@ def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
 
 
 def _chance(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Chance:
-    """Counted per claim, by the kind of its binding part: that is where it could go wrong."""
-    decided = [o for o in outcomes if o.own.binding and o.decision is not Decision.UNDECIDED]
-    equivalences = sum(1 for o in decided if o.own.binding and o.own.binding.side == "within")
-    wrong = expected_errors(len(decided) - equivalences, equivalences, confidence=audit.confidence)
-    return Chance(decided=len(decided), expected_wrong=wrong)
+    """Over every claim judged by intervals, the undecided too: the guarantee precedes the data."""
+    judged = [
+        [part for part in outcome.own.parts if part.finding.interval is not None]
+        for outcome in outcomes
+    ]
+    claims = [parts for parts in judged if parts]
+    equivalences = sum(any(part.side == "within" for part in parts) for parts in claims)
+    wrong = expected_errors(len(claims) - equivalences, equivalences, confidence=audit.confidence)
+    return Chance(claims=len(claims), expected_wrong=wrong)
 
 
 # --- documentation, ledger, environment ---------------------------------------------------------
