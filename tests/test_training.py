@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reproaudit import training
+from reproaudit.errors import UsageError
+from reproaudit.records import Series
+from reproaudit.training import (
+    generator,
+    per_seed,
+    pick_device,
+    torch_generator,
+    train,
+    use_threads,
+)
+
+
+@dataclass
+class MemorySession:
+    """Keeps checkpoints in memory; `cut` simulates a kill when a phase reaches a step."""
+
+    seeds: tuple[int, ...] = (0,)
+    device: str = "cpu"
+    kept: dict[str, bytes] = field(default_factory=dict)
+    told: list[tuple[str, int, int]] = field(default_factory=list)
+    cut: int | None = None
+
+    def load(self, phase: str) -> bytes | None:
+        return self.kept.get(phase)
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        self.kept[phase] = checkpoint
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        self.told.append((phase, done, total))
+        if self.cut is not None and done >= self.cut:
+            raise Killed
+
+
+class Killed(Exception):
+    pass
+
+
+class Noisy:
+    """Noisy descent on ½‖w‖² with every kind of state that `train` can restore."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.array = generator(seed, "init").normal(size=4)
+        self.layer = torch.nn.Linear(3, 1)
+        with torch.no_grad():
+            for p in self.layer.parameters():
+                p.copy_(torch.randn(p.shape, generator=torch_generator(seed, "layer")))
+        self.optimizer = torch.optim.Adam(self.layer.parameters(), lr=0.05)
+        self.tensor = torch.ones(2, requires_grad=True)
+        self.numpy_rng = generator(seed, "noise")
+        self.torch_rng = torch_generator(seed, "noise")
+        self.calls: list[tuple[int, int]] = []
+
+    @property
+    def state(self) -> dict[str, training.Stateful]:
+        return {
+            "array": self.array,
+            "layer": self.layer,
+            "optimizer": self.optimizer,
+            "tensor": self.tensor,
+            "numpy": self.numpy_rng,
+            "torch": self.torch_rng,
+        }
+
+    def advance(self, start: int, stop: int) -> None:
+        self.calls.append((start, stop))
+        for _ in range(start, stop):
+            self.array -= 0.1 * (self.array + self.numpy_rng.normal(size=4))
+            x = torch.randn(5, 3, generator=self.torch_rng)
+            self.optimizer.zero_grad()
+            loss = (self.layer(x) - x.sum(1, keepdim=True)).square().mean()
+            loss.backward()
+            self.optimizer.step()
+            with torch.no_grad():
+                self.tensor.mul_(0.99).add_(torch.randn(2, generator=self.torch_rng), alpha=0.01)
+
+    def observe(self, step: int) -> Mapping[str, Any]:
+        return {
+            "norm": float(np.linalg.norm(self.array)),
+            "weights": self.layer.weight.detach().numpy().ravel(),
+            "tensor": self.tensor.detach().numpy(),
+        }
+
+    def train(self, session: MemorySession, steps: int = 60, chunk: int = 10) -> dict[str, Series]:
+        return train(
+            session,
+            "descent",
+            steps=steps,
+            state=self.state,
+            advance=self.advance,
+            observe=self.observe,
+            observe_at=[0, 7, 25, steps],
+            chunk=chunk,
+        )
+
+
+def assert_same(one: Mapping[str, Series], other: Mapping[str, Series]) -> None:
+    assert one.keys() == other.keys()
+    for name, series in one.items():
+        assert series.steps == other[name].steps
+        np.testing.assert_array_equal(series.values, other[name].values)
+
+
+def test_draw_number_k_depends_on_seed_purpose_and_k_alone() -> None:
+    first = generator(3, "data", 5).normal(size=8)
+    generator(3, "data", 4).normal(size=100)
+    np.testing.assert_array_equal(generator(3, "data", 5).normal(size=8), first)
+    others = [(3, "data", 6), (4, "data", 5), (3, "init", 5), (2**40, "data", 5)]
+    for arguments in others:
+        assert not np.array_equal(generator(*arguments).normal(size=8), first)
+
+
+def test_torch_generators_are_reproducible_and_distinct() -> None:
+    def draw(*arguments: Any) -> list[float]:
+        return torch.randn(4, generator=torch_generator(*arguments)).tolist()
+
+    assert draw(1, "a", 2) == draw(1, "a", 2)
+    assert len({tuple(draw(*a)) for a in [(1, "a", 2), (1, "a", 3), (1, "b", 2), (2, "a", 2)]}) == 4
+
+
+def test_negative_seeds_are_refused() -> None:
+    with pytest.raises(ValueError, match="non-negative"):
+        generator(-1, "data")
+
+
+def test_observations_come_at_the_asked_steps_with_their_shapes() -> None:
+    series = Noisy().train(MemorySession())
+    assert series["norm"].steps == (0, 7, 25, 60)
+    assert series["norm"].values.shape == (4,)
+    assert series["weights"].values.shape == (4, 3)
+
+
+def test_pieces_cover_every_step_once_and_cross_no_border() -> None:
+    noisy = Noisy()
+    noisy.train(MemorySession())
+    assert [step for start, stop in noisy.calls for step in range(start, stop)] == list(range(60))
+    for start, stop in noisy.calls:
+        for border in [7, 25, *range(10, 60, 10)]:
+            assert not start < border < stop
+
+
+@settings(max_examples=12, deadline=None)
+@given(chunk=st.integers(1, 80))
+def test_numbers_do_not_depend_on_how_steps_are_cut(chunk: int) -> None:
+    assert_same(Noisy().train(MemorySession(), chunk=chunk), Noisy().train(MemorySession()))
+
+
+@settings(max_examples=15, deadline=None)
+@given(cuts=st.lists(st.integers(0, 60), max_size=4))
+def test_resumed_after_kills_gives_the_same_bits(cuts: list[int]) -> None:
+    whole = Noisy()
+    expected = whole.train(MemorySession())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+        session = MemorySession()
+        for cut in cuts:
+            session.cut = cut
+            try:
+                Noisy().train(session)
+            except Killed:
+                continue
+        session.cut = None
+        last = Noisy()
+        assert_same(last.train(session), expected)
+    np.testing.assert_array_equal(last.array, whole.array)
+    np.testing.assert_array_equal(last.numpy_rng.normal(size=3), whole.numpy_rng.normal(size=3))
+
+
+@pytest.mark.parametrize("bits", ["MT19937", "Philox", "SFC64", "PCG64DXSM"])
+def test_every_numpy_generator_is_restored(bits: str) -> None:
+    def run(session: MemorySession, cut: int | None) -> Series:
+        session.cut = cut
+        rng = np.random.Generator(getattr(np.random, bits)(1))
+        total = np.zeros(1)
+
+        def advance(start: int, stop: int) -> None:
+            for _ in range(start, stop):
+                total[0] += rng.normal()
+
+        return train(
+            session,
+            "walk",
+            steps=20,
+            state={"rng": rng, "total": total},
+            advance=advance,
+            observe=lambda _step: {"total": float(total[0])},
+            observe_at=[20],
+            chunk=4,
+        )["total"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+        session = MemorySession()
+        with pytest.raises(Killed):
+            run(session, 12)
+        resumed = run(session, None)
+    np.testing.assert_array_equal(resumed.values, run(MemorySession(), None).values)
+
+
+def test_a_finished_phase_is_restored_and_not_trained_again() -> None:
+    session = MemorySession()
+    first = Noisy()
+    expected = first.train(session)
+    second = Noisy()
+    assert_same(second.train(session), expected)
+    assert second.calls == []
+    np.testing.assert_array_equal(second.array, first.array)
+
+
+@pytest.mark.parametrize("data", [b"", b"half a checkpoint", b"PK\x03\x04 torn"])
+def test_a_torn_checkpoint_costs_its_phase_only(
+    data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = MemorySession(kept={"descent": data})
+    assert_same(Noisy().train(session), Noisy().train(MemorySession()))
+    assert "starts anew" in caplog.text
+
+
+def test_a_checkpoint_of_another_shape_is_not_restored(caplog: pytest.LogCaptureFixture) -> None:
+    def run(session: MemorySession, size: int) -> Series:
+        array = np.ones(size)
+
+        def advance(start: int, stop: int) -> None:
+            array[:] *= 0.5 ** (stop - start)
+
+        return train(
+            session,
+            "p",
+            steps=3,
+            state={"array": array},
+            advance=advance,
+            observe=lambda _step: {"sum": float(array.sum())},
+            observe_at=[3],
+        )["sum"]
+
+    session = MemorySession()
+    run(session, 2)
+    assert run(session, 4).values[0] == 4 * 0.125
+    assert "another state" in caplog.text
+
+
+def geometric(session: MemorySession, factors: list[float], **options: Any) -> dict[str, Series]:
+    w = np.ones(len(factors))
+
+    def advance(start: int, stop: int) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(start, stop):
+                w[:] = w * np.array(factors)
+
+    def observe(_step: int) -> Mapping[str, Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss = np.where(np.isinf(w), np.nan, w)
+        return {"loss": loss} if options.get("seed_axis") else {"loss": float(loss[0])}
+
+    return train(
+        session,
+        "p",
+        steps=40,
+        state={"w": w},
+        advance=advance,
+        observe=observe,
+        observe_at=range(0, 41, 10),
+        **options,
+    )
+
+
+def test_a_non_finite_observation_ends_the_phase_and_is_kept() -> None:
+    session = MemorySession()
+    loss = geometric(session, [1e20])["loss"]
+    assert loss.steps == (0, 10, 20)
+    assert np.isfinite(loss.values[:2]).all()
+    assert math.isnan(loss.values[2])
+    again = geometric(session, [1e20])["loss"]  # from the finished phase's checkpoint
+    assert again.steps == loss.steps
+    np.testing.assert_array_equal(again.values, loss.values)
+
+
+def test_seeds_together_end_only_when_all_have_diverged() -> None:
+    seeds = (4, 5, 6)
+    together = geometric(MemorySession(seeds=seeds), [1e20, 0.5, 1e10], seed_axis=True)
+    assert together["loss"].steps == (0, 10, 20, 30, 40)
+    split = per_seed(together, seeds)
+    for seed, factor in zip(seeds, [1e20, 0.5, 1e10], strict=True):
+        alone = geometric(MemorySession(), [factor])["loss"]
+        assert split[seed]["loss"].steps == alone.steps
+        np.testing.assert_array_equal(split[seed]["loss"].values, alone.values)
+    all_bad = geometric(MemorySession(seeds=(1, 2)), [1e20, 1e40], seed_axis=True)["loss"]
+    assert all_bad.steps == (0, 10, 20)
+
+
+def test_a_missing_seed_axis_is_named() -> None:
+    with pytest.raises(ValueError, match="first axis is the seed, of length 2"):
+        geometric(MemorySession(seeds=(1, 2)), [1.0], seed_axis=True)
+    with pytest.raises(ValueError, match="second axis is the seed"):
+        per_seed({"loss": Series(steps=(0,), values=[[1.0, 2.0]])}, [1])
+
+
+@pytest.mark.parametrize("bad", [[-1], [41], [0, 99]])
+def test_observations_outside_the_steps_are_refused(bad: list[int]) -> None:
+    with pytest.raises(ValueError, match="outside the steps 0 to 10"):
+        train(
+            MemorySession(),
+            "p",
+            steps=10,
+            state={},
+            advance=lambda _start, _stop: None,
+            observe=lambda _step: {},
+            observe_at=bad,
+        )
+
+
+def test_unrestorable_state_is_refused_before_training() -> None:
+    with pytest.raises(TypeError, match="state 'w' is a list"):
+        train(
+            MemorySession(),
+            "p",
+            steps=1,
+            state={"w": [1.0]},  # type: ignore[dict-item]
+            advance=lambda _start, _stop: pytest.fail("trained"),
+            observe=lambda _step: {},
+            observe_at=[],
+        )
+
+
+def clocked(seconds_per_step: float, steps: int) -> tuple[list[tuple[int, int]], list[float]]:
+    """Pieces and the moments of checkpoints of a phase on a simulated clock."""
+    now = [0.0]
+    pieces: list[tuple[int, int]] = []
+    saves: list[float] = []
+
+    class Session(MemorySession):
+        def save(self, phase: str, checkpoint: bytes) -> None:
+            saves.append(now[0])
+
+    def advance(start: int, stop: int) -> None:
+        pieces.append((start, stop))
+        now[0] += seconds_per_step * (stop - start)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: now[0])
+        train(
+            Session(),
+            "p",
+            steps=steps,
+            state={},
+            advance=advance,
+            observe=lambda _step: {},
+            observe_at=[],
+        )
+    return pieces, saves
+
+
+@pytest.mark.parametrize("seconds_per_step", [1e-4, 0.03, 0.4, 1.5, 4.0])
+def test_never_more_than_ten_seconds_of_training_are_lost(seconds_per_step: float) -> None:
+    pieces, saves = clocked(seconds_per_step, steps=300)
+    gaps = np.diff([0.0, *saves])
+    assert gaps.max() <= 10.0
+    longest = max(stop - start for start, stop in pieces) * seconds_per_step
+    assert longest <= max(training.PIECE_SECONDS, seconds_per_step)
+
+
+def test_quick_steps_are_cut_the_same_by_every_run() -> None:
+    pieces, saves = clocked(1e-4, steps=300)
+    assert pieces[:9] == [
+        (0, 1), (1, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64), (64, 100), (100, 200),
+    ]  # fmt: skip
+    assert len(saves) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_held_back_until_the_state_is_whole(number: signal.Signals) -> None:
+    def interrupted(noisy: Noisy) -> Callable[[int, int], None]:
+        def advance(start: int, stop: int) -> None:
+            if start == 30:
+                os.kill(os.getpid(), number)
+            Noisy.advance(noisy, start, stop)
+
+        return advance
+
+    session = MemorySession()
+    first = Noisy()
+    first.advance = interrupted(first)  # type: ignore[assignment,method-assign]
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        first.train(session)
+    assert signal.getsignal(number) is before
+    second = Noisy()
+    assert_same(second.train(session), Noisy().train(MemorySession()))
+    assert second.calls[0][0] == 40
+
+
+def test_devices() -> None:
+    assert pick_device("cpu") == "cpu"
+    assert pick_device("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(UsageError, match="Use auto, cpu or cuda"):
+        pick_device("tpu")
+
+
+def test_asking_for_an_absent_card_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UsageError, match="finds no CUDA card"):
+        pick_device("cuda")
+
+
+def test_threads_reach_torch_numba_and_new_processes() -> None:
+    program = (
+        "import os; from reproaudit.training import use_threads; import torch; use_threads(1);"
+        "import numba; print(torch.get_num_threads(), numba.get_num_threads(),"
+        "os.environ['OMP_NUM_THREADS']); use_threads(1)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["1", "1", "1"]
+    with pytest.raises(UsageError, match="0 threads"):
+        use_threads(0)
