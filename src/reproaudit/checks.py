@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
+from reproaudit.records import Series
 from reproaudit.stats import (
     Decision,
     Finding,
@@ -29,6 +31,7 @@ from reproaudit.stats import (
     decide_equivalence,
     decide_every_seed,
     decide_every_seed_within,
+    onset,
 )
 
 Positive = Annotated[float, Field(gt=0)]
@@ -212,6 +215,218 @@ class Converges(_Check):
         )
 
 
+class Reaches(_Check):
+    """A quantity ends on one side of a level: an accuracy, a share, a loss beside the best one.
+
+    With `relative_to`, what is held against the level is the ratio to another quantity of the same
+    seed (log scale) or the difference from it (linear scale). The scale is one on which the seeds'
+    values are near normal: log for positive skewed measures, log_complement for shares near 1.
+    """
+
+    kind: Literal["reaches"]
+    """Which phenomenon is checked."""
+    quantity: Quantity
+    """What is measured."""
+    relative_to: Quantity | None = None
+    """Another quantity of the same seed that it is taken relative to."""
+    at_least: float | None = None
+    """The level, when it must be reached from below."""
+    at_most: float | None = None
+    """The level, when it must be reached from above."""
+    scale: Literal["linear", "log", "logit", "log_complement"]
+    """The scale on which the mean over seeds is judged."""
+
+    @model_validator(mode="after")
+    def _one_level(self) -> Self:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("state either at_least or at_most")
+        if self.relative_to is not None and self.scale not in ("linear", "log"):
+            raise ValueError("relative to another quantity, the scale is linear or log")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The quantity is on its side of the level."""
+        below = self.at_most is not None
+        level = float(self.at_most if self.at_most is not None else self.at_least or 0.0)
+        side = Side.AT_MOST if below else Side.AT_LEAST
+        return (self._bounded(self.name, self._value, level, side, Scale(self.scale)),)
+
+    def _value(self, sample: Sample) -> float:
+        value = sample.number(self.quantity)
+        if self.relative_to is None:
+            return value
+        other = sample.number(self.relative_to)
+        if self.scale == "linear":
+            return value - other
+        return max(value, self.floor) / max(other, self.floor)
+
+
+class Concentrates(_Check):
+    """A share of a whole goes to 1: the weight of one among many.
+
+    Judged on log(1 − share), so that 0.99 and 0.999 are as far apart as 0.9 and 0.99. With
+    `of_the_rest`, what is judged is the share of the remaining distance to 1 that training covered,
+    (end − start) / (1 − start), for weights that start near 1 already.
+    """
+
+    kind: Literal["concentrates"]
+    """Which phenomenon is checked."""
+    share: Quantity
+    """A share between 0 and 1; a series when `of_the_rest` is set."""
+    at_least: Annotated[float, Field(gt=0, lt=1)]
+    """The smallest share that still counts as concentrated."""
+    of_the_rest: bool = False
+    """Whether to judge the covered part of the distance to 1 rather than the level."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The final share, or the covered part of the distance, is at least the bound."""
+        return (
+            self._bounded(
+                self.name, self._value, self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT
+            ),
+        )
+
+    def _value(self, sample: Sample) -> float:
+        end = sample.number(self.share)
+        if not self.of_the_rest:
+            return end
+        start = sample.number(self.share.model_copy(update={"step": "first"}))
+        return (end - start) / max(1.0 - start, self.floor)
+
+
+class OrderedOnsets(_Check):
+    """One quantity changes well before another: stage-wise learning.
+
+    An onset is the last crossing of a share of a change that is itself large enough to matter
+    (`reproaudit.stats.onset`). Two conditions: in every seed both changes come; and the later
+    onset is at least `by` times the earlier one, on a logarithmic scale, at the *least* favourable
+    of the shares 0.4, 0.5 and 0.6 and of the whole horizon and its first four fifths, so that the
+    order does not hang on how an onset is defined.
+    """
+
+    kind: Literal["ordered_onsets"]
+    """Which phenomenon is checked."""
+    earlier: Quantity
+    """The series that is claimed to change first."""
+    later: Quantity
+    """The series that is claimed to change afterwards."""
+    earlier_change: Positive
+    """The smallest change of the earlier series that counts, in its units."""
+    later_change: Positive
+    """The smallest change of the later series that counts, in its units."""
+    by: Annotated[float, Field(ge=1)]
+    """How many times later the later onset must be, in training steps."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Both changes come, and in this order."""
+
+        def both_come(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            del confidence, parts  # whether a change came is a count over seeds
+            return decide_every_seed(values, 1.0, Side.AT_LEAST)
+
+        return (
+            Condition(
+                f"{self.name}: both changes come", self._come, Side.AT_LEAST.value, None, both_come
+            ),
+            self._bounded(
+                f"{self.name}: ratio of the onsets", self._ratio, self.by, Side.AT_LEAST, Scale.LOG
+            ),
+        )
+
+    def _onset(
+        self, series: Series, least_change: float, share: float, horizon: float
+    ) -> float | None:
+        steps = np.asarray(series.steps, dtype=np.float64)
+        seen = steps <= steps[0] + horizon * (steps[-1] - steps[0])
+        return onset(steps[seen], series.values[seen], share=share, least_change=least_change).step
+
+    def _come(self, sample: Sample) -> float:
+        """1 if both changes come, else 0."""
+        pairs = ((self.earlier, self.earlier_change), (self.later, self.later_change))
+        onsets = [self._onset(sample.series(q), least, 0.5, 1.0) for q, least in pairs]
+        return float(all(step is not None for step in onsets))
+
+    def _ratio(self, sample: Sample) -> float:
+        """The least ratio of later to earlier; a change that never comes counts as the last step."""
+        earlier, later = sample.series(self.earlier), sample.series(self.later)
+        last = float(max(earlier.steps[-1], later.steps[-1]))
+        first_step = float(earlier.steps[1]) if len(earlier.steps) > 1 else 1.0
+        ratios = []
+        for share in (0.4, 0.5, 0.6):
+            for horizon in (1.0, 0.8):
+                a = self._onset(earlier, self.earlier_change, share, horizon)
+                b = self._onset(later, self.later_change, share, horizon)
+                a = last if a is None else max(a, first_step)
+                b = last if b is None else max(b, first_step)
+                ratios.append(b / a)
+        return min(ratios)
+
+
+class GrowsLike(_Check):
+    """A quantity grows by a law late in training: like log t, or like a power of t.
+
+    Compares what it gained in the last two doublings of the training time: the last gain over the
+    one before is 1 for a logarithm and 2^p for t^p, and falls towards 0 when growth stops. Held
+    against the law's ratio within a relative margin, on a logarithmic scale; and the whole growth
+    must be at least `least_growth`.
+    """
+
+    kind: Literal["grows_like"]
+    """Which phenomenon is checked."""
+    quantity: Quantity
+    """A series."""
+    law: Literal["logarithm", "power"]
+    """The law of growth."""
+    exponent: Positive | None = None
+    """Of a power law: its exponent."""
+    margin: Positive
+    """The largest relative difference of the ratio of gains from the law's."""
+    least_growth: Positive
+    """The smallest growth from start to end that counts, in the quantity's units."""
+
+    @model_validator(mode="after")
+    def _exponent_of_a_power(self) -> Self:
+        if (self.law == "power") != (self.exponent is not None):
+            raise ValueError("a power law, and only it, needs an exponent")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """It grows, and the ratio of its last two gains is the law's."""
+        ratio = 1.0 if self.exponent is None else 2.0**self.exponent
+
+        def near(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            return decide_equivalence(
+                values,
+                ratio,
+                self.margin,
+                scale=Scale.LOG,
+                confidence=confidence,
+                parts=parts,
+                floor=self.floor,
+            )
+
+        return (
+            self._bounded(
+                f"{self.name}: growth",
+                lambda s: self._gain(s, 1.0, 0.0),
+                self.least_growth,
+                Side.AT_LEAST,
+                Scale.LINEAR,
+            ),
+            Condition(f"{self.name}: ratio of gains", self._ratio, "within", self.margin, near),
+        )
+
+    def _gain(self, sample: Sample, end: float, start: float) -> float:
+        series = sample.series(self.quantity)
+        steps = np.asarray(series.steps, dtype=np.float64)
+        values = np.interp([start * steps[-1], end * steps[-1]], steps, series.values)
+        return float(values[1] - values[0])
+
+    def _ratio(self, sample: Sample) -> float:
+        before = max(self._gain(sample, 0.5, 0.25), self.floor)
+        return max(self._gain(sample, 1.0, 0.5), self.floor) / before
+
+
 class Separates(_Check):
     """One quantity lies below another, paired by seed.
 
@@ -308,7 +523,10 @@ class Matches(_Check):
         return max(value, self.floor) / max(reference, self.floor)
 
 
-Check = Annotated[Aligns | Converges | Separates | Matches, Field(discriminator="kind")]
+Check = Annotated[
+    Aligns | Concentrates | Converges | GrowsLike | Matches | OrderedOnsets | Reaches | Separates,
+    Field(discriminator="kind"),
+]
 """Any kind of check, told apart by its `kind`."""
 
 
