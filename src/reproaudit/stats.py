@@ -84,10 +84,12 @@ class Scale(StrEnum):
         _check_floor(floor)
         if self is Scale.LOG:
             return np.log(self._resolved(x, x, floor, "negative"))
-        complement = np.log(self._resolved(1.0 - x, x, floor, "above 1"))
+        complement = self._resolved(1.0 - x, x, floor, "above 1")
         if self is Scale.LOG_COMPLEMENT:
-            return complement
-        return np.asarray(np.log(self._resolved(x, x, floor, "negative")) - complement)
+            return np.log(complement)
+        share = self._resolved(x, x, floor, "negative")
+        ends = np.minimum([share, complement], 1.0 - floor)  # both flat within the floor of an end
+        return np.asarray(np.log(ends[0]) - np.log(ends[1]))
 
     def inverse(self, values: ArrayLike) -> Array:
         """This scale to natural units, shape kept; beyond the largest float, that float."""
@@ -305,8 +307,8 @@ def equivalence_range(target: float, margin: float, scale: Scale) -> tuple[float
 
     On the log scale the margin is a relative factor, [target / (1 + margin),
     target · (1 + margin)]; on every other scale it is a difference in natural units,
-    [target − margin, target + margin]. The sums are those of the decimals as written, so that 0.8 is
-    within 0.1 of 0.7 (in binary it is not).
+    [target − margin, target + margin]. The sums are those of the decimals as written, so that 0.8
+    is within 0.1 of 0.7 (in binary it is not).
 
     Raises:
         ValueError: a number that is not finite, a negative margin, or on the log scale a target
