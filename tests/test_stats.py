@@ -627,6 +627,15 @@ def test_a_mean_on_the_margins_edge_is_wrongly_decided_as_seldom_as_said(
     assert missed == pytest.approx(0.0125, abs=noise(0.0125))
 
 
+def test_equal_seeds_on_a_limit_are_met_and_not_missed() -> None:
+    on_the_limit = np.full((1, 5), 0.1)
+    for side in Side:
+        rule = stats._bound_rule(0.1, side, 0.95, 1)
+        assert rates(on_the_limit, rule) == (1.0, 0.0)
+    for low, high in ((0.1, 0.5), (-0.5, 0.1)):
+        assert rates(on_the_limit, stats._equivalence_rule(low, high, 0.95, 1)) == (1.0, 0.0)
+
+
 def test_a_claim_of_several_parts_on_its_bounds_is_wrongly_missed_within_the_error() -> None:
     z = np.random.default_rng(3).normal(size=(ROWS, 4, 5))
     _, missed = stats._decisions(z, stats._bound_rule(0.0, Side.AT_MOST, 0.95, 4))
