@@ -752,6 +752,23 @@ def test_no_number_of_seeds_is_promised_where_none_would_do() -> None:
     assert (decided.detectable, decided.seeds_needed) == (None, None)
 
 
+@pytest.mark.parametrize("spread", [5e-324, 1e-300, 1e-17, 1e200])
+@pytest.mark.parametrize("bound", [0.0, 1.0])
+def test_planning_survives_spreads_at_the_ends_of_the_floats(spread: float, bound: float) -> None:
+    values = [bound - spread, bound + spread, bound]
+    one = stats.decide_bound(values, bound, Side.AT_MOST, scale=Scale.LINEAR)
+    assert (one.detectable is not None) == (one.decision is Decision.UNDECIDED)
+    assert one.detectable is None or math.isfinite(one.detectable)
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_planning_survives_a_spread_of_the_smallest_float(side: Side) -> None:
+    found = stats.decide_bound([0.0, 5e-324], 5e-324, side, scale=Scale.LINEAR)
+    assert found.decision is Decision.UNDECIDED
+    assert found.seeds_needed is not None
+    assert found.seeds_needed > 2
+
+
 @given(seeds_of(0.01, 0.99), RULES, st.sampled_from(SCALES), st.integers(1, 50))
 def test_an_undecided_finding_always_asks_for_more(
     values: list[float], rule: Any, scale: Scale, parts: int
