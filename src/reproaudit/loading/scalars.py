@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -45,6 +46,7 @@ def read_plain(text: str) -> tuple[Plain, Doubt | None]:
     return _READERS.get(_tag(text), _read_text)(text)
 
 
+@lru_cache(maxsize=4096)  # an audit repeats its few dozen names
 def _tag(text: str) -> str:
     """The type that YAML 1.1 gives an unquoted scalar: null, bool, int, float, timestamp …, str."""
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.rules import claims, experiments, papers, settings
+from reproaudit.rules import checks, claims, controls, experiments, papers, settings
 from reproaudit.rules.nodes import FILE_RULES, MODEL_RULES
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.spec import Audit
@@ -25,6 +25,8 @@ RULES: dict[str, Rule] = {
         *FILE_RULES,
         *MODEL_RULES,
         *claims.RULES,
+        *checks.RULES,
+        *controls.RULES,
         *experiments.RULES,
         *settings.RULES,
         *papers.RULES,

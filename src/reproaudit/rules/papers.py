@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -99,10 +99,10 @@ def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
 
 
 def _leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for key, one in value.items():
             yield from _leaves(one, (*loc, key))
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, tuple):
         for i, one in enumerate(value):
             yield from _leaves(one, (*loc, i))
     else:
