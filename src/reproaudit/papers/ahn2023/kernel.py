@@ -17,17 +17,24 @@ Arrays are plain NumPy; there is no module state. The number of threads is Numba
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 LANES = 16
 """Prompts per group: one 512-bit vector of float32, or two of float64."""
+
+_ALIGNMENT = 64
+"""Bytes: a vector load that straddles cache lines takes twice as long."""
 
 GROUPS_PER_BLOCK = 16
 """Groups whose gradients are summed in the working precision before going to float64."""
@@ -41,218 +48,255 @@ def _compiled(**options: Any) -> Callable[[Function], Function]:
     return cast("Callable[[Function], Function]", numba.njit(cache=True, nogil=True, **options))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _fma(_context: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001 (their types are needed)
-    """a·b + c, rounded once."""
+# Formulas. Each becomes one intrinsic: straight-line vector code for a group of prompts. Inside a
+# formula a number is one LLVM vector, a `Vector` a list of d of them, a `Matrix` a list of d rows.
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return c(c, c, c), generate
+Number = Any
+Vector = Sequence[Number]
+Matrix = Sequence[Vector]
 
 
-# Products over one group. A matrix is (d·d, LANES), a vector (d, LANES); `_p` marks a parameter,
-# the same (d, d) matrix for every prompt. `d` is a constant to the compiler (see `_block`), which
-# unrolls every loop but the one over lanes, and keeps a row of the result in registers.
+class _Code:
+    """Emits vector instructions; a formula gets one and combines its operands with it."""
+
+    def __init__(self, builder: ir.IRBuilder, element: ir.Type, bits: int) -> None:
+        self._builder = builder
+        self._type = ir.VectorType(element, LANES)
+        self._fma = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(self._type, [self._type] * 3),
+            f"llvm.fma.v{LANES}f{bits}",
+        )
+
+    def load(self, pointer: Any, row: int) -> Number:
+        return self._builder.load(self._row(pointer, row), align=_ALIGNMENT)
+
+    def store(self, number: Number, pointer: Any, row: int) -> None:
+        self._builder.store(number, self._row(pointer, row), align=_ALIGNMENT)
+
+    def _row(self, pointer: Any, row: int) -> Any:
+        place = self._builder.gep(pointer, [ir.Constant(ir.IntType(64), row * LANES)])
+        return self._builder.bitcast(place, self._type.as_pointer())
+
+    def spread(self, pointer: Any, place: int) -> Number:
+        """One stored number, the same in every lane."""
+        index = ir.IntType(32)
+        number = self._builder.load(
+            self._builder.gep(pointer, [ir.Constant(ir.IntType(64), place)])
+        )
+        undefined = ir.Constant(self._type, ir.Undefined)
+        first = self._builder.insert_element(undefined, number, ir.Constant(index, 0))
+        zeros = ir.Constant(ir.VectorType(index, LANES), None)
+        return self._builder.shuffle_vector(first, undefined, zeros)
+
+    def one(self) -> Number:
+        return ir.Constant(self._type, [1.0] * LANES)
+
+    def plus(self, a: Number, b: Number) -> Number:
+        return self._builder.fadd(a, b)
+
+    def times(self, a: Number, b: Number) -> Number:
+        return self._builder.fmul(a, b)
+
+    def dot(self, x: Vector, y: Vector, start: Number | None = None) -> Number:
+        """Start + x·y, added from the first entry to the last."""
+        total = start
+        for a, b in zip(x, y, strict=True):
+            total = (
+                self.times(a, b) if total is None else self._builder.call(self._fma, [a, b, total])
+            )
+        return total
+
+    def apply(self, a: Matrix, x: Vector, start: Vector | None = None) -> Vector:
+        """Start + a x."""
+        return [self.dot(row, x, start[i] if start else None) for i, row in enumerate(a)]
+
+    def product(self, a: Matrix, b: Matrix, start: Matrix | None = None) -> Matrix:
+        """Start + a b."""
+        columns = _t(b)
+        return [self.apply(columns, row, start[i] if start else None) for i, row in enumerate(a)]
+
+    def plus_transpose(self, a: Matrix) -> Matrix:
+        """A + aᵀ, each pair added once."""
+        return _mirrored(lambda i, j: self.plus(a[i][j], a[j][i]), len(a))
 
 
-@_compiled(forceinline=True)
-def _product(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out = a b."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = a[i * d, lane] * b[j, lane]
-                for k in range(1, d):
-                    total = _fma(a[i * d + k, lane], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
+def _t(a: Matrix) -> Matrix:
+    return list(zip(*a, strict=True))
 
 
-@_compiled(forceinline=True)
-def _product_tn(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out = aᵀ b."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = a[i, lane] * b[j, lane]
-                for k in range(1, d):
-                    total = _fma(a[k * d + i, lane], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
+def _mirrored(entry: Callable[[int, int], Number], d: int) -> Matrix:
+    """The symmetric matrix with these entries on and above the diagonal."""
+    upper = {(i, j): entry(i, j) for i in range(d) for j in range(i, d)}
+    return [[upper[min(i, j), max(i, j)] for j in range(d)] for i in range(d)]
 
 
-@_compiled(forceinline=True)
-def _symmetric_product_tn(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out = aᵀ b where that is known to be symmetric."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(i, d):
-                total = a[i, lane] * b[j, lane]
-                for k in range(1, d):
-                    total = _fma(a[k * d + i, lane], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
-                out[j * d + i, lane] = total
+def _pointers(context: Any, builder: Any, types_: Any, values: Any) -> list[Any]:
+    arrays = zip(types_, cgutils.unpack_tuple(builder, values), strict=True)
+    return [make_array(kind)(context, builder, value).data for kind, value in arrays]
 
 
-@_compiled(forceinline=True)
-def _add_product(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out += a b."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = out[i * d + j, lane]
-                for k in range(d):
-                    total = _fma(a[i * d + k, lane], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
+def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | Matrix:
+    if kind == "n":
+        return code.load(pointer, 0)
+    if kind == "v":
+        return [code.load(pointer, i) for i in range(d)]
+    fetch = code.load if kind == "m" else code.spread
+    return [[fetch(pointer, i * d + j) for j in range(d)] for i in range(d)]
 
 
-@_compiled(forceinline=True)
-def _add_product_nt(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out += a bᵀ."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = out[i * d + j, lane]
-                for k in range(d):
-                    total = _fma(a[i * d + k, lane], b[j * d + k, lane], total)
-                out[i * d + j, lane] = total
+def _keep(code: _Code, kind: str, result: Any, pointer: Any) -> None:
+    numbers = {"n": lambda: [result], "v": lambda: result, "m": lambda: sum(map(list, result), [])}
+    for row, number in enumerate(numbers[kind]()):
+        code.store(number, pointer, row)
 
 
-@_compiled(forceinline=True)
-def _add_product_tn(out: Array, a: Array, b: Array, d: int) -> None:
-    """Out += aᵀ b."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = out[i * d + j, lane]
-                for k in range(d):
-                    total = _fma(a[k * d + i, lane], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
+def _operation(results: str, operands: str) -> Callable[[Callable[..., Any]], Any]:
+    """Makes an intrinsic ``f(dims, results, operands)`` of a formula.
+
+    The kinds of results and operands are letters: n a number per prompt (LANES), v a vector
+    (d, LANES), m a matrix (d·d, LANES), p a parameter (d, d), the same for every prompt. A result
+    may be an operand too: everything is read before anything is written. `dims` is a tuple of d
+    zeros: its length is part of its type, so that d is known when the code is made.
+    """
+
+    def make(formula: Callable[..., Any]) -> Any:
+        def typed(context: Any, dims: Any, outs: Any, ins: Any) -> Any:  # noqa: ARG001
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                _, out_types, in_types = signature.args
+                dtype, d = out_types[0].dtype, dims.count
+                code = _Code(builder, context.get_data_type(dtype), dtype.bitwidth)
+                sources = _pointers(context, builder, in_types, arguments[2])
+                targets = _pointers(context, builder, out_types, arguments[1])
+                values = [_operand(code, *at, d) for at in zip(operands, sources, strict=True)]
+                made = zip(results, formula(code, *values), targets, strict=True)
+                for kind, result, target in made:
+                    _keep(code, kind, result, target)
+                return context.get_dummy_value()
+
+            for array in (*outs, *ins):
+                if array.layout != "C":
+                    raise TypingError(f"{formula.__name__}: {array} is not contiguous")
+            return types.void(dims, outs, ins), generate
+
+        typed.__name__ = formula.__name__
+        return intrinsic(typed)
+
+    return make
 
 
-@_compiled(forceinline=True)
-def _product_p(out: Array, p: Array, b: Array, d: int) -> None:
-    """Out = p b."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = p[i, 0] * b[j, lane]
-                for k in range(1, d):
-                    total = _fma(p[i, k], b[k * d + j, lane], total)
-                out[i * d + j, lane] = total
+@_operation("vv", "mvp")
+def _first_step(code: _Code, S: Matrix, b: Vector, A: Matrix) -> Any:
+    """s and the next b where C = I."""
+    s = code.apply(S, b)
+    return s, code.apply(_t(A), s, b)
 
 
-@_compiled(forceinline=True)
-def _product_from_right_p(out: Array, a: Array, p: Array, d: int) -> None:
-    """Out = a p."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = a[i * d, lane] * p[0, j]
-                for k in range(1, d):
-                    total = _fma(a[i * d + k, lane], p[k, j], total)
-                out[i * d + j, lane] = total
+@_operation("vvvv", "mmvp")
+def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
+    """s, v, u and the next b."""
+    s = code.apply(S, b)
+    v = code.apply(_t(C), s)
+    u = code.apply(_t(A), v)
+    return s, v, u, code.apply(C, u, b)
 
 
-@_compiled(forceinline=True)
-def _apply(out: Array, a: Array, x: Array, d: int) -> None:
-    """Out = a x."""
-    for lane in range(LANES):
-        for i in range(d):
-            total = a[i * d, lane] * x[0, lane]
-            for k in range(1, d):
-                total = _fma(a[i * d + k, lane], x[k, lane], total)
-            out[i, lane] = total
+@_operation("vv", "mpv")
+def _step_gradient(code: _Code, C: Matrix, A: Matrix, g: Vector) -> Any:
+    """h = Cᵀ g, the gradient in u, and dv."""
+    h = code.apply(_t(C), g)
+    return h, code.apply(A, h)
 
 
-@_compiled(forceinline=True)
-def _apply_t(out: Array, a: Array, x: Array, d: int) -> None:
-    """Out = aᵀ x."""
-    for lane in range(LANES):
-        for i in range(d):
-            total = a[i, lane] * x[0, lane]
-            for k in range(1, d):
-                total = _fma(a[k * d + i, lane], x[k, lane], total)
-            out[i, lane] = total
+@_operation("v", "mpv")
+def _carry_back(code: _Code, S: Matrix, A: Matrix, g: Vector) -> Any:
+    """g + S A g: the gradient in b from that in the next b where C = I."""
+    return (code.apply(S, code.apply(A, g), g),)
 
 
-@_compiled(forceinline=True)
-def _apply_p(out: Array, p: Array, x: Array, d: int) -> None:
-    """Out = p x."""
-    for lane in range(LANES):
-        for i in range(d):
-            total = p[i, 0] * x[0, lane]
-            for k in range(1, d):
-                total = _fma(p[i, k], x[k, lane], total)
-            out[i, lane] = total
+@_operation("v", "mmvv")
+def _carry_back_through(code: _Code, S: Matrix, C: Matrix, dv: Vector, g: Vector) -> Any:
+    """g + S C dv: the gradient in b from that in the next b."""
+    return (code.apply(S, code.apply(C, dv), g),)
 
 
-@_compiled(forceinline=True)
-def _plus_apply(out: Array, y: Array, a: Array, x: Array, d: int) -> None:
-    """Out = y + a x."""
-    for lane in range(LANES):
-        for i in range(d):
-            total = y[i, lane]
-            for k in range(d):
-                total = _fma(a[i * d + k, lane], x[k, lane], total)
-            out[i, lane] = total
+@_operation("vn", "nvv")
+def _query(code: _Code, squares: Number, query: Vector, b: Vector) -> Any:
+    """(x·b) x, half the gradient of (x·b)² in b; and squares + (x·b)²."""
+    error = code.dot(query, b)
+    return [code.times(error, x) for x in query], code.dot([error], [error], squares)
 
 
-@_compiled(forceinline=True)
-def _plus_apply_p(out: Array, y: Array, p: Array, x: Array, d: int) -> None:
-    """Out = y + p x."""
-    for lane in range(LANES):
-        for i in range(d):
-            total = y[i, lane]
-            for k in range(d):
-                total = _fma(p[i, k], x[k, lane], total)
-            out[i, lane] = total
+@_operation("m", "mvv")
+def _plus_outer(code: _Code, a: Matrix, x: Vector, y: Vector) -> Any:
+    return (code.product([[xi] for xi in x], [y], a),)
 
 
-@_compiled(forceinline=True)
-def _add_outer(out: Array, x: Array, y: Array, d: int) -> None:
-    """Out += x yᵀ."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                out[i * d + j, lane] = _fma(x[i, lane], y[j, lane], out[i * d + j, lane])
+@_operation("m", "mvvvv")
+def _plus_two_outer(code: _Code, a: Matrix, x: Vector, y: Vector, z: Vector, t: Vector) -> Any:
+    return (code.product(list(zip(x, z, strict=True)), [y, t], a),)
 
 
-@_compiled(forceinline=True)
-def _add_two_outer(out: Array, x: Array, y: Array, z: Array, t: Array, d: int) -> None:
-    """Out += x yᵀ + z tᵀ."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                total = _fma(x[i, lane], y[j, lane], out[i * d + j, lane])
-                out[i * d + j, lane] = _fma(z[i, lane], t[j, lane], total)
+@_operation("m", "mm")
+def _product(code: _Code, a: Matrix, b: Matrix) -> Any:
+    return (code.product(a, b),)
 
 
-@_compiled(forceinline=True)
-def _plus_identity(out: Array, a: Array, d: int) -> None:
-    """Out = I + a."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(d):
-                out[i * d + j, lane] = a[i * d + j, lane]
-            out[i * d + i, lane] += a.dtype.type(1)
+@_operation("m", "mm")
+def _product_tn(code: _Code, a: Matrix, b: Matrix) -> Any:
+    return (code.product(_t(a), b),)
 
 
-@_compiled(forceinline=True)
-def _plus_transpose(a: Array, d: int) -> None:
-    """A += aᵀ, in place."""
-    for i in range(d):
-        for lane in range(LANES):
-            for j in range(i, d):
-                total = a[i * d + j, lane] + a[j * d + i, lane]
-                a[i * d + j, lane] = total
-                a[j * d + i, lane] = total
+@_operation("m", "mm")
+def _symmetric_product_tn(code: _Code, a: Matrix, b: Matrix) -> Any:
+    """The product aᵀ b where it is known to be symmetric."""
+    rows, columns = _t(a), _t(b)
+    return (_mirrored(lambda i, j: code.dot(rows[i], columns[j]), len(a)),)
 
 
-@_compiled(forceinline=True)
-def _copy(out: Array, a: Array) -> None:
-    for i in range(a.shape[0]):
-        for lane in range(LANES):
-            out[i, lane] = a[i, lane]
+@_operation("m", "mmm")
+def _plus_product(code: _Code, c: Matrix, a: Matrix, b: Matrix) -> Any:
+    return (code.product(a, b, c),)
+
+
+@_operation("m", "mmm")
+def _plus_product_nt(code: _Code, c: Matrix, a: Matrix, b: Matrix) -> Any:
+    return (code.product(a, _t(b), c),)
+
+
+@_operation("m", "mmm")
+def _plus_product_tn(code: _Code, c: Matrix, a: Matrix, b: Matrix) -> Any:
+    return (code.product(_t(a), b, c),)
+
+
+@_operation("m", "pm")
+def _parameter_product(code: _Code, p: Matrix, a: Matrix) -> Any:
+    return (code.product(p, a),)
+
+
+@_operation("m", "pm")
+def _parameter_product_tn(code: _Code, p: Matrix, a: Matrix) -> Any:
+    return (code.product(_t(p), a),)
+
+
+@_operation("m", "mp")
+def _product_parameter_nt(code: _Code, a: Matrix, p: Matrix) -> Any:
+    return (code.product(a, _t(p)),)
+
+
+@_operation("m", "mp")
+def _symmetrised_product_parameter(code: _Code, a: Matrix, p: Matrix) -> Any:
+    """The product a p plus its transpose."""
+    return (code.plus_transpose(code.product(a, p)),)
+
+
+@_operation("m", "pm")
+def _identity_plus_parameter_product_tn(code: _Code, p: Matrix, a: Matrix) -> Any:
+    """The sum I + pᵀ a."""
+    made = code.product(_t(p), a)
+    one = code.one()
+    return ([[code.plus(x, one) if i == j else x for j, x in enumerate(row)]
+             for i, row in enumerate(made)],)
 
 
 # What the forward pass keeps of each layer for the backward pass, by place in the workspace.
@@ -260,18 +304,6 @@ _C, _G, _H, _N, _T = range(5)
 _MATRICES = 5
 _b, _s, _v, _u = range(4)
 _VECTORS = 4
-
-
-@_compiled(forceinline=True)
-def _weigh_query(g: Array, squares: Array, query: Array, b: Array, d: int) -> None:
-    """g = (x·b) x, half the gradient of (x·b)² in b; adds (x·b)² to the lanes' sums."""
-    for lane in range(LANES):
-        error = query[0, lane] * b[0, lane]
-        for k in range(1, d):
-            error = _fma(query[k, lane], b[k, lane], error)
-        squares[lane] = _fma(error, error, squares[lane])
-        for k in range(d):
-            g[k, lane] = error * query[k, lane]
 
 
 @_compiled()
@@ -282,18 +314,16 @@ def _sparse_group(
     d = len(dims)
     layers = A.shape[0]
     S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d :]
-    g, step = vectors[layers + 1, _v], vectors[layers + 1, _u]
-    _copy(vectors[0, _b], w)
+    g = vectors[layers + 1, 0]
+    vectors[0, _b] = w
     for layer in range(layers):
         of = vectors[layer]
-        _apply(of[_s], S, of[_b], d)
-        _plus_apply_p(vectors[layer + 1, _b], of[_b], A[layer].T, of[_s], d)
-    _weigh_query(g, squares, query, vectors[layers, _b], d)
+        _first_step(dims, (of[_s], vectors[layer + 1, _b]), (S, of[_b], A[layer]))
+    _query(dims, (g, squares), (squares, query, vectors[layers, _b]))
     for layer in range(layers - 1, -1, -1):
-        _add_outer(dA[layer], vectors[layer, _s], g, d)
+        _plus_outer(dims, (dA[layer],), (dA[layer], vectors[layer, _s], g))
         if layer > 0:
-            _apply_p(step, A[layer], g, d)
-            _plus_apply(g, g, S, step, d)
+            _carry_back(dims, (g,), (S, A[layer], g))
 
 
 @_compiled()
@@ -301,29 +331,38 @@ def _full_forward(
     S: Array, w: Array, A: Array, B: Array, matrices: Array, vectors: Array, dims: Any
 ) -> None:
     """Fills the workspace layer by layer; b_L ends in ``vectors[layers, _b]``."""
-    d = len(dims)
     layers = A.shape[0]
-    _copy(vectors[0, _b], w)
-    _apply(vectors[0, _s], S, w, d)
-    _plus_apply_p(vectors[1, _b], w, A[0].T, vectors[0, _s], d)
+    vectors[0, _b] = w
+    _first_step(dims, (vectors[0, _s], vectors[1, _b]), (S, w, A[0]))
     if layers > 1:
-        first = matrices[0]
-        _product_from_right_p(first[_N], S, B[0].T, d)
-        _product_p(first[_T], A[0].T, first[_N], d)
-        _plus_identity(matrices[1, _C], first[_T], d)
+        N = matrices[0, _N]
+        _product_parameter_nt(dims, (N,), (S, B[0]))
+        _identity_plus_parameter_product_tn(dims, (matrices[1, _C],), (A[0], N))
     for layer in range(1, layers):
         of, m = vectors[layer], matrices[layer]
-        _apply(of[_s], S, of[_b], d)
-        _apply_t(of[_v], m[_C], of[_s], d)
-        _apply_p(of[_u], A[layer].T, of[_v], d)
-        _plus_apply(vectors[layer + 1, _b], of[_b], m[_C], of[_u], d)
+        made = (of[_s], of[_v], of[_u], vectors[layer + 1, _b])
+        _step(dims, made, (S, m[_C], of[_b], A[layer]))
         if layer < layers - 1:
-            _product(m[_G], S, m[_C], d)
-            _symmetric_product_tn(m[_H], m[_C], m[_G], d)
-            _product_from_right_p(m[_N], m[_H], B[layer].T, d)
-            _product_p(m[_T], A[layer].T, m[_N], d)
-            _copy(matrices[layer + 1, _C], m[_C])
-            _add_product(matrices[layer + 1, _C], m[_C], m[_T], d)
+            _product(dims, (m[_G],), (S, m[_C]))
+            _symmetric_product_tn(dims, (m[_H],), (m[_C], m[_G]))
+            _product_parameter_nt(dims, (m[_N],), (m[_H], B[layer]))
+            _parameter_product_tn(dims, (m[_T],), (A[layer], m[_N]))
+            _plus_product(dims, (matrices[layer + 1, _C],), (m[_C], m[_C], m[_T]))
+
+
+@_compiled()
+def _map_backward(
+    D: Array, m: Array, A: Array, B: Array, dA: Array, dB: Array, spare: Array, dims: Any
+) -> None:
+    """From D, the gradient in C_{l+1}, its share of those in C_l (again in D), A_l and B_l."""
+    dT, E, dH = spare[0], spare[1], spare[2]
+    _product_tn(dims, (dT,), (m[_C], D))
+    _parameter_product(dims, (E,), (A, dT))
+    _plus_product_nt(dims, (dA,), (dA, m[_N], dT))
+    _plus_product_tn(dims, (dB,), (dB, E, m[_H]))
+    _symmetrised_product_parameter(dims, (dH,), (E, B))
+    _plus_product_nt(dims, (D,), (D, D, m[_T]))
+    _plus_product(dims, (D,), (D, m[_G], dH))
 
 
 @_compiled()
@@ -345,36 +384,31 @@ def _full_backward(
     D ← D + D Tᵀ + G (dH + dHᵀ) + g uᵀ + s dvᵀ, where dv = A Cᵀ g and dA += v (Cᵀ g)ᵀ;
     last g ← g + S C dv. At layer 0, C = I, so that only dA and dB remain.
     """
-    d = len(dims)
     layers = A.shape[0]
-    D, D_next, dT, E, dH = matrices[layers]
-    h, dv, t = vectors[layers + 1, :3]
+    D, E, spare = matrices[layers, 0], matrices[layers, 1], matrices[layers, 1:4]
+    h, dv = vectors[layers + 1, 1], vectors[layers + 1, 2]
+    D[:] = 0
     for layer in range(layers - 1, 0, -1):
         of, m = vectors[layer], matrices[layer]
-        _apply_t(h, m[_C], g, d)
-        _add_outer(dA[layer], of[_v], h, d)
-        _apply_p(dv, A[layer], h, d)
-        if layer == layers - 1:
-            D[:] = 0
-        else:
-            _product_tn(dT, m[_C], D, d)
-            _product_p(E, A[layer], dT, d)
-            _add_product_nt(dA[layer], m[_N], dT, d)
-            _add_product_tn(dB[layer], E, m[_H], d)
-            _product_from_right_p(dH, E, B[layer], d)
-            _plus_transpose(dH, d)
-            _copy(D_next, D)
-            _add_product_nt(D_next, D, m[_T], d)
-            _add_product(D_next, m[_G], dH, d)
-            D, D_next = D_next, D
-        _add_two_outer(D, g, of[_u], of[_s], dv, d)
-        _apply(t, m[_C], dv, d)
-        _plus_apply(g, g, S, t, d)
-    _add_outer(dA[0], vectors[0, _s], g, d)
+        if layer < layers - 1:
+            _map_backward(D, m, A[layer], B[layer], dA[layer], dB[layer], spare, dims)
+        _step_gradient(dims, (h, dv), (m[_C], A[layer], g))
+        _plus_outer(dims, (dA[layer],), (dA[layer], of[_v], h))
+        _plus_two_outer(dims, (D,), (D, g, of[_u], of[_s], dv))
+        _carry_back_through(dims, (g,), (S, m[_C], dv, g))
+    _plus_outer(dims, (dA[0],), (dA[0], vectors[0, _s], g))
     if layers > 1:
-        _product_p(E, A[0], D, d)
-        _add_product_nt(dA[0], matrices[0, _N], D, d)
-        _add_product_tn(dB[0], E, S, d)
+        _parameter_product(dims, (E,), (A[0], D))
+        _plus_product_nt(dims, (dA[0],), (dA[0], matrices[0, _N], D))
+        _plus_product_tn(dims, (dB[0],), (dB[0], E, S))
+
+
+@_compiled()
+def _aligned_zeros(size: int, like: Array) -> Array:
+    """Zeros of the precision of `like`, starting at a multiple of the alignment."""
+    raw = np.zeros(size + _ALIGNMENT, like.dtype)
+    skip = (-raw.ctypes.data % _ALIGNMENT) // raw.itemsize
+    return raw[skip : skip + size]
 
 
 @_compiled()
@@ -387,22 +421,25 @@ def _block(
     """
     d = len(dims)
     layers = A.shape[0]
-    squares = np.zeros(LANES, data.dtype)
-    gradient = np.zeros((2, layers, d * d, LANES), data.dtype)
-    vectors = np.empty((layers + 2, _VECTORS, d, LANES), data.dtype)
-    matrices = np.empty((layers + 1 if free_b else 0, _MATRICES, d * d, LANES), data.dtype)
+    square = d * d * LANES
+    squares = _aligned_zeros(LANES, data)
+    rows = _aligned_zeros(2 * layers * square, data).reshape((2 * layers * d * d, LANES))
+    gradient = rows.reshape((2, layers, d * d, LANES))
+    space = _aligned_zeros((layers + 2) * _VECTORS * d * LANES, data)
+    vectors = space.reshape((layers + 2, _VECTORS, d, LANES))
+    space = _aligned_zeros((layers + 1) * _MATRICES * square if free_b else 0, data)
+    matrices = space.reshape((layers + 1 if free_b else 0, _MATRICES, d * d, LANES))
     for group in range(first, last):
         prompt = data[group]
         if free_b:
             S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d :]
             _full_forward(S, w, A, B, matrices, vectors, dims)
-            g = vectors[layers + 1, 3]
-            _weigh_query(g, squares, query, vectors[layers, _b], d)
+            g = vectors[layers + 1, 0]
+            _query(dims, (g, squares), (squares, query, vectors[layers, _b]))
             _full_backward(S, A, B, g, gradient[0], gradient[1], matrices, vectors, dims)
         else:
             _sparse_group(prompt, A, squares, gradient[0], vectors, dims)
     out[0] = _sum_lanes(squares)
-    rows = gradient.reshape((2 * layers * d * d, LANES))
     for row in range(rows.shape[0]):
         out[1 + row] = _sum_lanes(rows[row])
 
@@ -595,7 +632,8 @@ def pack(S: Array, w: Array, query: Array) -> Minibatch:
         raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
     if S.dtype not in (np.float32, np.float64):
         raise ValueError(f"S must be float32 or float64, not {S.dtype}")
-    data = np.zeros((-(-batch // LANES), d * d + 2 * d, LANES), S.dtype)
+    groups, rows = -(-batch // LANES), d * d + 2 * d
+    data = _aligned_zeros(groups * rows * LANES, S).reshape(groups, rows, LANES)
     _pack(data, S, w.astype(S.dtype, copy=False), query.astype(S.dtype, copy=False))
     return Minibatch(data, batch, d)
 
