@@ -5,7 +5,7 @@ The recursion is that of `recursion` (derived there): per prompt, with S = (1/n)
     b_{l+1} = b_l + C_l u_l,    s_l = S b_l,  v_l = C_lᵀ s_l,  u_l = A_lᵀ v_l,
     C_{l+1} = C_l + C_l T_l,    G_l = S C_l,  H_l = C_lᵀ G_l,  N_l = H_l B_lᵀ,  T_l = A_lᵀ N_l.
 
-Prompts lie in groups of `LANES`, the prompt being the innermost axis of every array, so that each
+Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every array, so that each
 scalar operation of the recursion is one vector instruction for a whole group. Groups lie in blocks
 of a fixed size; each block sums its own gradient and the blocks are added in their order, so the
 bits of a result do not depend on the number of threads. Multiply-adds are explicit for the same
@@ -30,14 +30,18 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-LANES = 16
-"""Prompts per group: one 512-bit vector of float32, or two of float64."""
+VECTOR_BYTES = 64
+"""A group holds as many prompts as fit here: 16 of float32, 8 of float64.
 
-_ALIGNMENT = 64
-"""Bytes: a vector load that straddles cache lines takes twice as long."""
+One vector register on a wide processor; the compiler splits it where registers are narrower. Also
+the alignment of every vector, for a load that straddles cache lines takes twice as long.
+"""
 
 GROUPS_PER_BLOCK = 16
 """Groups whose gradients are summed in the working precision before going to float64."""
+
+_SERIAL = 2 * GROUPS_PER_BLOCK
+"""Up to so many groups, one thread is faster than several."""
 
 Array = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,21 +65,22 @@ class _Code:
 
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, bits: int) -> None:
         self._builder = builder
-        self._type = ir.VectorType(element, LANES)
+        self._lanes = 8 * VECTOR_BYTES // bits
+        self._type = ir.VectorType(element, self._lanes)
         self._fma = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(self._type, [self._type] * 3),
-            f"llvm.fma.v{LANES}f{bits}",
+            f"llvm.fma.v{self._lanes}f{bits}",
         )
 
     def load(self, pointer: Any, row: int) -> Number:
-        return self._builder.load(self._row(pointer, row), align=_ALIGNMENT)
+        return self._builder.load(self._row(pointer, row), align=VECTOR_BYTES)
 
     def store(self, number: Number, pointer: Any, row: int) -> None:
-        self._builder.store(number, self._row(pointer, row), align=_ALIGNMENT)
+        self._builder.store(number, self._row(pointer, row), align=VECTOR_BYTES)
 
     def _row(self, pointer: Any, row: int) -> Any:
-        place = self._builder.gep(pointer, [ir.Constant(ir.IntType(64), row * LANES)])
+        place = self._builder.gep(pointer, [ir.Constant(ir.IntType(64), row * self._lanes)])
         return self._builder.bitcast(place, self._type.as_pointer())
 
     def spread(self, pointer: Any, place: int) -> Number:
@@ -86,11 +91,11 @@ class _Code:
         )
         undefined = ir.Constant(self._type, ir.Undefined)
         first = self._builder.insert_element(undefined, number, ir.Constant(index, 0))
-        zeros = ir.Constant(ir.VectorType(index, LANES), None)
+        zeros = ir.Constant(ir.VectorType(index, self._lanes), None)
         return self._builder.shuffle_vector(first, undefined, zeros)
 
     def one(self) -> Number:
-        return ir.Constant(self._type, [1.0] * LANES)
+        return ir.Constant(self._type, [1.0] * self._lanes)
 
     def plus(self, a: Number, b: Number) -> Number:
         return self._builder.fadd(a, b)
@@ -154,8 +159,8 @@ def _keep(code: _Code, kind: str, result: Any, pointer: Any) -> None:
 def _operation(results: str, operands: str) -> Callable[[Callable[..., Any]], Any]:
     """Makes an intrinsic ``f(dims, results, operands)`` of a formula.
 
-    The kinds of results and operands are letters: n a number per prompt (LANES), v a vector
-    (d, LANES), m a matrix (d·d, LANES), p a parameter (d, d), the same for every prompt. A result
+    The kinds of results and operands are letters: n a number per prompt (lanes), v a vector
+    (d, lanes), m a matrix (d·d, lanes), p a parameter (d, d), the same for every prompt. A result
     may be an operand too: everything is read before anything is written. `dims` is a tuple of d
     zeros: its length is part of its type, so that d is known when the code is made.
     """
@@ -183,6 +188,11 @@ def _operation(results: str, operands: str) -> Callable[[Callable[..., Any]], An
         return intrinsic(typed)
 
     return make
+
+
+@_operation("v", "v")
+def _copy(_code: _Code, x: Vector) -> Any:
+    return (x,)
 
 
 @_operation("vv", "mvp")
@@ -230,6 +240,11 @@ def _query(code: _Code, squares: Number, query: Vector, b: Vector) -> Any:
 @_operation("m", "mvv")
 def _plus_outer(code: _Code, a: Matrix, x: Vector, y: Vector) -> Any:
     return (code.product([[xi] for xi in x], [y], a),)
+
+
+@_operation("m", "vvvv")
+def _two_outer(code: _Code, x: Vector, y: Vector, z: Vector, t: Vector) -> Any:
+    return (code.product(list(zip(x, z, strict=True)), [y, t]),)
 
 
 @_operation("m", "mvvvv")
@@ -315,7 +330,7 @@ def _sparse_group(
     layers = A.shape[0]
     S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d :]
     g = vectors[layers + 1, 0]
-    vectors[0, _b] = w
+    _copy(dims, (vectors[0, _b],), (w,))
     for layer in range(layers):
         of = vectors[layer]
         _first_step(dims, (of[_s], vectors[layer + 1, _b]), (S, of[_b], A[layer]))
@@ -332,7 +347,7 @@ def _full_forward(
 ) -> None:
     """Fills the workspace layer by layer; b_L ends in ``vectors[layers, _b]``."""
     layers = A.shape[0]
-    vectors[0, _b] = w
+    _copy(dims, (vectors[0, _b],), (w,))
     _first_step(dims, (vectors[0, _s], vectors[1, _b]), (S, w, A[0]))
     if layers > 1:
         N = matrices[0, _N]
@@ -387,14 +402,15 @@ def _full_backward(
     layers = A.shape[0]
     D, E, spare = matrices[layers, 0], matrices[layers, 1], matrices[layers, 1:4]
     h, dv = vectors[layers + 1, 1], vectors[layers + 1, 2]
-    D[:] = 0
     for layer in range(layers - 1, 0, -1):
         of, m = vectors[layer], matrices[layer]
-        if layer < layers - 1:
-            _map_backward(D, m, A[layer], B[layer], dA[layer], dB[layer], spare, dims)
         _step_gradient(dims, (h, dv), (m[_C], A[layer], g))
         _plus_outer(dims, (dA[layer],), (dA[layer], of[_v], h))
-        _plus_two_outer(dims, (D,), (D, g, of[_u], of[_s], dv))
+        if layer == layers - 1:
+            _two_outer(dims, (D,), (g, of[_u], of[_s], dv))
+        else:
+            _map_backward(D, m, A[layer], B[layer], dA[layer], dB[layer], spare, dims)
+            _plus_two_outer(dims, (D,), (D, g, of[_u], of[_s], dv))
         _carry_back_through(dims, (g,), (S, m[_C], dv, g))
     _plus_outer(dims, (dA[0],), (dA[0], vectors[0, _s], g))
     if layers > 1:
@@ -406,8 +422,8 @@ def _full_backward(
 @_compiled()
 def _aligned_zeros(size: int, like: Array) -> Array:
     """Zeros of the precision of `like`, starting at a multiple of the alignment."""
-    raw = np.zeros(size + _ALIGNMENT, like.dtype)
-    skip = (-raw.ctypes.data % _ALIGNMENT) // raw.itemsize
+    raw = np.zeros(size + VECTOR_BYTES, like.dtype)
+    skip = (-raw.ctypes.data % VECTOR_BYTES) // raw.itemsize
     return raw[skip : skip + size]
 
 
@@ -421,14 +437,15 @@ def _block(
     """
     d = len(dims)
     layers = A.shape[0]
-    square = d * d * LANES
-    squares = _aligned_zeros(LANES, data)
-    rows = _aligned_zeros(2 * layers * square, data).reshape((2 * layers * d * d, LANES))
-    gradient = rows.reshape((2, layers, d * d, LANES))
-    space = _aligned_zeros((layers + 2) * _VECTORS * d * LANES, data)
-    vectors = space.reshape((layers + 2, _VECTORS, d, LANES))
-    space = _aligned_zeros((layers + 1) * _MATRICES * square if free_b else 0, data)
-    matrices = space.reshape((layers + 1 if free_b else 0, _MATRICES, d * d, LANES))
+    lanes = data.shape[2]
+    squares = _aligned_zeros(lanes, data)
+    rows = _aligned_zeros(2 * layers * d * d * lanes, data).reshape((2 * layers * d * d, lanes))
+    gradient = rows.reshape((2, layers, d * d, lanes))
+    space = _aligned_zeros((layers + 2) * _VECTORS * d * lanes, data)
+    vectors = space.reshape((layers + 2, _VECTORS, d, lanes))
+    stored = layers + 1 if free_b else 0
+    space = _aligned_zeros(stored * _MATRICES * d * d * lanes, data)
+    matrices = space.reshape((stored, _MATRICES, d * d, lanes))
     for group in range(first, last):
         prompt = data[group]
         if free_b:
@@ -447,7 +464,7 @@ def _block(
 @_compiled()
 def _sum_lanes(values: Array) -> float:
     total = 0.0
-    for lane in range(LANES):
+    for lane in range(values.size):
         total += values[lane]
     return total
 
@@ -481,11 +498,11 @@ def _loss_and_gradient(
     A: Array,
     B: Array,
     free_b: bool,
-    parallel: bool,
+    parallel: bool | None,
     dims: Any,
 ) -> float:
     """Returns the mean loss and fills gradient (2, layers, d·d), float64."""
-    if parallel:
+    if parallel is not None:  # decided by its type, so that what is not used is not compiled
         _blocks_in_parallel(partial, data, A, B, free_b, dims)
     else:
         _blocks_in_turn(partial, data, A, B, free_b, dims)
@@ -549,7 +566,7 @@ def _advance(
     clip: float,
     clip_whole: bool,
     free_b: bool,
-    parallel: bool,
+    parallel: bool | None,
     dims: Any,
 ) -> None:
     """len(losses) steps on one minibatch, in place; see `advance`."""
@@ -595,9 +612,10 @@ def _pack_group(
 
 @_compiled()
 def _pack(out: Array, S: Array, w: Array, query: Array) -> None:
+    lanes = out.shape[2]
     for group in range(out.shape[0]):
-        first = group * LANES
-        _pack_group(out[group], S, w, query, first, min(first + LANES, S.shape[0]), S.shape[1])
+        first = group * lanes
+        _pack_group(out[group], S, w, query, first, min(first + lanes, S.shape[0]), S.shape[1])
 
 
 @dataclass(frozen=True)
@@ -605,7 +623,7 @@ class Minibatch:
     """Prompts in the kernel's layout, made once and used for many steps.
 
     Attributes:
-        data: (groups, d·d + 2d, LANES): S, w and the query of each prompt, prompt innermost; the
+        data: (groups, d·d + 2d, lanes): S, w and the query of each prompt, prompt innermost; the
             last group is filled up with prompts of zeros, which add nothing to any sum.
         count: how many prompts there really are.
         dim: d.
@@ -632,8 +650,9 @@ def pack(S: Array, w: Array, query: Array) -> Minibatch:
         raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
     if S.dtype not in (np.float32, np.float64):
         raise ValueError(f"S must be float32 or float64, not {S.dtype}")
-    groups, rows = -(-batch // LANES), d * d + 2 * d
-    data = _aligned_zeros(groups * rows * LANES, S).reshape(groups, rows, LANES)
+    lanes = VECTOR_BYTES // S.itemsize
+    groups, rows = -(-batch // lanes), d * d + 2 * d
+    data = _aligned_zeros(groups * rows * lanes, S).reshape(groups, rows, lanes)
     _pack(data, S, w.astype(S.dtype, copy=False), query.astype(S.dtype, copy=False))
     return Minibatch(data, batch, d)
 
@@ -670,9 +689,9 @@ def _dims(minibatch: Minibatch, A: Array) -> tuple[int, ...]:
     return (0,) * minibatch.dim
 
 
-def _worth_threads(minibatch: Minibatch) -> bool:
-    """Whether a parallel region pays: entering one costs about as much as a block of prompts."""
-    return numba.get_num_threads() > 1 and len(minibatch.data) > 2 * GROUPS_PER_BLOCK
+def _worth_threads(minibatch: Minibatch) -> bool | None:
+    """True if a parallel region pays, else None; entering one costs a good part of a block."""
+    return True if numba.get_num_threads() > 1 and len(minibatch.data) > _SERIAL else None
 
 
 def loss_and_gradient(
