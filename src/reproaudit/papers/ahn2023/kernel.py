@@ -597,25 +597,67 @@ def _advance(
                 )
 
 
+@_operation("mvv", "mvvpp")
+def _coloured(
+    code: _Code, S: Matrix, w: Vector, query: Vector, root: Matrix, dual: Matrix
+) -> Any:
+    """R S Rᵀ, R⁻ᵀ w and R x: a prompt from its whitened form."""
+    moment = code.product(code.product(root, S), _t(root))
+    return moment, code.apply(dual, w), code.apply(root, query)
+
+
 @_compiled()
-def _pack_group(
-    out: Array, S: Array, w: Array, query: Array, first: int, last: int, d: int
+def _transpose_in(out: Array, values: Array, first: int) -> None:
+    """Rows first, first + 1, … of values (batch, rows) as the lanes of out (rows, lanes)."""
+    for lane in range(min(out.shape[1], values.shape[0] - first)):
+        for row in range(out.shape[0]):
+            out[row, lane] = values[first + lane, row]
+
+
+@_compiled()
+def _colour(prompt: Array, root: Array, dual: Array, dims: Any) -> None:
+    square, d = len(dims) ** 2, len(dims)
+    parts = (prompt[:square], prompt[square : square + d], prompt[square + d :])
+    _coloured(dims, parts, (parts[0], parts[1], parts[2], root, dual))
+
+
+@_compiled()
+def _pack_moments(
+    out: Array, S: Array, w: Array, query: Array, root: Array, dual: Array, dims: Any
 ) -> None:
-    for prompt in range(first, last):
-        lane = prompt - first
-        for i in range(d):
-            for j in range(d):
-                out[i * d + j, lane] = S[prompt, i, j]
-            out[d * d + i, lane] = w[prompt, i]
-            out[d * d + d + i, lane] = query[prompt, i]
+    """S as (batch, d·d); out zero where no prompt comes to lie."""
+    square, d = len(dims) ** 2, len(dims)
+    for group in range(out.shape[0]):
+        first = group * out.shape[2]
+        _transpose_in(out[group, :square], S, first)
+        _transpose_in(out[group, square : square + d], w, first)
+        _transpose_in(out[group, square + d :], query, first)
+        _colour(out[group], root, dual, dims)
 
 
 @_compiled()
-def _pack(out: Array, S: Array, w: Array, query: Array) -> None:
-    lanes = out.shape[2]
+def _pack_prompts(
+    out: Array, x: Array, w: Array, query: Array, root: Array, dual: Array, dims: Any
+) -> None:
+    """The inputs x as (batch, n·d); out zero to begin with."""
+    square, d = len(dims) ** 2, len(dims)
+    lanes, n = out.shape[2], x.shape[1] // len(dims)
+    inputs = _aligned_zeros(n * d * lanes, out).reshape((n * d, lanes))
     for group in range(out.shape[0]):
         first = group * lanes
-        _pack_group(out[group], S, w, query, first, min(first + lanes, S.shape[0]), S.shape[1])
+        if x.shape[0] - first < lanes:
+            inputs[:] = 0
+        _transpose_in(inputs, x, first)
+        S = out[group, :square]
+        for token in range(n):
+            x_token = inputs[token * d : token * d + d]
+            _plus_outer(dims, (S,), (S, x_token, x_token))
+        for row in range(square):
+            for lane in range(lanes):
+                S[row, lane] /= n
+        _transpose_in(out[group, square : square + d], w, first)
+        _transpose_in(out[group, square + d :], query, first)
+        _colour(out[group], root, dual, dims)
 
 
 @dataclass(frozen=True)
@@ -633,6 +675,105 @@ class Minibatch:
     count: int
     dim: int
 
+    @classmethod
+    def zeros(cls, count: int, dim: int, dtype: Any) -> Minibatch:
+        """Room for prompts, to be filled by `write_moments` or `write_prompts`.
+
+        Raises:
+            ValueError: if there is no prompt, or dtype is neither float32 nor float64.
+        """
+        like = np.empty(0, dtype)
+        if like.dtype not in (np.float32, np.float64):
+            raise ValueError(f"a minibatch is float32 or float64, not {like.dtype}")
+        if count < 1:
+            raise ValueError(f"a minibatch needs prompts, got {count}")
+        lanes = VECTOR_BYTES // like.itemsize
+        groups, rows = -(-count // lanes), dim * dim + 2 * dim
+        data = _aligned_zeros(groups * rows * lanes, like).reshape(groups, rows, lanes)
+        return cls(data, count, dim)
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """How whitened prompts become prompts: x = R z, w = R⁻ᵀ v, S = R S_z Rᵀ, with Σ = R Rᵀ.
+
+    Attributes:
+        root: R, (d, d).
+        dual: R⁻ᵀ, (d, d).
+    """
+
+    root: Array
+    dual: Array
+
+    @classmethod
+    def none(cls, dim: int) -> Colouring:
+        """Prompts that are not whitened, or whose Σ is I."""
+        return cls(np.eye(dim), np.eye(dim))
+
+
+def write_moments(
+    minibatch: Minibatch, first: int, S: Array, w: Array, query: Array, colouring: Colouring
+) -> None:
+    """Fill the prompts first, first + 1, … of a zero minibatch from their second moments.
+
+    Releases the interpreter lock, and different prompts may be written from different threads.
+
+    Args:
+        minibatch: written in place, in its own precision.
+        first: a multiple of the lanes of a group.
+        S: (batch, d, d), the second moments (1/n) Σ z zᵀ of whitened prompts.
+        w: (batch, d), the whitened regression weights.
+        query: (batch, d), the whitened inputs of the query.
+        colouring: from whitened prompts to prompts.
+
+    Raises:
+        ValueError: if the shapes do not fit the minibatch.
+    """
+    d = minibatch.dim
+    _check_prompts(minibatch, first, S, (d, d), w, query)
+    _write(_pack_moments, minibatch, first, S, w, query, colouring)
+
+
+def write_prompts(
+    minibatch: Minibatch, first: int, z: Array, w: Array, query: Array, colouring: Colouring
+) -> None:
+    """Like `write_moments`, from the whitened inputs z (batch, n, d) themselves."""
+    _check_prompts(minibatch, first, z, (z.shape[1], minibatch.dim), w, query)
+    _write(_pack_prompts, minibatch, first, z, w, query, colouring)
+
+
+def _check_prompts(
+    minibatch: Minibatch, first: int, values: Array, shape: tuple[int, int], w: Array, query: Array
+) -> None:
+    batch, lanes = len(values), minibatch.data.shape[2]
+    each = (batch, minibatch.dim)
+    if values.shape != (batch, *shape) or w.shape != each or query.shape != each:
+        raise ValueError(f"shapes do not fit: {values.shape}, w {w.shape}, query {query.shape}")
+    if first % lanes or first < 0 or first + batch > minibatch.count:
+        raise ValueError(f"{batch} prompts do not fit at {first} of {minibatch.count}")
+    if batch % lanes and first + batch != minibatch.count:
+        raise ValueError(f"{batch} prompts fill no whole number of groups of {lanes}")
+
+
+def _write(
+    writer: Callable[..., None],
+    minibatch: Minibatch,
+    first: int,
+    values: Array,
+    w: Array,
+    query: Array,
+    colouring: Colouring,
+) -> None:
+    dtype, lanes = minibatch.data.dtype, minibatch.data.shape[2]
+    groups = minibatch.data[first // lanes : -(-(first + len(values)) // lanes)]
+    rows, w, query, root, dual = (
+        np.ascontiguousarray(array, dtype)
+        for array in (
+            values.reshape(len(values), -1), w, query, colouring.root, colouring.dual
+        )
+    )
+    writer(groups, rows, w, query, root, dual, (0,) * minibatch.dim)
+
 
 def pack(S: Array, w: Array, query: Array) -> Minibatch:
     """Lay prompts out for the kernel, in the precision of S.
@@ -645,16 +786,9 @@ def pack(S: Array, w: Array, query: Array) -> Minibatch:
     Raises:
         ValueError: if the shapes do not fit or S is neither float32 nor float64.
     """
-    batch, d = w.shape
-    if S.shape != (batch, d, d) or query.shape != (batch, d) or batch == 0:
-        raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
-    if S.dtype not in (np.float32, np.float64):
-        raise ValueError(f"S must be float32 or float64, not {S.dtype}")
-    lanes = VECTOR_BYTES // S.itemsize
-    groups, rows = -(-batch // lanes), d * d + 2 * d
-    data = _aligned_zeros(groups * rows * lanes, S).reshape(groups, rows, lanes)
-    _pack(data, S, w.astype(S.dtype, copy=False), query.astype(S.dtype, copy=False))
-    return Minibatch(data, batch, d)
+    minibatch = Minibatch.zeros(len(S), S.shape[-1], S.dtype)
+    write_moments(minibatch, 0, S, w, query, Colouring.none(S.shape[-1]))
+    return minibatch
 
 
 @dataclass
