@@ -249,7 +249,9 @@ def _bartlett_columns(
 
     T_ii² ~ χ²(n − i), i from 0, and T_ij ~ N(0, 1) below the diagonal.
     """
-    columns = np.triu(_normal(rng, (batch, d, d), dtype), 1)
+    columns = np.zeros((batch, d, d), dtype)
+    rows, below = np.triu_indices(d, 1)
+    columns[:, rows, below] = _normal(rng, (batch, len(rows)), dtype)
     for i in range(d):
         chi_square = 2.0 * rng.standard_gamma((n - i) / 2.0, batch, np.dtype(dtype).type)
         columns[:, i, i] = np.sqrt(chi_square)
