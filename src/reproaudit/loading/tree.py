@@ -174,7 +174,7 @@ class TreeBuilder:
         self._documents = 0
 
     def build(self, text: str) -> Node | None:
-        """The tree of the text; None if the text is empty or its syntax is broken."""
+        """The tree of the text; None if it is empty or cannot be read to its end."""
         try:
             for event in _events(text):
                 self._take(event)
@@ -182,7 +182,7 @@ class TreeBuilder:
             self._syntax(error)
             return None
         except _Stop:
-            return None
+            return self.root
         except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
             self.report(START, (), "RA003", f"found text that is no YAML: {error}")
             return None
@@ -198,12 +198,12 @@ class TreeBuilder:
     # --- events -----------------------------------------------------------------------------
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, DocumentStartEvent):
-            self._document(event)
-        elif isinstance(event, NodeEvent):
+        if isinstance(event, NodeEvent):
             self._node(event)
         elif isinstance(event, CollectionEndEvent):
             self._end()
+        elif isinstance(event, DocumentStartEvent):
+            self._document(event)
 
     def _document(self, event: DocumentStartEvent) -> None:
         self._documents += 1
@@ -244,8 +244,9 @@ class TreeBuilder:
     def _end(self) -> None:
         done = self._stack.pop()
         if done.is_key:
-            self._stack[-1].key = Entry(done.node.place, done.node)
-            self._stack[-1].name = None
+            top = self._stack[-1]
+            top.key, top.name = Entry(done.node.place, done.node), None
+            top.node.damaged = True
         else:
             self._put(done.node)
 
@@ -292,7 +293,8 @@ class TreeBuilder:
 
     def _scalar(self, event: ScalarEvent, *, tagged: bool) -> None:
         as_key = self._expects_key()
-        control = _UNPRINTABLE.search(event.value)
+        escapes = event.style == '"'  # elsewhere a character stands for itself, and was read
+        control = _UNPRINTABLE.search(event.value) if escapes else None
         if control is not None:
             self._report_here(
                 event,

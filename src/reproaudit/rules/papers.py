@@ -116,6 +116,14 @@ def nothing_unfinished(audit: Audit) -> Iterator[Violation]:
             yield Violation(loc, f"found '{match.group()}' in the text; expected finished text")
 
 
+def nothing_blank(audit: Audit) -> Iterator[Violation]:
+    """A text says something; only a setting's value may be empty."""
+    for loc, value in _leaves(audit.model_dump()):
+        is_value = "value" in loc or "alternatives" in loc or "controls" in loc
+        if isinstance(value, str) and not value.strip() and not is_value:
+            yield Violation(loc, "found a blank text; expected words")
+
+
 def dates_are_fresh(audit: Audit, today: date) -> Iterator[Violation]:
     """What was looked up long ago may no longer be so; what lies ahead was not looked up."""
     for loc, value in _leaves(audit.model_dump()):
@@ -165,6 +173,13 @@ RULES = (
         "A card, a repository and a reviewer's decision change with time.",
         "Look again and write today's date.",
         find_by_date=dates_are_fresh,
+    ),
+    Rule(
+        "RA155",
+        Severity.ERROR,
+        "A blank reason or statement is none.",
+        "Write the text.",
+        nothing_blank,
     ),
     Rule(
         "RA161",
