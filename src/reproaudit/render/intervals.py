@@ -124,7 +124,9 @@ def lay_out(
         right=right,
         top=margin,
         bottom=bottom,
-        marks=tuple(_marks(row, axis, margin + row_height * (i + 0.5)) for i, row in enumerate(rows)),
+        marks=tuple(
+            _marks(row, axis, margin + row_height * (i + 0.5)) for i, row in enumerate(rows)
+        ),
         ticks=_ticks(axis) if ticks else (),
         bound=axis.at(first.bound),
         bound_label=target(first),

@@ -20,6 +20,7 @@ from reproaudit.render.words import clean, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#333333")
@@ -107,6 +108,7 @@ def _dress(axes: Axes, figure: FigureModel) -> None:
     """Axis labels, scale, grid and legend, which curves and comparisons share."""
     if figure.log and any(v > 0 for curve in figure.curves for v in curve.mean):
         axes.set_yscale("log")
+        _log_ticks(axes.yaxis, [v for c in figure.curves for v in (*c.mean, *c.low, *c.high)])
     axes.set_xlabel(clean(figure.x_label))
     axes.set_ylabel(clean(figure.y_label))
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -151,7 +153,7 @@ def _comparison(figure: FigureModel) -> Figure:
             axes.tick_params(axis="x", rotation=30)
     elif _spans_decades([float(v) for curve in figure.curves for v in curve.x]):
         axes.set_xscale("log")
-        _plain_ticks(axes, sorted({float(v) for curve in figure.curves for v in curve.x}))
+        _log_ticks(axes.xaxis, sorted({float(v) for curve in figure.curves for v in curve.x}))
     _dress(axes, figure)
     return canvas
 
@@ -200,14 +202,15 @@ def _spans_decades(x: Sequence[float]) -> bool:
     return bool(x) and min(x) > 0 and max(x) / min(x) >= 30
 
 
-def _plain_ticks(axes: Axes, x: Sequence[float]) -> None:
-    """The measured places themselves as ticks, where they are few."""
-    from matplotlib.ticker import NullFormatter, NullLocator
+def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
+    """Ticks in plain digits: at powers of ten, and between them where there are few powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    if len(x) <= 10:
-        axes.set_xticks(x, [f"{v:g}" for v in x])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_minor_formatter(NullFormatter())
+    positive = [v for v in values if v > 0]
+    few = max(positive) / min(positive) < 50
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 # --- matrices -----------------------------------------------------------------------------------
@@ -256,8 +259,9 @@ def _cell(value: float, limit: float) -> str:
     """Two decimals of the largest entry's size: cells are compared with each other."""
     if 0.05 <= limit < 1000:
         shown = f"{value:.2f}" if limit < 10 else f"{value:.1f}" if limit < 100 else f"{value:.0f}"
-        return shown.lstrip("-") if float(shown) == 0 else shown
-    return number(value, 2)
+    else:
+        shown = number(value, 2)
+    return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
 
 
 def _ink(colour: tuple[float, float, float, float]) -> str:

@@ -120,24 +120,31 @@ def reading(answer: AnswerModel) -> str:
 
 
 def target(answer: AnswerModel) -> str:
-    """What the estimate is held against: ``≤ 0.1``, ``≥ 0.9``, ``= 1 ± 0.05``."""
+    """What the estimate is held against: ``≤ 0.1``, ``≥ 0.9``, ``within 0.05 of 1``."""
     bound = stated(answer.bound)
     if answer.side == "within":
-        margin = stated(answer.margin or 0.0)
+        margin = answer.margin or 0.0
         if answer.interval is not None and answer.interval.scale == Scale.LOG:
-            return f"= {bound} within a factor 1 + {margin}"
-        return f"= {bound} ± {margin}"
+            return f"within a factor {stated(1 + margin)} of {bound}"
+        return f"within {stated(margin)} of {bound}"
     return f"{'≤' if answer.side == 'at_most' else '≥'} {bound}"
 
 
-def spread(answer: AnswerModel) -> str:
-    """What the estimate is, and how its interval was made."""
-    seeds = len(answer.per_seed)
+def sentence(answer: AnswerModel) -> str:
+    """Reading and target as one statement that is true: ``1.42 [1.25, 1.61] not ≤ 0.1``."""
+    held = {"missed": f"not {target(answer)}", "undecided": f"{target(answer)}?"}
+    return f"{reading(answer)} {held.get(answer.decision, target(answer))}"
+
+
+def spread(answer: AnswerModel, seeds: Sequence[int] = ()) -> str:
+    """What the estimate is, over which seeds, and how its interval was made."""
+    count = len(answer.per_seed)
+    which = f" ({ranges(seeds)})" if seeds else ""
     if answer.satisfied is not None:
-        return f"{answer.satisfied} of {seeds} seeds satisfy it; the estimate is the worst seed"
+        return f"{answer.satisfied} of {count} seeds{which} satisfy it; shown is the worst"
     if answer.interval is None:
-        return "one value, no interval" if seeds == 1 else f"{seeds} values, no interval"
-    return f"{method(answer.interval)}, {seeds} seeds"
+        return f"{count} value{'' if count == 1 else 's'}{which}, no interval"
+    return f"{method(answer.interval)}, {count} seeds{which}"
 
 
 def method(interval: IntervalModel) -> str:
@@ -247,20 +254,25 @@ def no_estimate(scorecard: Scorecard, experiment: str, tier: str, settings: obje
 
 
 def power(part: PartModel) -> str | None:
-    """Of an undecided part: what could have been decided, and what would decide it."""
+    """Of an undecided part: what these seeds could have decided, and how many would decide it."""
     if part.decision != "undecided":
         return None
-    found = []
-    if part.detectable is not None:
-        seeds = len(part.per_seed)
+    seeds = len(part.per_seed)
+    if part.interval is None:
+        return "a single seed decides nothing"
+    if part.detectable is None:
+        detectable = (
+            f"{seeds} seeds with this spread would rarely decide any mean within the margin"
+        )
+    else:
         digits = _digits([part.bound, part.estimate], part.detectable)
-        found.append(
+        detectable = (
             f"{seeds} seeds with this spread would decide a mean of "
             f"{number(part.detectable, digits)} (power 80 %)"
         )
-    if part.seeds_needed is not None:
-        found.append(f"were this mean and spread the true ones, {part.seeds_needed} seeds would do")
-    return "; ".join(found) or "no number of seeds that anyone would run decides this"
+    if part.seeds_needed is None:
+        return f"{detectable}; the mean is so near its limit that no affordable number would do"
+    return f"{detectable}; were this mean the true one, {part.seeds_needed} seeds would do"
 
 
 def warnings(claim: ClaimModel) -> tuple[str, ...]:
@@ -288,7 +300,7 @@ def counts_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {words(verdict)}" for verdict, n in counts.items()) or "no claims"
 
 
-_SPELLED = {6: "six", 7: "seven", 15: "fifteen"}
+_SPELLED = {7: "seven", 15: "fifteen"}
 
 
 def rate_words(documentation: DocumentationModel) -> str:
@@ -301,10 +313,9 @@ def rate_words(documentation: DocumentationModel) -> str:
     total = int(rate["of"])
     return (
         f"Sharing type {kind}: {rate['reproduced']} of {total} such papers were reproduced "
-        f"({rate['method']} {percent(rate['confidence'])} interval "
+        f"({percent(rate['confidence'])} {rate['method']} interval "
         f"{100 * rate['low']:.0f}–{100 * rate['high']:.0f} %; {rate['source']}). "
-        f"{_SPELLED.get(total, str(total)).capitalize()} papers say little, "
-        "and nothing about this one."
+        f"{_SPELLED.get(total, str(total)).capitalize()} papers say little about any single one."
     )
 
 
