@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from reproaudit.render.words import clean, reading, stated, target
 from reproaudit.scorecard import AnswerModel
@@ -228,7 +229,7 @@ def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
     for candidates in _TICKS[axis.scale](axis):
         inside = sorted({v for v in candidates if not axis.cuts(v)})
         placed = tuple((axis.at(v), stated(v)) for v in inside)
-        room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in zip(placed, placed[1:], strict=False)]
+        room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in pairwise(placed)]
         if len(placed) > len(best) and all(r >= LEAST_SPACING / 4 for r in room):
             best = placed
     return best
@@ -247,11 +248,11 @@ def _linear(axis: _Axis) -> Iterable[list[float]]:
 
 def _natural(place: float, scale: Scale) -> float:
     if scale is Scale.LOG:
-        return float(10.0 ** min(place, 300.0))
+        return math.pow(10.0, min(place, 300.0))
     if scale is Scale.LOG_COMPLEMENT:
-        return float(1 - 10.0 ** min(-place, 300.0))
+        return 1 - math.pow(10.0, min(-place, 300.0))
     if scale is Scale.LOGIT:
-        return 1 / (1 + 10.0 ** min(-place, 300.0))
+        return 1 / (1 + math.pow(10.0, min(-place, 300.0)))
     return place
 
 

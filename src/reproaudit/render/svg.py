@@ -32,7 +32,7 @@ MOST_IN_LEGEND = 14
 MOST_NUMBERED = 12
 """A matrix with more columns is shown without numbers in its cells, which would not be legible."""
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "svg.hashsalt": "reproaudit",
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -228,7 +228,7 @@ def _matrices(figure: FigureModel) -> Figure:
         every.append(axes)
         _matrix(axes, matrix, limit or 1.0)
     colours = canvas.colorbar(every[0].images[0], ax=every, shrink=0.8, aspect=30)
-    colours.outline.set_visible(False)  # type: ignore[operator]
+    colours.outline.set_visible(False)
     colours.set_label(clean(figure.y_label))
     return canvas
 

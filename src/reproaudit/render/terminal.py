@@ -19,7 +19,7 @@ from rich.text import Text
 
 from reproaudit.render import words
 from reproaudit.render.words import ListEntry, clean
-from reproaudit.scorecard import ClaimModel, ControlModel, PartModel, Scorecard
+from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
 
 __all__ = ["ListEntry", "render_index", "render_list", "render_scorecard"]
 
@@ -79,7 +79,7 @@ def render_list(entries: Iterable[ListEntry], console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Trimmed:
-    """The same without the blanks at the ends of lines, so that output can be piped and compared."""
+    """The same without blanks at the ends of lines, so that output can be piped and compared."""
 
     inner: RenderableType
 
@@ -213,26 +213,13 @@ def _own_rows(scorecard: Scorecard, claim: ClaimModel) -> list[tuple[str, Render
 def _control_rows(scorecard: Scorecard, claim: ClaimModel) -> Iterable[tuple[str, RenderableType]]:
     for name, control in words.controls_of(claim):
         text = Text(overflow="fold")
-        text.append(_control_line(scorecard, claim, control))
+        said = words.control_words(scorecard, claim, control)
+        text.append(clean(f"{control.decision}: {said}" if control.decision else said))
         text.append(f" — {clean(control.why)}")
         yield name.replace("positive", "pos."), text
     if claim.positive_control is None:
         reason = claim.positive_control_missing or "no reason given"
         yield "pos. control", _text(f"none can be constructed: {reason}")
-
-
-def _control_line(scorecard: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
-    if control.decision is None:
-        return clean(f"not judged: {control.problem or 'no reason given'}")
-    answer = words.same_part(claim, control) or words.binding_answer(control)
-    if answer is None:
-        why = words.no_estimate(scorecard, control.experiment, control.tier, control.settings)
-        return f"{control.decision}: {why}"
-    line = f"{control.decision}: {words.sentence(answer)}"
-    same = words.same_part(claim, control) is not None
-    if answer.decision != control.decision:
-        line += f" ({answer.decision} on this part)"
-    return line if same else clean(f"{line} ({answer.measured})")
 
 
 def _parts(claim: ClaimModel) -> RenderableType:

@@ -253,6 +253,20 @@ def no_estimate(scorecard: Scorecard, experiment: str, tier: str, settings: obje
     return f"no estimate: seed{plural} {ranges(diverged)} diverged, which counts as missed"
 
 
+def control_words(scorecard: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
+    """What a control measured: on the claim's own binding condition, or else on its own."""
+    if control.decision is None:
+        return f"not judged: {control.problem or 'no reason given'}"
+    same = same_part(claim, control)
+    answer = same or binding_answer(control)
+    if answer is None:
+        return no_estimate(scorecard, control.experiment, control.tier, control.settings)
+    said = sentence(answer)
+    if answer.decision != control.decision:
+        said += f" ({answer.decision} on this part)"
+    return said if same else f"{said} ({answer.measured})"
+
+
 def power(part: PartModel) -> str | None:
     """Of an undecided part: what these seeds could have decided, and how many would decide it."""
     if part.decision != "undecided":
