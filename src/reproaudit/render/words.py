@@ -344,11 +344,14 @@ def coverage_words(scorecard: Scorecard) -> str:
 
 
 def chance_words(scorecard: Scorecard) -> str:
-    """What chance alone would do."""
+    """How many wrong decisions chance alone would give."""
     chance = scorecard.chance
+    if not chance.claims:
+        return "no claim was judged by an interval"
+    claims = "1 claim" if chance.claims == 1 else f"{chance.claims} claims"
     return (
-        f"chance alone would get at most {number(chance.expected_wrong, 2)} of "
-        f"{chance.decided} decided claims wrong on average"
+        f"chance alone would decide at most {number(chance.expected_wrong)} of {claims} wrongly "
+        "on average"
     )
 
 

@@ -197,7 +197,7 @@ def _copy(_code: _Code, x: Vector) -> Any:
 
 @_operation("vv", "mvp")
 def _first_step(code: _Code, S: Matrix, b: Vector, A: Matrix) -> Any:
-    """s and the next b where C = I."""
+    """S and the next b where C = I."""
     s = code.apply(S, b)
     return s, code.apply(_t(A), s, b)
 
@@ -213,27 +213,27 @@ def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
 
 @_operation("vv", "mpv")
 def _step_gradient(code: _Code, C: Matrix, A: Matrix, g: Vector) -> Any:
-    """h = Cᵀ g, the gradient in u, and dv."""
+    """H = Cᵀ g, the gradient in u, and dv."""
     h = code.apply(_t(C), g)
     return h, code.apply(A, h)
 
 
 @_operation("v", "mpv")
 def _carry_back(code: _Code, S: Matrix, A: Matrix, g: Vector) -> Any:
-    """g + S A g: the gradient in b from that in the next b where C = I."""
+    """G + S A g: the gradient in b from that in the next b where C = I."""
     return (code.apply(S, code.apply(A, g), g),)
 
 
 @_operation("v", "mmvv")
 def _carry_back_through(code: _Code, S: Matrix, C: Matrix, dv: Vector, g: Vector) -> Any:
-    """g + S C dv: the gradient in b from that in the next b."""
+    """G + S C dv: the gradient in b from that in the next b."""
     return (code.apply(S, code.apply(C, dv), g),)
 
 
-@_operation("vn", "nvv")
-def _query(code: _Code, squares: Number, query: Vector, b: Vector) -> Any:
-    """(x·b) x, half the gradient of (x·b)² in b; and squares + (x·b)²."""
-    error = code.dot(query, b)
+@_operation("vn", "nvvn")
+def _query(code: _Code, squares: Number, query: Vector, b: Vector, offset: Number) -> Any:
+    """E x, half the gradient of e² in b, and squares + e², for the error e = x·b + offset."""
+    error = code.dot(query, b, offset)
     return [code.times(error, x) for x in query], code.dot([error], [error], squares)
 
 
@@ -310,8 +310,12 @@ def _identity_plus_parameter_product_tn(code: _Code, p: Matrix, a: Matrix) -> An
     """The sum I + pᵀ a."""
     made = code.product(_t(p), a)
     one = code.one()
-    return ([[code.plus(x, one) if i == j else x for j, x in enumerate(row)]
-             for i, row in enumerate(made)],)
+    return (
+        [
+            [code.plus(x, one) if i == j else x for j, x in enumerate(row)]
+            for i, row in enumerate(made)
+        ],
+    )
 
 
 # What the forward pass keeps of each layer for the backward pass, by place in the workspace.
@@ -328,13 +332,13 @@ def _sparse_group(
     """Adds the losses and half the gradients of one group to the lanes' sums, for B_l = 0."""
     d = len(dims)
     layers = A.shape[0]
-    S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d :]
+    S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d : -1]
     g = vectors[layers + 1, 0]
     _copy(dims, (vectors[0, _b],), (w,))
     for layer in range(layers):
         of = vectors[layer]
         _first_step(dims, (of[_s], vectors[layer + 1, _b]), (S, of[_b], A[layer]))
-    _query(dims, (g, squares), (squares, query, vectors[layers, _b]))
+    _query(dims, (g, squares), (squares, query, vectors[layers, _b], prompt[-1]))
     for layer in range(layers - 1, -1, -1):
         _plus_outer(dims, (dA[layer],), (dA[layer], vectors[layer, _s], g))
         if layer > 0:
@@ -449,10 +453,10 @@ def _block(
     for group in range(first, last):
         prompt = data[group]
         if free_b:
-            S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d :]
+            S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d : -1]
             _full_forward(S, w, A, B, matrices, vectors, dims)
             g = vectors[layers + 1, 0]
-            _query(dims, (g, squares), (squares, query, vectors[layers, _b]))
+            _query(dims, (g, squares), (squares, query, vectors[layers, _b], prompt[-1]))
             _full_backward(S, A, B, g, gradient[0], gradient[1], matrices, vectors, dims)
         else:
             _sparse_group(prompt, A, squares, gradient[0], vectors, dims)
@@ -598,9 +602,7 @@ def _advance(
 
 
 @_operation("mvv", "mvvpp")
-def _coloured(
-    code: _Code, S: Matrix, w: Vector, query: Vector, root: Matrix, dual: Matrix
-) -> Any:
+def _coloured(code: _Code, S: Matrix, w: Vector, query: Vector, root: Matrix, dual: Matrix) -> Any:
     """R S Rᵀ, R⁻ᵀ w and R x: a prompt from its whitened form."""
     moment = code.product(code.product(root, S), _t(root))
     return moment, code.apply(dual, w), code.apply(root, query)
@@ -617,7 +619,7 @@ def _transpose_in(out: Array, values: Array, first: int) -> None:
 @_compiled()
 def _colour(prompt: Array, root: Array, dual: Array, dims: Any) -> None:
     square, d = len(dims) ** 2, len(dims)
-    parts = (prompt[:square], prompt[square : square + d], prompt[square + d :])
+    parts = (prompt[:square], prompt[square : square + d], prompt[square + d : -1])
     _coloured(dims, parts, (parts[0], parts[1], parts[2], root, dual))
 
 
@@ -631,7 +633,7 @@ def _pack_moments(
         first = group * out.shape[2]
         _transpose_in(out[group, :square], S, first)
         _transpose_in(out[group, square : square + d], w, first)
-        _transpose_in(out[group, square + d :], query, first)
+        _transpose_in(out[group, square + d : -1], query, first)
         _colour(out[group], root, dual, dims)
 
 
@@ -656,7 +658,7 @@ def _pack_prompts(
             for lane in range(lanes):
                 S[row, lane] /= n
         _transpose_in(out[group, square : square + d], w, first)
-        _transpose_in(out[group, square + d :], query, first)
+        _transpose_in(out[group, square + d : -1], query, first)
         _colour(out[group], root, dual, dims)
 
 
@@ -665,8 +667,9 @@ class Minibatch:
     """Prompts in the kernel's layout, made once and used for many steps.
 
     Attributes:
-        data: (groups, d·d + 2d, lanes): S, w and the query of each prompt, prompt innermost; the
-            last group is filled up with prompts of zeros, which add nothing to any sum.
+        data: (groups, d·d + 2d + 1, lanes): S, w, the query and the error's offset of each prompt,
+            prompt innermost; the last group is filled up with prompts of zeros, which add nothing
+            to any sum.
         count: how many prompts there really are.
         dim: d.
     """
@@ -688,9 +691,26 @@ class Minibatch:
         if count < 1:
             raise ValueError(f"a minibatch needs prompts, got {count}")
         lanes = VECTOR_BYTES // like.itemsize
-        groups, rows = -(-count // lanes), dim * dim + 2 * dim
+        groups, rows = -(-count // lanes), dim * dim + 2 * dim + 1
         data = _aligned_zeros(groups * rows * lanes, like).reshape(groups, rows, lanes)
         return cls(data, count, dim)
+
+    def write_offsets(self, first: int, offsets: Array) -> None:
+        """Sets what is added to the error of the prompts first, first + 1, …; zero unless set.
+
+        With labels w'·x_i in the prompt and the target w·x_{n+1}, the offset is (w − w')·x_{n+1}.
+        """
+        lanes = self.data.shape[2]
+        prompts = np.arange(first, first + len(offsets))
+        self.data[prompts // lanes, -1, prompts % lanes] = offsets
+
+    def unpacked(self) -> tuple[Array, Array, Array, Array]:
+        """S (batch, d, d), w (batch, d), the query (batch, d) and the offset (batch,)."""
+        square = self.dim**2
+        rows = self.data.transpose(0, 2, 1).reshape(-1, self.data.shape[1])[: self.count]
+        S = rows[:, :square].reshape(-1, self.dim, self.dim)
+        w, query = rows[:, square : square + self.dim], rows[:, square + self.dim : -1]
+        return S, w, query, rows[:, -1]
 
 
 @dataclass(frozen=True)
@@ -768,9 +788,7 @@ def _write(
     groups = minibatch.data[first // lanes : -(-(first + len(values)) // lanes)]
     rows, w, query, root, dual = (
         np.ascontiguousarray(array, dtype)
-        for array in (
-            values.reshape(len(values), -1), w, query, colouring.root, colouring.dual
-        )
+        for array in (values.reshape(len(values), -1), w, query, colouring.root, colouring.dual)
     )
     writer(groups, rows, w, query, root, dual, (0,) * minibatch.dim)
 

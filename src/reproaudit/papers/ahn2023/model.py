@@ -50,7 +50,9 @@ def attention(
 
 
 def forward(
-    Z: Float[Tensor, "batch d+1 n+1"], A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
+    Z: Float[Tensor, "batch d+1 n+1"],
+    A: Float[Tensor, "layers d d"],
+    B: Float[Tensor, "layers d d"],
 ) -> Float[Tensor, "batch d+1 n+1"]:
     """Z_L, from Z_{l+1} = Z_l + (1/n) P_l Z_l M (Z_lᵀ Q_l Z_l)."""
     n = Z.shape[-1] - 1
@@ -77,7 +79,13 @@ def in_context_loss(
     query: Float[Tensor, "batch d"],
     A: Float[Tensor, "layers d d"],
     B: Float[Tensor, "layers d d"],
+    target: Float[Tensor, "batch d"] | None = None,
 ) -> Float[Tensor, ""]:
-    """Mean squared error of the prediction against w·x_{n+1}, over the prompts."""
-    target = (w * query).sum(-1)
-    return (predict(x, w, query, A, B) - target).square().mean()
+    """Mean squared error of the prediction against w·x_{n+1}, over the prompts.
+
+    Args:
+        x, w, query, A, B: as in `predict`.
+        target: weights of the target, where they are not those of the labels.
+    """
+    truth = ((w if target is None else target) * query).sum(-1)
+    return (predict(x, w, query, A, B) - truth).square().mean()

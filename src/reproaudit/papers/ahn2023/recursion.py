@@ -66,10 +66,18 @@ def recursion_loss(
     query: Float[Tensor, "*seeds batch d"],
     A: Float[Tensor, "*seeds layers d d"],
     B: Float[Tensor, "*seeds layers d d"] | None = None,
+    offset: Float[Tensor, "*seeds batch"] | None = None,
 ) -> Float[Tensor, "*seeds"]:
-    """The in-context loss, mean (x_{n+1}·b_L)² over the prompts, one per seed.
+    """The in-context loss, mean (x_{n+1}·b_L + offset)² over the prompts, one per seed.
 
     Leading seed axes are optional; all arguments have the same ones. No number of a seed depends
     on another seed, so the gradient of the sum over seeds holds every seed's own gradient.
+
+    Args:
+        S, w, query, A, B: as in `residual_weights`, and x_{n+1}.
+        offset: (w_target − w)·x_{n+1}, where the target is of other weights than the labels.
     """
-    return (residual_weights(S, w, A, B) * query).sum(-1).square().mean(-1)
+    error = (residual_weights(S, w, A, B) * query).sum(-1)
+    if offset is not None:
+        error = error + offset
+    return error.square().mean(-1)

@@ -10,7 +10,6 @@ Task (card; D and U from the released code): x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.papers.ahn2023.kernel import Colouring, Minibatch, write_prompts
+from reproaudit.training import generator
 
 Array = NDArray[Any]
 
@@ -31,18 +31,9 @@ CHUNK = 4096
 """Prompts per stream. A constant of the results: changing it changes every draw."""
 
 
-def generator(seed: int, purpose: str, index: int, chunk: int = 0) -> np.random.Generator:
-    """The generator of one draw.
-
-    Args:
-        seed: of the run.
-        purpose: what is drawn, for example ``"minibatch"``; purposes are independent.
-        index: which draw of that purpose; draws are independent.
-        chunk: which part of a draw that is split.
-    """
-    name = int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=8).digest(), "little")
-    sequence = np.random.SeedSequence(entropy=(seed, name), spawn_key=(index, chunk))
-    return np.random.Generator(np.random.SFC64(sequence))
+def _stream(seed: int, purpose: str, index: int, chunk: int) -> np.random.Generator:
+    """The generator of one chunk of a draw."""
+    return generator(seed, f"{purpose}, chunk {chunk}", index)
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ class Covariance:
 
     @property
     def dim(self) -> int:
-        """d."""
+        """D."""
         return len(self.root)
 
     @property
@@ -134,6 +125,11 @@ class Prompts:
         return np.asarray(self.z_query @ self.covariance.root.T.astype(self.z.dtype))
 
     @property
+    def moment(self) -> Array:
+        """S = (1/n) Σ x xᵀ, (batch, d, d)."""
+        return np.asarray(self.x.transpose(0, 2, 1) @ self.x / self.z.shape[1])
+
+    @property
     def whitened_moment(self) -> Array:
         """(1/n) Σ z zᵀ, (batch, d, d)."""
         return np.asarray(self.z.transpose(0, 2, 1) @ self.z / self.z.shape[1])
@@ -174,13 +170,13 @@ def draw_prompts(
         covariance: Σ.
         batch: how many prompts.
         n: examples per prompt.
-        seed: see `generator`, as for purpose and index.
+        seed: see `reproaudit.training.generator`, as for purpose and index.
         purpose: what they are for.
         index: which draw.
         dtype: float32 or float64; the two are different draws.
     """
     chunks = [
-        _draw_chunk(generator(seed, purpose, index, chunk), size, n, covariance.dim, dtype)
+        _draw_chunk(_stream(seed, purpose, index, chunk), size, n, covariance.dim, dtype)
         for chunk, _, size in _chunks(batch)
     ]
     z, v, z_query = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
@@ -196,15 +192,21 @@ def draw_minibatch(
     purpose: str,
     index: int,
     dtype: Any = np.float32,
+    shuffled: bool = False,
 ) -> Minibatch:
     """The prompts of `draw_prompts` with the same arguments, straight into the kernel's layout.
 
     Shares the chunks among as many threads as Numba may use; the numbers do not depend on that.
+    With `shuffled`, the labels in each prompt are those of its neighbour's weights, while the
+    target stays its own: there is then nothing to be learned in context.
     """
 
     def fill(minibatch: Minibatch, rng: np.random.Generator, first: int, size: int) -> None:
-        drawn = _draw_chunk(rng, size, n, covariance.dim, dtype)
-        write_prompts(minibatch, first, *drawn, colouring)
+        z, v, z_query = _draw_chunk(rng, size, n, covariance.dim, dtype)
+        labels = np.roll(v, 1, axis=0) if shuffled else v
+        write_prompts(minibatch, first, z, labels, z_query, colouring)
+        if shuffled:
+            minibatch.write_offsets(first, ((v - labels) * z_query).sum(1))
 
     colouring = covariance.colouring
     return _filled(fill, covariance.dim, batch, seed, purpose, index, dtype)
@@ -242,9 +244,7 @@ def draw_minibatch_by_moments(
     return _filled(fill, d, batch, seed, purpose, index, dtype)
 
 
-def _bartlett_columns(
-    rng: np.random.Generator, batch: int, n: int, d: int, dtype: Any
-) -> Array:
+def _bartlett_columns(rng: np.random.Generator, batch: int, n: int, d: int, dtype: Any) -> Array:
     """(batch, d, d), the columns of T: lower triangular, T Tᵀ ~ Wishart(I, n).
 
     T_ii² ~ χ²(n − i), i from 0, and T_ij ~ N(0, 1) below the diagonal.
@@ -279,7 +279,7 @@ def _filled(
 
     def work(part: tuple[int, int, int]) -> None:
         chunk, first, size = part
-        fill(minibatch, generator(seed, purpose, index, chunk), first, size)
+        fill(minibatch, _stream(seed, purpose, index, chunk), first, size)
 
     minibatch = Minibatch.zeros(batch, dim, dtype)
     _run_all(work, _chunks(batch))
