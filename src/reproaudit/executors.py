@@ -441,8 +441,9 @@ class LocalProcesses:
         deadline = time.monotonic() + STOP_SECONDS
         try:
             for worker in self._workers:
-                worker.pipe.close()
-                if worker.job is not None:
+                if worker.job is None:
+                    worker.pipe.close()
+                else:  # its pipe stays open: it may tell its progress once more before it saves
                     worker.process.terminate()
             for worker in self._workers:
                 worker.process.join(max(0.0, deadline - time.monotonic()))
@@ -451,6 +452,7 @@ class LocalProcesses:
                 if worker.process.is_alive():
                     worker.process.kill()
                 worker.process.join()
+                worker.pipe.close()
             self._workers.clear()
 
     def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
