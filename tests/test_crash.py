@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from reproaudit.runner import Summary, run_cells
 from reproaudit.store import Store
 
 TIMEOUT = 60
-STEPS = {"pause": 0.005, "steps": 150}
+STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}
 SLOW = ("--pause", "0.005", "--steps", "150")
 
 
@@ -64,7 +65,7 @@ def first_lines(process: subprocess.Popen[str], until: str) -> None:
     pytest.fail(f"the program never said {until}: {process.communicate()[1]}")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_kill_at_any_moment_and_resume(
     tmp_path: Path, jobs: int, expected: dict[tuple[str, int], Record]
 ) -> None:
@@ -121,34 +122,31 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
     assert record.seconds > 0.01 * 36  # of both parts; the second one slept not at all
 
 
-@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 1), (signal.SIGTERM, 2)])
+@pytest.mark.parametrize(
+    ("jobs", "interrupt"),
+    [
+        (1, lambda process: process.send_signal(signal.SIGTERM)),
+        # a terminal sends Ctrl-C to the whole group; the workers leave it to the parent
+        (2, lambda process: os.killpg(process.pid, signal.SIGINT)),
+    ],
+    ids=["SIGTERM", "Ctrl-C"],
+)
 def test_an_interrupted_run_saves_and_resumes(
-    tmp_path: Path, number: signal.Signals, jobs: int, expected: dict[tuple[str, int], Record]
+    tmp_path: Path,
+    jobs: int,
+    interrupt: Callable[[subprocess.Popen[str]], None],
+    expected: dict[tuple[str, int], Record],
 ) -> None:
     store = Store(tmp_path)
-    options = (*SLOW, "--seeds", "2", "--jobs", str(jobs))
-    process = start(tmp_path, *options)
+    process = start(tmp_path, *SLOW, "--seeds", "2", "--jobs", str(jobs), session=True)
     first_lines(process, "Progress")
-    time.sleep(0.3)
-    process.send_signal(number)
+    time.sleep(0.2)
+    interrupt(process)
     assert finish(process)[0] == 130
     assert list(tmp_path.rglob("*.pt")), "the interrupted run left no checkpoint"
     run_to_the_end(store)
     assert_same(store, expected)
     assert len(records(store)) == 2
-
-
-def test_ctrl_c_in_a_terminal_reaches_workers_and_parent(
-    tmp_path: Path, expected: dict[tuple[str, int], Record]
-) -> None:
-    """A terminal sends SIGINT to the whole group; the workers leave it to the parent."""
-    options = (*SLOW, "--seeds", "2", "--jobs", "2")
-    process = start(tmp_path, *options, session=True)
-    first_lines(process, "Progress")
-    time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGINT)
-    assert finish(process)[0] == 130
-    assert list(tmp_path.rglob("*.pt"))
 
 
 def test_workers_end_with_their_killed_parent(tmp_path: Path) -> None:

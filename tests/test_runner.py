@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -72,6 +74,27 @@ def test_a_record_stands_alone(store: Store) -> None:
     assert record.environment.packages.keys() == {"reproaudit", "torch", "numpy", "scipy", "numba"}
     assert 0 < record.seconds < 10
     assert record.measurements.series["loss"].steps == tuple(range(0, 41, 4))
+
+
+def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    if shutil.which("git") is None:
+        pytest.skip("no git here")
+    file = tmp_path / "code.py"
+    file.write_text("x = 1\n")
+    git("init")
+    assert runner._revision(file) is None  # within a checkout, but no part of it
+    git("add", "code.py")
+    git("commit", "-m", "First")
+    assert runner._revision(file) == git("rev-parse", "HEAD")
+    file.write_text("x = 2\n")
+    assert runner._revision(file) == git("rev-parse", "HEAD") + "+dirty"
 
 
 def test_nothing_but_the_record_is_left(store: Store) -> None:
@@ -296,7 +319,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     for key, record in records(alone).items():
         assert same_numbers(parallel[key]) == same_numbers(record)
     assert parallel["dies", 8].error == (
-        "the worker process was killed by signal 9 (SIGKILL), twice; perhaps it ran out of memory"
+        "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )
     assert parallel["dies_once", 7].status is Status.COMPLETED
 

@@ -409,7 +409,8 @@ class _Worker:
         self.process.join(STOP_SECONDS)
         code = self.process.exitcode
         if code is not None and code < 0:
-            return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+            memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
+            return f"was killed by signal {-code} ({signal.Signals(-code).name}){memory}"
         return f"ended with exit code {code}"
 
 
@@ -477,7 +478,7 @@ class LocalProcesses:
                     job = worker.job
                     death = self._bury(worker)
                     if job.key in tried_again:
-                        yield self._lost(job, f"the worker process {death}, twice")
+                        yield self._lost(job, f"twice, the worker process {death}")
                     else:
                         tried_again.add(job.key)
                         again.append(job)
@@ -513,5 +514,5 @@ class LocalProcesses:
             environment=environment(job.device, job.threads),
             started=clock.started,
             seconds=clock.seconds,
-            error=f"{error}; perhaps it ran out of memory",
+            error=error,
         )
