@@ -4,12 +4,14 @@ import errno
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cells import cell, locate, records, same_numbers
@@ -330,11 +332,14 @@ def test_jobs_are_at_least_one(store: Store) -> None:
 
 
 def test_a_cell_costs_little_beside_its_measurement(store: Store) -> None:
-    run(store, cell(seed=0, steps=0))
-    count = 50
-    began = time.perf_counter()
-    run(store, *(cell(seed=seed, steps=0) for seed in range(1, count + 1)))
-    assert (time.perf_counter() - began) / count < 0.02
+    ends: list[float] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, CellFinished):
+            ends.append(time.perf_counter())
+
+    run_cells([cell(seed=seed, steps=0) for seed in range(40)], locate, store, on_event=note)
+    assert statistics.median(np.diff(ends)) < 0.02  # the median: others use this machine, too
 
 
 @pytest.mark.slow
