@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,12 +42,14 @@ def same_numbers(one: Record) -> dict[str, Any]:
     return plain
 
 
-def start(store: Path, *options: str) -> subprocess.Popen[str]:
+def start(store: Path, *options: str, session: bool = False) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, __file__, str(store), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=session,
+        env={**os.environ, "TOY_CHECKPOINT_SECONDS": "0.05"},
     )
 
 

@@ -409,7 +409,8 @@ class _Worker:
         self.process.join(STOP_SECONDS)
         code = self.process.exitcode
         if code is not None and code < 0:
-            return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+            memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
+            return f"was killed by signal {-code} ({signal.Signals(-code).name}){memory}"
         return f"ended with exit code {code}"
 
 
@@ -441,8 +442,9 @@ class LocalProcesses:
         deadline = time.monotonic() + STOP_SECONDS
         try:
             for worker in self._workers:
-                worker.pipe.close()
-                if worker.job is not None:
+                if worker.job is None:
+                    worker.pipe.close()
+                else:  # its pipe stays open: it may tell its progress once more before it saves
                     worker.process.terminate()
             for worker in self._workers:
                 worker.process.join(max(0.0, deadline - time.monotonic()))
@@ -451,6 +453,7 @@ class LocalProcesses:
                 if worker.process.is_alive():
                     worker.process.kill()
                 worker.process.join()
+                worker.pipe.close()
             self._workers.clear()
 
     def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
@@ -475,7 +478,7 @@ class LocalProcesses:
                     job = worker.job
                     death = self._bury(worker)
                     if job.key in tried_again:
-                        yield self._lost(job, f"the worker process {death}, twice")
+                        yield self._lost(job, f"twice, the worker process {death}")
                     else:
                         tried_again.add(job.key)
                         again.append(job)
@@ -511,5 +514,5 @@ class LocalProcesses:
             environment=environment(job.device, job.threads),
             started=clock.started,
             seconds=clock.seconds,
-            error=f"{error}; perhaps it ran out of memory",
+            error=error,
         )

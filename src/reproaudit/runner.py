@@ -20,6 +20,7 @@ from types import FrameType
 
 import numpy as np
 
+import reproaudit
 from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
 from reproaudit.executors import (
     Advanced,
@@ -170,10 +171,6 @@ class _Paper:
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
         return self.module.load()
-
-    @cached_property
-    def revision(self) -> str | None:
-        return _revision(self.module.file.resolve())
 
     def prepare(self, cell: Cell) -> _Prepared:
         """Checks a cell's experiment and settings.
@@ -514,6 +511,10 @@ class _Run:
 
     # --- taking outcomes
 
+    @cached_property
+    def _revision(self) -> str | None:
+        return _revision(Path(reproaudit.__file__))
+
     def _advanced(self, event: Advanced) -> None:
         cells = tuple(task.cell for task in self._held[event.key].tasks)
         self.on_event(Progress(cells, event.phase, event.done, event.total))
@@ -541,7 +542,6 @@ class _Run:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
         status, error = self._judged(cell, measured, outcome.error)
-        revision = self.plan.papers[cell.paper].revision
         return Record(
             paper=cell.paper,
             tier=cell.tier,
@@ -555,7 +555,7 @@ class _Run:
             code=task.code,
             data=dict(task.data),
             rules=dict(self.rules.get(cell.paper, {})),
-            environment=outcome.environment.model_copy(update={"revision": revision}),
+            environment=outcome.environment.model_copy(update={"revision": self._revision}),
             started=outcome.started,
             seconds=outcome.seconds / len(outcome.job.seeds),
             measurements=measured if measured.finite else measured.finite_part(),

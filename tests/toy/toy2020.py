@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from toy_parts import gradient
 
+from reproaudit import training
 from reproaudit.experiment import Experiment, Session
 from reproaudit.records import Measurements, Series
 from reproaudit.training import generator, per_seed, train
+
+if "TOY_CHECKPOINT_SECONDS" in os.environ:
+    training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])
 
 
 @dataclass(frozen=True)
@@ -104,4 +108,3 @@ EXPERIMENTS = {
         proxy=lambda _s: "made-up data",
     ),
 }
-
