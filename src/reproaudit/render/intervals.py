@@ -100,20 +100,27 @@ class _Axis:
 
 
 def lay_out(
-    rows: Sequence[Row], *, width: float = 460, gutter: float = 112, ticks: bool = True
+    rows: Sequence[Row],
+    *,
+    among: Sequence[Row] = (),
+    width: float = 460,
+    gutter: float = 112,
+    ticks: bool = True,
 ) -> Plot:
     """Lay a picture out; the first row's rule is drawn.
 
     Args:
         rows: at least one.
+        among: rows of other pictures of the same rule, to share the axis with.
         width: of the whole picture.
         gutter: room for the rows' labels on the left.
         ticks: whether there is an axis below and the bound's label above.
     """
     first = rows[0].answer
-    scale = _scale([row.answer for row in rows])
+    every = [*rows, *among]
+    scale = _scale([row.answer for row in every])
     left, right = gutter, width - 14
-    low, high = _extent(rows, scale)
+    low, high = _extent(every, scale)
     axis = _Axis(scale, low, high, left, right)
     margin = AXIS / 2 if ticks else 2.0
     row_height = ROW if ticks else ROW / 2
