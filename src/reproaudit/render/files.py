@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ def write_report(
     for name in wanted:
         if name not in _FORMATS:
             raise UsageError(f"unknown format '{name}'. {did_you_mean(name, FORMATS)}")
-    folder = Path(out_dir) / scorecard.tier / str(scorecard.paper["slug"])
+    folder = Path(out_dir) / _name(scorecard.tier) / _name(scorecard.paper.get("slug"))
     # What is rendered is what a reader of the JSON file would get, so that the two agree.
     same = Scorecard.model_validate_json(render_json(scorecard))
     return tuple(_write(folder / f"scorecard.{name}", _FORMATS[name](same)) for name in wanted)
@@ -67,7 +68,7 @@ def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, .
     tiers = list(dict.fromkeys(card.tier for card in scorecards))
     return tuple(
         _write(
-            Path(out_dir) / tier / "index.html",
+            Path(out_dir) / _name(tier) / "index.html",
             render_html_index([card for card in scorecards if card.tier == tier]),
         )
         for tier in tiers
@@ -81,7 +82,7 @@ def read_scorecard(path: Path) -> Scorecard:
         StoreError: it cannot be read, is no scorecard, or is one of another version.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_nan)
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -98,6 +99,19 @@ def read_scorecard(path: Path) -> Scorecard:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
+
+
+def _name(name: object) -> str:
+    """A slug or a tier as a folder's name; a scorecard made elsewhere may hold anything."""
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise StoreError(
+            f"{name!r} cannot name a folder: lower-case letters, digits and underscores can"
+        )
+    return name
+
+
+def _no_nan(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _write(path: Path, text: str) -> Path:

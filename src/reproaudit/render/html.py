@@ -208,7 +208,7 @@ class DrawnFigure:
 
 def _drawn(figure: FigureModel) -> DrawnFigure:
     # The picture was serialised from an element tree, which escaped every text in it.
-    return DrawnFigure(figure, Markup(figure_svg(figure, "figure-")))  # noqa: S704
+    return DrawnFigure(figure, Markup(figure_svg(figure, "figure-")))
 
 
 def _links(scorecard: Scorecard) -> list[tuple[str, str]]:

@@ -186,7 +186,7 @@ def _findings(scorecard: Scorecard) -> Iterator[str]:
 def _not_audited(scorecard: Scorecard) -> Iterator[str]:
     yield "## Claims not audited"
     listed = [
-        f"{escaped(one['statement'])} ({escaped(one['locator'])}). Why not: {escaped(one['reason'])}"
+        escaped(f"{one['statement']} ({one['locator']}). Why not: {one['reason']}")
         for one in scorecard.not_audited
     ]
     yield _items(listed) if listed else "None listed."

@@ -114,8 +114,10 @@ def _written(
 
 
 def reading(answer: AnswerModel) -> str:
-    """``0.0312 [0.0281, 0.0340]``, or the estimate alone where there is no interval."""
+    """``0.0312 [0.0281, 0.0340]``; of a rule over every seed the count and the worst seed."""
     estimate, interval = _written(answer.estimate, answer.interval, answer.bound)
+    if answer.satisfied is not None:
+        return f"{_count(answer)}, worst {estimate}"
     return f"{estimate} {interval}" if interval else estimate
 
 
@@ -132,8 +134,15 @@ def target(answer: AnswerModel) -> str:
 
 def sentence(answer: AnswerModel) -> str:
     """Reading and target as one statement that is true: ``1.42 [1.25, 1.61] not ≤ 0.1``."""
+    if answer.satisfied is not None:
+        estimate, _ = _written(answer.estimate, None, answer.bound)
+        return f"{_count(answer)} {target(answer)}, worst {estimate}"
     held = {"missed": f"not {target(answer)}", "undecided": f"{target(answer)}?"}
     return f"{reading(answer)} {held.get(answer.decision, target(answer))}"
+
+
+def _count(answer: AnswerModel) -> str:
+    return f"{answer.satisfied} of {len(answer.per_seed)} seeds"
 
 
 def spread(answer: AnswerModel, seeds: Sequence[int] = ()) -> str:
@@ -141,7 +150,7 @@ def spread(answer: AnswerModel, seeds: Sequence[int] = ()) -> str:
     count = len(answer.per_seed)
     which = f" ({ranges(seeds)})" if seeds else ""
     if answer.satisfied is not None:
-        return f"{answer.satisfied} of {count} seeds{which} satisfy it; shown is the worst"
+        return f"judged over every seed{which}, a count"
     if answer.interval is None:
         return f"{count} value{'' if count == 1 else 's'}{which}, no interval"
     return f"{method(answer.interval)}, {count} seeds{which}"
