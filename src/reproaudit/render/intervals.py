@@ -20,8 +20,8 @@ ROW = 30.0
 """Height of a row, in units of the picture."""
 AXIS = 38.0
 """Height of the axis with its labels, and of the bound's label above."""
-LEAST_SPACING = 46.0
-"""Between two tick labels."""
+LEAST_GAP = 20.0
+"""Between two tick labels, in units of the picture."""
 LOG_FROM = 100.0
 """Where no interval names a scale, values that span this factor are drawn logarithmically."""
 
@@ -237,7 +237,7 @@ def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
         inside = sorted({v for v in candidates if not axis.cuts(v)})
         placed = tuple((axis.at(v), stated(v)) for v in inside)
         room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in pairwise(placed)]
-        if len(placed) > len(best) and all(r >= LEAST_SPACING / 4 for r in room):
+        if len(placed) > len(best) and all(r >= LEAST_GAP for r in room):
             best = placed
     return best
 

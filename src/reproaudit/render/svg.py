@@ -21,6 +21,7 @@ from reproaudit.render.words import clean, number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#333333")
@@ -31,6 +32,10 @@ MARKERS = "osD^vPX"
 MOST_IN_LEGEND = 14
 MOST_NUMBERED = 12
 """A matrix with more columns is shown without numbers in its cells, which would not be legible."""
+MOST_DRAWN = 40
+"""A matrix with more columns becomes an embedded picture: as many shapes would weigh too much."""
+SHADES = 41
+"""Odd, so that 0 is white; few, so that Matplotlib draws the colour bar and embeds no picture."""
 
 _STYLE: Any = {
     "svg.hashsalt": "reproaudit",
@@ -217,6 +222,9 @@ def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
 
 
 def _matrices(figure: FigureModel) -> Figure:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     count = len(figure.matrices)
     columns = min(count, 3)
     rows = math.ceil(count / columns)
@@ -227,20 +235,37 @@ def _matrices(figure: FigureModel) -> Figure:
         axes = canvas.add_subplot(rows, columns, index + 1)
         every.append(axes)
         _matrix(axes, matrix, limit or 1.0)
-    colours = canvas.colorbar(every[0].images[0], ax=every, shrink=0.8, aspect=30)
+    shades = ScalarMappable(Normalize(-limit or -1.0, limit or 1.0), _shades())
+    colours = canvas.colorbar(shades, ax=every, shrink=0.8, aspect=30)
     colours.outline.set_visible(False)
     colours.set_label(clean(figure.y_label))
     return canvas
 
 
-def _matrix(axes: Axes, matrix: MatrixModel, limit: float) -> None:
+def _shades() -> Colormap:
     from matplotlib import colormaps
 
-    colours = colormaps["RdBu_r"]
+    return colormaps["RdBu_r"].resampled(SHADES)
+
+
+def _matrix(axes: Axes, matrix: MatrixModel, limit: float) -> None:
+    colours = _shades()
     height, width = len(matrix.values), max(len(row) for row in matrix.values)
-    axes.imshow(
-        matrix.values, cmap=colours, vmin=-limit, vmax=limit, aspect="equal", interpolation="none"
-    )
+    if max(height, width) > MOST_DRAWN:
+        axes.imshow(matrix.values, cmap=colours, vmin=-limit, vmax=limit, interpolation="none")
+    else:
+        edges = [[i - 0.5 for i in range(n + 1)] for n in (width, height)]
+        axes.pcolormesh(
+            *edges,
+            matrix.values,
+            cmap=colours,
+            vmin=-limit,
+            vmax=limit,
+            edgecolors="face",
+            linewidth=0.3,
+        )
+        axes.set_aspect("equal")
+        axes.invert_yaxis()
     axes.set_title(_shortened(clean(matrix.label), 30), fontsize=9)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -265,7 +265,7 @@ def no_estimate(scorecard: Scorecard, experiment: str, tier: str, settings: obje
 def control_words(scorecard: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
     """What a control measured: on the claim's own binding condition, or else on its own."""
     if control.decision is None:
-        return f"not judged: {control.problem or 'no reason given'}"
+        return control.problem or "no reason given"
     same = same_part(claim, control)
     answer = same or binding_answer(control)
     if answer is None:
