@@ -55,15 +55,20 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("reproaudit.render", "templates"),
         autoescape=True,
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals["words"] = words
-    environment.filters["clean"] = lambda text: words.clean(str(text))
     environment.filters["rate"] = words.rate_words
     environment.filters["spaced"] = lambda name: words.words(str(name))
     return environment
+
+
+def _printable(value: object) -> object:
+    """What the templates print, rid of control characters; markup of ours is rid of them."""
+    return words.printable(value) if type(value) is str else value
 
 
 # --- claims -------------------------------------------------------------------------------------

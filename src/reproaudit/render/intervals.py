@@ -22,6 +22,7 @@ AXIS = 38.0
 """Height of the axis with its labels, and of the bound's label above."""
 LEAST_GAP = 20.0
 """Between two tick labels, in units of the picture."""
+LARGEST = 1e150
 LOG_FROM = 100.0
 """Where no interval names a scale, values that span this factor are drawn logarithmically."""
 
@@ -184,7 +185,7 @@ def _place(value: float, scale: Scale) -> float | None:
         return -math.log10(1 - value) if value < 1 else None
     if scale is Scale.LOGIT:
         return math.log10(value / (1 - value)) if 0 < value < 1 else None
-    return value
+    return min(max(value, -LARGEST), LARGEST)  # so that differences and sums are finite
 
 
 def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
@@ -199,13 +200,13 @@ def _extent(rows: Sequence[Row], scale: Scale) -> tuple[float, float]:
     core = [v for row in rows for v in (row.answer.estimate, *row.answer.per_seed)]
     core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]
     low, high = _ends(core, scale)
-    span = (high - low) or max(abs(high), 1.0) * 0.1
-    ends = [v for r in rows if r.answer.interval for v in _interval_ends(r.answer)]
+    span = high - low
+    ends = [v for r in rows for v in _interval_ends(r.answer)]
     if ends:
         reach_low, reach_high = _ends(ends, scale)
-        low = max(min(low, reach_low), low - span)
-        high = min(max(high, reach_high), high + span)
-    air = 0.06 * ((high - low) or span)
+        far = span or math.inf  # nothing but an interval to show: then all of it
+        low, high = max(min(low, reach_low), low - far), min(max(high, reach_high), high + far)
+    air = 0.06 * ((high - low) or max(abs(high), 1.0))
     return low - air, high + air
 
 

@@ -49,19 +49,23 @@ UNJUDGED = frozenset({Verdict.NOT_TESTED.value, Verdict.TECHNICAL_FAILURE.value}
 
 
 def clean(text: str) -> str:
-    """One line without control characters: a terminal obeys them, and a table breaks on them.
+    """One line without control characters: a terminal obeys them, and a table breaks on them."""
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """The text with its control characters replaced, but for the newline.
 
     Characters that reorder what follows (bidirectional overrides) are control characters, too.
     """
-    spaced = " ".join(text.split())
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(c) else c for c in spaced)
+    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(c) else c for c in text)
 
 
 def _controls(character: str) -> bool:
     reorders = unicodedata.bidirectional(character) in {
         *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
     }
-    return reorders or unicodedata.category(character) == "Cc"
+    return reorders or (unicodedata.category(character) == "Cc" and character != "\n")
 
 
 # --- digits -------------------------------------------------------------------------------------
