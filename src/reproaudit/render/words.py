@@ -152,7 +152,7 @@ def _count(answer: AnswerModel) -> str:
 def spread(answer: AnswerModel, seeds: Sequence[int] = ()) -> str:
     """What the estimate is, over which seeds, and how its interval was made."""
     count = len(answer.per_seed)
-    which = f" ({ranges(seeds)})" if seeds else ""
+    which = f" ({ranges(seeds)})" if len(seeds) == count else ""  # an exact value has no seeds
     if answer.satisfied is not None:
         return f"judged over every seed{which}, a count"
     if answer.interval is None:
