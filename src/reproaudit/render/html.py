@@ -55,15 +55,20 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("reproaudit.render", "templates"),
         autoescape=True,
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals["words"] = words
-    environment.filters["clean"] = lambda text: words.clean(str(text))
     environment.filters["rate"] = words.rate_words
     environment.filters["spaced"] = lambda name: words.words(str(name))
     return environment
+
+
+def _printable(value: object) -> object:
+    """What the templates print, rid of control characters; markup of ours is rid of them."""
+    return words.printable(value) if type(value) is str else value
 
 
 # --- claims -------------------------------------------------------------------------------------
@@ -169,20 +174,30 @@ def _control_note(control: ControlModel) -> str:
 
 def _part_views(claim: ClaimModel) -> Iterable[PartView]:
     binding = words.binding_part(claim)
+    rows = [_part_rows(claim, index) for index in range(len(claim.parts))]
     for index, part in enumerate(claim.parts):
+        alike = [r for other in rows if _same_rule(other[0].answer, part) for r in other]
         answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
-        rows = [Row("part", "claim", part)]
-        rows += [Row("control", "control", one) for one in answers if _comparable(one, part)]
         yield PartView(
             part=part,
             binding=part is binding,
-            plot=lay_out(rows, width=200, gutter=8, ticks=False),
+            plot=lay_out(rows[index], among=alike, width=200, gutter=8, ticks=False),
             controls=tuple(f"{one.decision}: {words.sentence(one)}" for one in answers),
         )
 
 
-def _comparable(one: AnswerModel, other: AnswerModel) -> bool:
-    return (one.measured, one.bound) == (other.measured, other.bound)
+def _part_rows(claim: ClaimModel, index: int) -> list[Row]:
+    part = claim.parts[index]
+    answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
+    same = [one for one in answers if one.measured == part.measured and _same_rule(one, part)]
+    return [Row("part", "claim", part), *(Row("control", "control", one) for one in same)]
+
+
+def _same_rule(one: AnswerModel, other: AnswerModel) -> bool:
+    """Whether two answers are held against the same bound on the same scale."""
+    scales = [a.interval.scale if a.interval else None for a in (one, other)]
+    rules = [(a.side, a.bound, a.margin) for a in (one, other)]
+    return rules[0] == rules[1] and scales[0] == scales[1]
 
 
 # --- figures and links --------------------------------------------------------------------------
@@ -198,7 +213,7 @@ class DrawnFigure:
 
 def _drawn(figure: FigureModel) -> DrawnFigure:
     # The picture was serialised from an element tree, which escaped every text in it.
-    return DrawnFigure(figure, Markup(figure_svg(figure, "figure-")))  # noqa: S704
+    return DrawnFigure(figure, Markup(figure_svg(figure, "figure-")))
 
 
 def _links(scorecard: Scorecard) -> list[tuple[str, str]]:

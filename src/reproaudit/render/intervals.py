@@ -20,8 +20,9 @@ ROW = 30.0
 """Height of a row, in units of the picture."""
 AXIS = 38.0
 """Height of the axis with its labels, and of the bound's label above."""
-LEAST_SPACING = 46.0
-"""Between two tick labels."""
+LEAST_GAP = 20.0
+"""Between two tick labels, in units of the picture."""
+LARGEST = 1e150
 LOG_FROM = 100.0
 """Where no interval names a scale, values that span this factor are drawn logarithmically."""
 
@@ -100,20 +101,27 @@ class _Axis:
 
 
 def lay_out(
-    rows: Sequence[Row], *, width: float = 460, gutter: float = 112, ticks: bool = True
+    rows: Sequence[Row],
+    *,
+    among: Sequence[Row] = (),
+    width: float = 460,
+    gutter: float = 112,
+    ticks: bool = True,
 ) -> Plot:
     """Lay a picture out; the first row's rule is drawn.
 
     Args:
         rows: at least one.
+        among: rows of other pictures of the same rule, to share the axis with.
         width: of the whole picture.
         gutter: room for the rows' labels on the left.
         ticks: whether there is an axis below and the bound's label above.
     """
     first = rows[0].answer
-    scale = _scale([row.answer for row in rows])
+    every = [*rows, *among]
+    scale = _scale([row.answer for row in every])
     left, right = gutter, width - 14
-    low, high = _extent(rows, scale)
+    low, high = _extent(every, scale)
     axis = _Axis(scale, low, high, left, right)
     margin = AXIS / 2 if ticks else 2.0
     row_height = ROW if ticks else ROW / 2
@@ -177,7 +185,7 @@ def _place(value: float, scale: Scale) -> float | None:
         return -math.log10(1 - value) if value < 1 else None
     if scale is Scale.LOGIT:
         return math.log10(value / (1 - value)) if 0 < value < 1 else None
-    return value
+    return min(max(value, -LARGEST), LARGEST)  # so that differences and sums are finite
 
 
 def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
@@ -192,13 +200,13 @@ def _extent(rows: Sequence[Row], scale: Scale) -> tuple[float, float]:
     core = [v for row in rows for v in (row.answer.estimate, *row.answer.per_seed)]
     core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]
     low, high = _ends(core, scale)
-    span = (high - low) or max(abs(high), 1.0) * 0.1
-    ends = [v for r in rows if r.answer.interval for v in _interval_ends(r.answer)]
+    span = high - low
+    ends = [v for r in rows for v in _interval_ends(r.answer)]
     if ends:
         reach_low, reach_high = _ends(ends, scale)
-        low = max(min(low, reach_low), low - span)
-        high = min(max(high, reach_high), high + span)
-    air = 0.06 * ((high - low) or span)
+        far = span or math.inf  # nothing but an interval to show: then all of it
+        low, high = max(min(low, reach_low), low - far), min(max(high, reach_high), high + far)
+    air = 0.06 * ((high - low) or max(abs(high), 1.0))
     return low - air, high + air
 
 
@@ -230,7 +238,7 @@ def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
         inside = sorted({v for v in candidates if not axis.cuts(v)})
         placed = tuple((axis.at(v), stated(v)) for v in inside)
         room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in pairwise(placed)]
-        if len(placed) > len(best) and all(r >= LEAST_SPACING / 4 for r in room):
+        if len(placed) > len(best) and all(r >= LEAST_GAP for r in room):
             best = placed
     return best
 

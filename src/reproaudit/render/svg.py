@@ -21,6 +21,7 @@ from reproaudit.render.words import clean, number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#333333")
@@ -31,6 +32,10 @@ MARKERS = "osD^vPX"
 MOST_IN_LEGEND = 14
 MOST_NUMBERED = 12
 """A matrix with more columns is shown without numbers in its cells, which would not be legible."""
+MOST_DRAWN = 40
+"""A matrix with more columns becomes an embedded picture: as many shapes would weigh too much."""
+SHADES = 41
+"""Odd, so that 0 is white; few, so that Matplotlib draws the colour bar and embeds no picture."""
 
 _STYLE: Any = {
     "svg.hashsalt": "reproaudit",
@@ -79,15 +84,21 @@ def _figure(width: float, height: float) -> Figure:
 def _curves(figure: FigureModel) -> Figure:
     canvas = _figure(6.4, 3.4)
     axes = canvas.add_subplot()
+    log = _is_log(figure)
     for index, curve in enumerate(figure.curves):
         colour, dash = PALETTE[index % 7], DASHES[index // 7 % 4]
         x = [float(v) if _is_number(v) else i for i, v in enumerate(curve.x)]
-        mean, low, high = (_drawable(v, figure.log) for v in (curve.mean, curve.low, curve.high))
+        mean, low, high = (_drawable(v, log) for v in (curve.mean, curve.low, curve.high))
         axes.plot(x, mean, dash, color=colour, linewidth=1.6, label=_label(curve))
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     _dress(axes, figure)
     axes.margins(x=0.01)
     return canvas
+
+
+def _is_log(figure: FigureModel) -> bool:
+    """Whether the vertical axis is logarithmic: nothing could be seen if no value is positive."""
+    return figure.log and any(v > 0 for curve in figure.curves for v in curve.mean)
 
 
 def _drawable(values: Sequence[float], log: bool) -> list[float]:
@@ -106,7 +117,7 @@ def _label(curve: CurveModel) -> str:
 
 def _dress(axes: Axes, figure: FigureModel) -> None:
     """Axis labels, scale, grid and legend, which curves and comparisons share."""
-    if figure.log and any(v > 0 for curve in figure.curves for v in curve.mean):
+    if _is_log(figure):
         axes.set_yscale("log")
         _log_ticks(axes.yaxis, [v for c in figure.curves for v in (*c.mean, *c.low, *c.high)])
     axes.set_xlabel(clean(figure.x_label))
@@ -117,6 +128,9 @@ def _dress(axes: Axes, figure: FigureModel) -> None:
         note = f"{len(figure.curves)} lines; the first {MOST_IN_LEGEND} are named"
         axes.text(1.0, 1.01, note, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
     handles, labels = axes.get_legend_handles_labels()
+    shared, labels = _without_shared(labels)
+    if shared and not figure.y_label:
+        axes.set_ylabel(_shortened(shared, 48))
     if len(labels) > 1:
         shown = slice(MOST_IN_LEGEND)
         axes.legend(
@@ -130,6 +144,14 @@ def _dress(axes: Axes, figure: FigureModel) -> None:
         )
     elif not figure.y_label and labels:
         axes.set_ylabel(_shortened(labels[0], 48))
+
+
+def _without_shared(labels: list[str]) -> tuple[str, list[str]]:
+    """What all labels begin with, up to their first comma, and what tells them apart."""
+    starts = {label.partition(", ")[0] for label in labels}
+    if len(labels) < 2 or len(starts) > 1 or not all(", " in label for label in labels):
+        return "", labels
+    return starts.pop(), [label.partition(", ")[2] for label in labels]
 
 
 def _shortened(label: str, most: int = 34) -> str:
@@ -146,7 +168,7 @@ def _comparison(figure: FigureModel) -> Figure:
     many = len(figure.curves)
     for index, curve in enumerate(figure.curves):
         shift = 0.0 if categories is None else 0.5 * ((index + 0.5) / many - 0.5)
-        _points(axes, curve, index, categories, shift, figure.log)
+        _points(axes, curve, index, categories, shift, _is_log(figure))
     if categories is not None:
         axes.set_xticks(range(len(categories)), [_shortened(clean(c), 18) for c in categories])
         if sum(len(c) for c in categories) > 60:
@@ -217,6 +239,9 @@ def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
 
 
 def _matrices(figure: FigureModel) -> Figure:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     count = len(figure.matrices)
     columns = min(count, 3)
     rows = math.ceil(count / columns)
@@ -227,20 +252,37 @@ def _matrices(figure: FigureModel) -> Figure:
         axes = canvas.add_subplot(rows, columns, index + 1)
         every.append(axes)
         _matrix(axes, matrix, limit or 1.0)
-    colours = canvas.colorbar(every[0].images[0], ax=every, shrink=0.8, aspect=30)
+    shades = ScalarMappable(Normalize(-limit or -1.0, limit or 1.0), _shades())
+    colours = canvas.colorbar(shades, ax=every, shrink=0.8, aspect=30)
     colours.outline.set_visible(False)
     colours.set_label(clean(figure.y_label))
     return canvas
 
 
-def _matrix(axes: Axes, matrix: MatrixModel, limit: float) -> None:
+def _shades() -> Colormap:
     from matplotlib import colormaps
 
-    colours = colormaps["RdBu_r"]
+    return colormaps["RdBu_r"].resampled(SHADES)
+
+
+def _matrix(axes: Axes, matrix: MatrixModel, limit: float) -> None:
+    colours = _shades()
     height, width = len(matrix.values), max(len(row) for row in matrix.values)
-    axes.imshow(
-        matrix.values, cmap=colours, vmin=-limit, vmax=limit, aspect="equal", interpolation="none"
-    )
+    if max(height, width) > MOST_DRAWN:
+        axes.imshow(matrix.values, cmap=colours, vmin=-limit, vmax=limit, interpolation="none")
+    else:
+        edges = [[i - 0.5 for i in range(n + 1)] for n in (width, height)]
+        axes.pcolormesh(
+            *edges,
+            matrix.values,
+            cmap=colours,
+            vmin=-limit,
+            vmax=limit,
+            edgecolors="face",
+            linewidth=0.3,
+        )
+        axes.set_aspect("equal")
+        axes.invert_yaxis()
     axes.set_title(_shortened(clean(matrix.label), 30), fontsize=9)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -287,7 +329,9 @@ def _inlined(raw: bytes, prefix: str, figure: FigureModel) -> str:
     # The file's own style sheet has a rule for `*`, which would reach the whole page.
     _remove(root, "metadata")
     _remove(root, "style")
-    root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
+    width = float(root.attrib["viewBox"].split()[2])
+    size_limits = f"max-width: {1.6 * width:.0f}px; min-width: {0.9 * width:.0f}px"
+    root.set("style", f"stroke-linejoin: round; stroke-linecap: butt; {size_limits}")
     for element in root.iter():
         _renamed(element, prefix)
     for size in ("width", "height"):

@@ -214,7 +214,7 @@ def _control_rows(scorecard: Scorecard, claim: ClaimModel) -> Iterable[tuple[str
     for name, control in words.controls_of(claim):
         text = Text(overflow="fold")
         said = words.control_words(scorecard, claim, control)
-        text.append(clean(f"{control.decision}: {said}" if control.decision else said))
+        text.append(clean(f"{control.decision or 'not judged'}: {said}"))
         text.append(f" — {clean(control.why)}")
         yield name.replace("positive", "pos."), text
     if claim.positive_control is None:

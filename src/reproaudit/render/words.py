@@ -49,19 +49,23 @@ UNJUDGED = frozenset({Verdict.NOT_TESTED.value, Verdict.TECHNICAL_FAILURE.value}
 
 
 def clean(text: str) -> str:
-    """One line without control characters: a terminal obeys them, and a table breaks on them.
+    """One line without control characters: a terminal obeys them, and a table breaks on them."""
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """The text with its control characters replaced, but for the newline.
 
     Characters that reorder what follows (bidirectional overrides) are control characters, too.
     """
-    spaced = " ".join(text.split())
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(c) else c for c in spaced)
+    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(c) else c for c in text)
 
 
 def _controls(character: str) -> bool:
     reorders = unicodedata.bidirectional(character) in {
         *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
     }
-    return reorders or unicodedata.category(character) == "Cc"
+    return reorders or (unicodedata.category(character) == "Cc" and character != "\n")
 
 
 # --- digits -------------------------------------------------------------------------------------
@@ -114,8 +118,10 @@ def _written(
 
 
 def reading(answer: AnswerModel) -> str:
-    """``0.0312 [0.0281, 0.0340]``, or the estimate alone where there is no interval."""
+    """``0.0312 [0.0281, 0.0340]``; of a rule over every seed the count and the worst seed."""
     estimate, interval = _written(answer.estimate, answer.interval, answer.bound)
+    if answer.satisfied is not None:
+        return f"{_count(answer)}, worst {estimate}"
     return f"{estimate} {interval}" if interval else estimate
 
 
@@ -132,16 +138,23 @@ def target(answer: AnswerModel) -> str:
 
 def sentence(answer: AnswerModel) -> str:
     """Reading and target as one statement that is true: ``1.42 [1.25, 1.61] not ≤ 0.1``."""
+    if answer.satisfied is not None:
+        estimate, _ = _written(answer.estimate, None, answer.bound)
+        return f"{_count(answer)} {target(answer)}, worst {estimate}"
     held = {"missed": f"not {target(answer)}", "undecided": f"{target(answer)}?"}
     return f"{reading(answer)} {held.get(answer.decision, target(answer))}"
+
+
+def _count(answer: AnswerModel) -> str:
+    return f"{answer.satisfied} of {len(answer.per_seed)} seeds"
 
 
 def spread(answer: AnswerModel, seeds: Sequence[int] = ()) -> str:
     """What the estimate is, over which seeds, and how its interval was made."""
     count = len(answer.per_seed)
-    which = f" ({ranges(seeds)})" if seeds else ""
+    which = f" ({ranges(seeds)})" if len(seeds) == count else ""  # an exact value has no seeds
     if answer.satisfied is not None:
-        return f"{answer.satisfied} of {count} seeds{which} satisfy it; shown is the worst"
+        return f"judged over every seed{which}, a count"
     if answer.interval is None:
         return f"{count} value{'' if count == 1 else 's'}{which}, no interval"
     return f"{method(answer.interval)}, {count} seeds{which}"
@@ -256,7 +269,7 @@ def no_estimate(scorecard: Scorecard, experiment: str, tier: str, settings: obje
 def control_words(scorecard: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
     """What a control measured: on the claim's own binding condition, or else on its own."""
     if control.decision is None:
-        return f"not judged: {control.problem or 'no reason given'}"
+        return control.problem or "no reason given"
     same = same_part(claim, control)
     answer = same or binding_answer(control)
     if answer is None:
