@@ -5,11 +5,12 @@ The recursion is that of `recursion` (derived there): per prompt, with S = (1/n)
     b_{l+1} = b_l + C_l u_l,    s_l = S b_l,  v_l = C_lᵀ s_l,  u_l = A_lᵀ v_l,
     C_{l+1} = C_l + C_l T_l,    G_l = S C_l,  H_l = C_lᵀ G_l,  N_l = H_l B_lᵀ,  T_l = A_lᵀ N_l.
 
-Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every array, so that each
-scalar operation of the recursion is one vector instruction for a whole group. Groups lie in blocks
-of a fixed size; each block sums its own gradient and the blocks are added in their order, so the
-bits of a result do not depend on the number of threads. Multiply-adds are explicit for the same
-reason: the compiler is left no choice of what to contract, however it inlines.
+Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every
+array, so that each scalar operation of the recursion is one vector instruction for a whole group.
+Groups lie in blocks of a fixed size; each block sums its own gradient and the blocks are added in
+their order, so the bits of a result do not depend on the number of threads. Multiply-adds are
+explicit for the same reason: the compiler is left no choice of what to contract, however it
+inlines. The products are unrolled for the given d, so this is for small d, as in the paper.
 
 Arrays are plain NumPy; there is no module state. The number of threads is Numba's own
 (`numba.set_num_threads`); with one thread, or little work, no parallel region is entered.
@@ -23,7 +24,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -44,6 +45,11 @@ _SERIAL = 2 * GROUPS_PER_BLOCK
 """Up to so many groups, one thread is faster than several."""
 
 Array = NDArray[Any]
+
+# Numba's code-generation helpers carry no types.
+_get_or_insert_function: Any = cgutils.get_or_insert_function
+_unpack_tuple: Any = cgutils.unpack_tuple
+_make_array: Any = make_array
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -67,7 +73,7 @@ class _Code:
         self._builder = builder
         self._lanes = 8 * VECTOR_BYTES // bits
         self._type = ir.VectorType(element, self._lanes)
-        self._fma = cgutils.get_or_insert_function(
+        self._fma = _get_or_insert_function(
             builder.module,
             ir.FunctionType(self._type, [self._type] * 3),
             f"llvm.fma.v{self._lanes}f{bits}",
@@ -137,8 +143,8 @@ def _mirrored(entry: Callable[[int, int], Number], d: int) -> Matrix:
 
 
 def _pointers(context: Any, builder: Any, types_: Any, values: Any) -> list[Any]:
-    arrays = zip(types_, cgutils.unpack_tuple(builder, values), strict=True)
-    return [make_array(kind)(context, builder, value).data for kind, value in arrays]
+    arrays = zip(types_, _unpack_tuple(builder, values), strict=True)
+    return [_make_array(kind)(context, builder, value).data for kind, value in arrays]
 
 
 def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | Matrix:
@@ -151,8 +157,8 @@ def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | 
 
 
 def _keep(code: _Code, kind: str, result: Any, pointer: Any) -> None:
-    numbers = {"n": lambda: [result], "v": lambda: result, "m": lambda: sum(map(list, result), [])}
-    for row, number in enumerate(numbers[kind]()):
+    rows = [[result]] if kind == "n" else [result] if kind == "v" else result
+    for row, number in enumerate(number for numbers in rows for number in numbers):
         code.store(number, pointer, row)
 
 
@@ -197,14 +203,14 @@ def _copy(_code: _Code, x: Vector) -> Any:
 
 @_operation("vv", "mvp")
 def _first_step(code: _Code, S: Matrix, b: Vector, A: Matrix) -> Any:
-    """s and the next b where C = I."""
+    """The s, and the next b, where C = I."""
     s = code.apply(S, b)
     return s, code.apply(_t(A), s, b)
 
 
 @_operation("vvvv", "mmvp")
 def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
-    """s, v, u and the next b."""
+    """The s, v, u and next b."""
     s = code.apply(S, b)
     v = code.apply(_t(C), s)
     u = code.apply(_t(A), v)
@@ -213,20 +219,20 @@ def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
 
 @_operation("vv", "mpv")
 def _step_gradient(code: _Code, C: Matrix, A: Matrix, g: Vector) -> Any:
-    """h = Cᵀ g, the gradient in u, and dv."""
+    """The gradient h = Cᵀ g in u, and dv."""
     h = code.apply(_t(C), g)
     return h, code.apply(A, h)
 
 
 @_operation("v", "mpv")
 def _carry_back(code: _Code, S: Matrix, A: Matrix, g: Vector) -> Any:
-    """g + S A g: the gradient in b from that in the next b where C = I."""
+    """The gradient g + S A g in b from that in the next b, where C = I."""
     return (code.apply(S, code.apply(A, g), g),)
 
 
 @_operation("v", "mmvv")
 def _carry_back_through(code: _Code, S: Matrix, C: Matrix, dv: Vector, g: Vector) -> Any:
-    """g + S C dv: the gradient in b from that in the next b."""
+    """The gradient g + S C dv in b from that in the next b."""
     return (code.apply(S, code.apply(C, dv), g),)
 
 
@@ -310,8 +316,12 @@ def _identity_plus_parameter_product_tn(code: _Code, p: Matrix, a: Matrix) -> An
     """The sum I + pᵀ a."""
     made = code.product(_t(p), a)
     one = code.one()
-    return ([[code.plus(x, one) if i == j else x for j, x in enumerate(row)]
-             for i, row in enumerate(made)],)
+    return (
+        [
+            [code.plus(x, one) if i == j else x for j, x in enumerate(row)]
+            for i, row in enumerate(made)
+        ],
+    )
 
 
 # What the forward pass keeps of each layer for the backward pass, by place in the workspace.
@@ -598,9 +608,7 @@ def _advance(
 
 
 @_operation("mvv", "mvvpp")
-def _coloured(
-    code: _Code, S: Matrix, w: Vector, query: Vector, root: Matrix, dual: Matrix
-) -> Any:
+def _coloured(code: _Code, S: Matrix, w: Vector, query: Vector, root: Matrix, dual: Matrix) -> Any:
     """R S Rᵀ, R⁻ᵀ w and R x: a prompt from its whitened form."""
     moment = code.product(code.product(root, S), _t(root))
     return moment, code.apply(dual, w), code.apply(root, query)
@@ -768,9 +776,7 @@ def _write(
     groups = minibatch.data[first // lanes : -(-(first + len(values)) // lanes)]
     rows, w, query, root, dual = (
         np.ascontiguousarray(array, dtype)
-        for array in (
-            values.reshape(len(values), -1), w, query, colouring.root, colouring.dual
-        )
+        for array in (values.reshape(len(values), -1), w, query, colouring.root, colouring.dual)
     )
     writer(groups, rows, w, query, root, dual, (0,) * minibatch.dim)
 

@@ -57,7 +57,7 @@ class Covariance:
 
     @property
     def dim(self) -> int:
-        """d."""
+        """The d of the task."""
         return len(self.root)
 
     @property
@@ -242,9 +242,7 @@ def draw_minibatch_by_moments(
     return _filled(fill, d, batch, seed, purpose, index, dtype)
 
 
-def _bartlett_columns(
-    rng: np.random.Generator, batch: int, n: int, d: int, dtype: Any
-) -> Array:
+def _bartlett_columns(rng: np.random.Generator, batch: int, n: int, d: int, dtype: Any) -> Array:
     """(batch, d, d), the columns of T: lower triangular, T Tᵀ ~ Wishart(I, n).
 
     T_ii² ~ χ²(n − i), i from 0, and T_ij ~ N(0, 1) below the diagonal.
