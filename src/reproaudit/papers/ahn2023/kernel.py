@@ -54,8 +54,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _compiled(**options: Any) -> Callable[[Function], Function]:
-    """Numba's decorator, typed. ``forceinline`` leaves shapes known to the loop vectoriser."""
-    return cast("Callable[[Function], Function]", numba.njit(cache=True, nogil=True, **options))
+    """Numba's decorator, typed."""
+
+    def compiled(function: Function) -> Function:
+        try:
+            made = numba.njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # nowhere to write a cache: neither beside this file nor at home
+            made = numba.njit(nogil=True, **options)(function)
+        return cast("Function", made)
+
+    return compiled
 
 
 # Formulas. Each becomes one intrinsic: straight-line vector code for a group of prompts. Inside a
