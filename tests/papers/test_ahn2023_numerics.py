@@ -291,6 +291,17 @@ def test_bits_do_not_depend_on_the_number_of_threads() -> None:
         np.testing.assert_array_equal(one, two)
 
 
+def test_an_unaligned_minibatch_gives_the_same_bits() -> None:
+    x, w, query, A, B = problem(2, 3, 5, batch=20)
+    minibatch = kernel.pack(moments(x), w, query)
+    shifted = np.empty(minibatch.data.size + 1)[1:].reshape(minibatch.data.shape)
+    shifted[:] = minibatch.data
+    one = kernel.loss_and_gradient(minibatch, A, B)
+    two = kernel.loss_and_gradient(kernel.Minibatch(shifted, 20, 3), A, B)
+    for expected, actual in zip(one, two, strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
 def test_unfit_arguments_are_refused() -> None:
     x, w, query, A, B = problem(2, 3, 5, batch=20)
     S = moments(x)
@@ -301,6 +312,13 @@ def test_unfit_arguments_are_refused() -> None:
         kernel.loss_and_gradient(minibatch, A[:, :2, :2])
     with pytest.raises(ValueError, match="B has shape"):
         kernel.loss_and_gradient(minibatch, A, B[:1])
+    with pytest.raises(ValueError, match="layout"):
+        kernel.loss_and_gradient(kernel.Minibatch(minibatch.data[:, :, :4], 20, 3), A)
+    broken = kernel.TrainingState(A, B[:1].copy(), np.zeros((2, 2, 2, 3, 3)))
+    with pytest.raises(ValueError, match="B is float64"):
+        kernel.advance(
+            broken, minibatch, 1, learning_rate=0.1, betas=(0.9, 0.9), clip=1.0, free_b=True
+        )
     with pytest.raises(ValueError, match="do not fit"):
         kernel.pack(S, w[:5], query)
     with pytest.raises(ValueError, match="float32 or float64"):

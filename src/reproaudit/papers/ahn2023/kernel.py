@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 VECTOR_BYTES = 64
 """A group holds as many prompts as fit here: 16 of float32, 8 of float64.
 
-One vector register on a wide processor; the compiler splits it where registers are narrower. Also
-the alignment of every vector, for a load that straddles cache lines takes twice as long.
+One vector register on a wide processor; the compiler splits it where registers are narrower. Our
+arrays start at a multiple of it, for a load that straddles cache lines takes twice as long.
 """
 
 GROUPS_PER_BLOCK = 16
@@ -80,6 +80,7 @@ class _Code:
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, bits: int) -> None:
         self._builder = builder
         self._lanes = 8 * VECTOR_BYTES // bits
+        self._alignment = bits // 8  # all that a caller's array promises; costs nothing if exceeded
         self._type = ir.VectorType(element, self._lanes)
         self._fma = _get_or_insert_function(
             builder.module,
@@ -88,10 +89,10 @@ class _Code:
         )
 
     def load(self, pointer: Any, row: int) -> Number:
-        return self._builder.load(self._row(pointer, row), align=VECTOR_BYTES)
+        return self._builder.load(self._row(pointer, row), align=self._alignment)
 
     def store(self, number: Number, pointer: Any, row: int) -> None:
-        self._builder.store(number, self._row(pointer, row), align=VECTOR_BYTES)
+        self._builder.store(number, self._row(pointer, row), align=self._alignment)
 
     def _row(self, pointer: Any, row: int) -> Any:
         place = self._builder.gep(pointer, [ir.Constant(ir.IntType(64), row * self._lanes)])
@@ -832,9 +833,24 @@ class TrainingState:
 def _dims(minibatch: Minibatch, A: Array) -> tuple[int, ...]:
     if A.ndim != 3 or A.shape[1:] != (minibatch.dim, minibatch.dim) or len(A) == 0:
         raise ValueError(f"A has shape {A.shape}; expected (layers, {minibatch.dim}, same)")
+    d, lanes = minibatch.dim, VECTOR_BYTES // minibatch.data.itemsize
+    if minibatch.data.shape[1:] != (d * d + 2 * d, lanes) or not minibatch.data.flags.c_contiguous:
+        raise ValueError(f"not a minibatch's layout: {minibatch.data.shape}")
     if A.dtype != minibatch.data.dtype:
         raise ValueError(f"A is {A.dtype}, the minibatch {minibatch.data.dtype}")
     return (0,) * minibatch.dim
+
+
+def _check_state(state: TrainingState) -> None:
+    """The compiled loop checks no bounds, so the state must fit before it starts."""
+    expected = {"A": state.A.shape, "B": state.A.shape, "moments": (2, 2, *state.A.shape)}
+    for name, shape in expected.items():
+        array: Array = getattr(state, name)
+        if array.shape != shape or array.dtype != state.A.dtype or not array.flags.c_contiguous:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; expected contiguous "
+                f"{state.A.dtype} {shape}"
+            )
 
 
 def _worth_threads(minibatch: Minibatch) -> bool | None:
@@ -919,6 +935,7 @@ def advance(
         ValueError: if shapes or precisions do not fit.
     """
     dims = _dims(minibatch, state.A)
+    _check_state(state)
     if not free_b:
         state.B[:] = 0.0
     losses = np.empty(steps)
