@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import reproaudit
-from reproaudit.executors import Module
 from reproaudit.fingerprints import Cell
+from reproaudit.modules import Module
 from reproaudit.records import Record
 from reproaudit.runner import Event, run_cells
 from reproaudit.store import Store

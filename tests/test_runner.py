@@ -15,8 +15,8 @@ import pytest
 from cells import cell, locate, records, same_numbers
 from reproaudit import runner
 from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
-from reproaudit.executors import Module
 from reproaudit.fingerprints import Cell
+from reproaudit.modules import Module
 from reproaudit.records import Status
 from reproaudit.runner import (
     CellFinished,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.loading import load_audit
-from reproaudit.executors import Module
+from reproaudit.modules import Module
 from reproaudit.spec import Audit
 
 PACKAGE = Path(__file__).parent
@@ -64,7 +64,9 @@ class Catalog:
         papers = _pair(shipped_audits(), PACKAGE / "papers", shipped=True)
         if self.folder is not None:
             if not self.folder.is_dir():
-                raise UsageError(f"{self.folder}: no such folder. --audits takes a folder of audits.")
+                raise UsageError(
+                    f"{self.folder}: no such folder. --audits takes a folder of audits."
+                )
             papers.update(_pair(self.folder, self.folder, shipped=False))
         return dict(sorted(papers.items()))
 
@@ -104,8 +106,13 @@ def _pair(audits: Path, papers: Path, *, shipped: bool) -> dict[str, Entry]:
     if shipped:  # a user's folder may hold other Python files
         alone += [f"{modules[s]}: has no audit {audits / s}.yaml" for s in modules.keys() - found]
     if alone:
-        raise SpecError("\n".join(f"{line}. Add it, or remove the other." for line in sorted(alone)))
-    return {slug: Entry(slug, file, _module(slug, modules[slug], shipped)) for slug, file in found.items()}
+        raise SpecError(
+            "\n".join(f"{line}. Add it, or remove the other." for line in sorted(alone))
+        )
+    return {
+        slug: Entry(slug, file, _module(slug, modules[slug], shipped))
+        for slug, file in found.items()
+    }
 
 
 def _modules(folder: Path) -> dict[str, Path]:

@@ -183,17 +183,17 @@ def run(
 
     Other seeds, settings or single experiments make custom records, which feed no verdict.
     """
-    from reproaudit.commands.running import Custom, run_custom, run_tier
+    from reproaudit.commands.running import Custom, How, run_custom, run_tier
 
     catalog = Catalog(audits)
     entries = catalog.select(slugs or (), everything)
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    options = {"device": device, "jobs": jobs, "fresh": fresh}
+    how = How(catalog=catalog, store=Store(store), device=device, jobs=jobs, fresh=fresh)
     if custom is not None:
-        return run_custom(papers, chosen, custom, catalog, Store(store), as_json, **options)
-    failed = run_tier(papers, chosen, catalog, Store(store), **options)
+        return run_custom(papers, chosen, custom, how, as_json)
+    failed = run_tier(papers, chosen, how)
     scorecards = _scorecards(papers, store, chosen)
     _show(scorecards, as_json)
     return _exit_code(scorecards, wanted, failed)
@@ -273,8 +273,9 @@ def _formats(words: str) -> frozenset[str]:
 
 @app.command()
 def check(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Audits; the shipped ones if none.")]
-    = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Audits; the shipped ones if none.")
+    ] = None,
     explain: Annotated[
         str | None, typer.Option("--explain", help="Say why a rule exists, and what to do.")
     ] = None,

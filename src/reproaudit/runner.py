@@ -28,12 +28,11 @@ from reproaudit.executors import (
     InProcess,
     Job,
     LocalProcesses,
-    Module,
     Outcome,
-    one_line,
 )
 from reproaudit.experiment import Experiment
 from reproaudit.fingerprints import Cell, canonical_settings, code_hash, fingerprint, versions
+from reproaudit.modules import Module, one_line
 from reproaudit.records import Measurements, Record, Status
 from reproaudit.settings import build_settings
 from reproaudit.store import CellLock, Store

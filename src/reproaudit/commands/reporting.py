@@ -8,7 +8,7 @@ from pathlib import Path
 from reproaudit.catalog import Entry
 from reproaudit.errors import UsageError
 from reproaudit.render.files import read_scorecard, write_index, write_report
-from reproaudit.results import highest_tier, scorecard_of
+from reproaudit.results import scorecard_of
 from reproaudit.scorecard import Scorecard
 from reproaudit.spec import TIERS, Audit, TierName
 from reproaudit.store import Store
@@ -39,9 +39,7 @@ def scorecards_to_report(
     return found
 
 
-def _scorecard(
-    entry: Entry, store: Store, tier: TierName | None, out: Path
-) -> Scorecard | None:
+def _scorecard(entry: Entry, store: Store, tier: TierName | None, out: Path) -> Scorecard | None:
     audit = entry.audit()
     for one in [tier] if tier else reversed(TIERS):
         if _has_records(store, audit, one):
@@ -71,7 +69,14 @@ def render_files(
     if "html" not in formats:
         return written
     pages = [path for path in written if path.suffix == ".html"]
-    return pages + [write_index(tier, out) for tier in sorted({one.tier for one in several})]
+    return [*pages, *write_index(_with_earlier(several, out), out)]
 
 
-__all__ = ["highest_tier", "render_files", "scorecards_to_report"]
+def _with_earlier(scorecards: Sequence[Scorecard], out: Path) -> list[Scorecard]:
+    """These scorecards and those of other papers already in the report folder, by tier and slug."""
+    every = {(one.tier, str(one.paper["slug"])): one for one in scorecards}
+    for tier in {one.tier for one in scorecards}:
+        for file in (out / tier).glob("*/scorecard.json"):
+            if (tier, file.parent.name) not in every:
+                every[tier, file.parent.name] = read_scorecard(file)
+    return [every[key] for key in sorted(every)]

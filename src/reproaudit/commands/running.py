@@ -45,16 +45,26 @@ from reproaudit.training import pick_device
 Papers = Sequence[tuple[Entry, Audit]]
 
 
-def run_tier(
-    papers: Papers,
-    tier: TierName,
-    catalog: Catalog,
-    store: Store,
-    *,
-    device: str,
-    jobs: int,
-    fresh: bool,
-) -> bool:
+@dataclass(frozen=True)
+class How:
+    """Where and how cells are run.
+
+    Attributes:
+        catalog: where the papers' modules are found.
+        store: where records are kept.
+        device: auto, cpu or cuda.
+        jobs: how many cells at once.
+        fresh: whether to measure again what has a record.
+    """
+
+    catalog: Catalog
+    store: Store
+    device: str
+    jobs: int
+    fresh: bool
+
+
+def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
     """Runs every missing cell of a tier, controls included.
 
     Returns:
@@ -65,19 +75,12 @@ def run_tier(
         audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
         for _, audit in papers
     }
-    summary = _run(cells, papers, catalog, store, device, jobs, fresh, rules)
+    summary = _run(cells, papers, how, rules)
     return summary.failed > 0
 
 
 def _run(
-    cells: Sequence[Cell],
-    papers: Papers,
-    catalog: Catalog,
-    store: Store,
-    device: str,
-    jobs: int,
-    fresh: bool,
-    rules: Mapping[str, Mapping[str, str]],
+    cells: Sequence[Cell], papers: Papers, how: How, rules: Mapping[str, Mapping[str, str]]
 ) -> Summary:
     declared = {
         audit.paper.slug: {name: list(e.measurements) for name, e in audit.experiments.items()}
@@ -86,11 +89,11 @@ def _run(
     with live_progress() as on_event:
         return run_cells(
             cells,
-            catalog.locate,
-            store,
-            device=pick_device(device),
-            jobs=jobs,
-            fresh=fresh,
+            how.catalog.locate,
+            how.store,
+            device=pick_device(how.device),
+            jobs=how.jobs,
+            fresh=how.fresh,
             on_event=on_event,
             rules=rules,
             declared=declared,
@@ -146,8 +149,7 @@ class Custom:
             overrides = {
                 name.rpartition(".")[2]: value
                 for name, value in self.settings.items()
-                if name.rpartition(".")[0] in ("", experiment)
-                and name.rpartition(".")[2] in values
+                if name.rpartition(".")[0] in ("", experiment) and name.rpartition(".")[2] in values
             }
             used |= {name for name in self.settings if name.rpartition(".")[2] in overrides}
             settings = {**values, **overrides}
@@ -204,26 +206,15 @@ def parse_setting(text: str) -> tuple[str, Value]:
     raise UsageError(f"--set '{text}': found {written or 'nothing'}; expected a value or a list.")
 
 
-def run_custom(
-    papers: Papers,
-    tier: TierName,
-    custom: Custom,
-    catalog: Catalog,
-    store: Store,
-    as_json: bool,
-    *,
-    device: str,
-    jobs: int,
-    fresh: bool,
-) -> int:
+def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
     """Runs custom cells and prints what they measured; there is no verdict."""
     cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
-    summary = _run(cells, papers, catalog, store, device, jobs, fresh, {})
+    summary = _run(cells, papers, how, {})
     wanted = {_key(cell) for cell in cells}
     records = {
         _key(record): record
         for _, audit in papers
-        for record in sorted(store.records(audit.paper.slug, CUSTOM), key=lambda r: r.started)
+        for record in sorted(how.store.records(audit.paper.slug, CUSTOM), key=lambda r: r.started)
         if _key(record) in wanted
     }
     if as_json:
@@ -342,5 +333,3 @@ class _Watcher:
 
 def _name(cell: Cell) -> str:
     return f"{cell.paper} {cell.experiment}, seed {cell.seed}"
-
-

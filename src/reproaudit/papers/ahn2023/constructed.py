@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 
 
 def one_layer_scale(n: int, d: int) -> float:
-    """C = n/(n + d + 1), for which A_0* = −c Σ⁻¹ minimises the one-layer population loss.
+    """The c = n/(n + d + 1) for which A_0* = −c Σ⁻¹ minimises the one-layer population loss.
 
     The paper's Theorem 1 for w ~ N(0, I) has another form (recalled); for w ~ N(0, Σ⁻¹) it follows
     by whitening from E[S_z²] = (1 + (d + 1)/n) I (derived).
@@ -101,7 +101,7 @@ def whitened_spectrum(S: Array, covariance: Array) -> Spectrum:
     """
     whiten = np.linalg.inv(np.linalg.cholesky(covariance))
     whitened = whiten @ np.asarray(S, np.float64) @ whiten.T
-    return Spectrum(np.linalg.eigvalsh(_symmetric(whitened)))
+    return Spectrum(np.asarray(np.linalg.eigvalsh(_symmetric(whitened)), np.float64))
 
 
 def plain_spectrum(S: Array, covariance: Array) -> Spectrum:

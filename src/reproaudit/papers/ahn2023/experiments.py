@@ -11,6 +11,7 @@ constructed (the closed form takes the place of training after the first observa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -167,7 +168,7 @@ def distance_to_identity(M: Array) -> Array:
     alpha = np.trace(M, axis1=-2, axis2=-1) / d
     rest = np.linalg.norm(M - alpha[..., None, None] * np.eye(d), axis=(-2, -1))
     whole = np.linalg.norm(M, axis=(-2, -1))
-    return np.divide(rest, whole, out=np.ones_like(rest), where=whole > 0)
+    return np.asarray(np.divide(rest, whole, out=np.ones_like(rest), where=whole > 0))
 
 
 # --- training a model for each seed --------------------------------------------------------------
@@ -302,7 +303,7 @@ def _pieces(start: int, stop: int, period: int) -> Sequence[tuple[int, int]]:
     """Cuts steps start … stop − 1 at the multiples of a period."""
     inner = range((start // period + 1) * period, stop, period)
     borders = [start, *inner, stop]
-    return list(zip(borders, borders[1:], strict=False))
+    return list(itertools.pairwise(borders))
 
 
 def observation_steps(steps: int) -> Sequence[int]:
@@ -493,12 +494,13 @@ def released_baselines(task: Task, steps: int, settings: Depth) -> tuple[float, 
         (None, None),
         (first.covariance.inverse, task.covariance.inverse),
     ):
-        step = constructed.best_on_grid(
-            lambda a, P=for_choice: constructed.descent_loss(
-                S_chosen, chosen.w, chosen.query, [a] * steps, P
-            ),
-            settings.released_grid,
-        )
+
+        def loss(size: float, preconditioner: Array | None = for_choice) -> float:
+            return constructed.descent_loss(
+                S_chosen, chosen.w, chosen.query, [size] * steps, preconditioner
+            )
+
+        step = constructed.best_on_grid(loss, settings.released_grid)
         losses.append(
             constructed.descent_loss(S_test, test.w, test.query, [step] * steps, for_test)
         )
@@ -514,29 +516,29 @@ def least_squares(task: Task) -> float:
 
 # --- what the audit's names stand for ------------------------------------------------------------
 
+
+def _one_phase(settings: Demonstration) -> Mapping[str, int]:
+    return {"training": settings.steps}
+
+
+def _phase_per_depth(settings: Depth) -> Mapping[str, int]:
+    return {f"{layers} layers": settings.steps for layers in settings.depths}
+
+
+def _phase_per_length(settings: ContextLength) -> Mapping[str, int]:
+    return {f"{pairs} pairs": settings.steps for pairs in settings.lengths}
+
+
 _TOGETHER = frozenset({"cuda"})
+"""Where all seeds are trained in one call: on a card they share each batched product."""
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "sparse": Experiment(
-        Demonstration, measure_demonstration, _TOGETHER, lambda s: {"training": s.steps}
-    ),
-    "full": Experiment(
-        Demonstration, measure_demonstration, _TOGETHER, lambda s: {"training": s.steps}
-    ),
-    "depth": Experiment(
-        Depth,
-        measure_depth,
-        _TOGETHER,
-        lambda s: {f"{layers} layers": s.steps for layers in s.depths},
-    ),
+    "sparse": Experiment(Demonstration, measure_demonstration, _TOGETHER, _one_phase),
+    "full": Experiment(Demonstration, measure_demonstration, _TOGETHER, _one_phase),
+    "depth": Experiment(Depth, measure_depth, _TOGETHER, _phase_per_depth),
     "context_length": Experiment(
-        ContextLength,
-        measure_context_length,
-        _TOGETHER,
-        lambda s: {f"{pairs} pairs": s.steps for pairs in s.lengths},
+        ContextLength, measure_context_length, _TOGETHER, _phase_per_length
     ),
-    "one_layer": Experiment(
-        Demonstration, measure_one_layer, _TOGETHER, lambda s: {"training": s.steps}
-    ),
+    "one_layer": Experiment(Demonstration, measure_one_layer, _TOGETHER, _one_phase),
 }
 """By name, as `audits/ahn2023.yaml` lists them."""

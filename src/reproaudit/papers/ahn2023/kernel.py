@@ -5,11 +5,12 @@ The recursion is that of `recursion` (derived there): per prompt, with S = (1/n)
     b_{l+1} = b_l + C_l u_l,    s_l = S b_l,  v_l = C_lᵀ s_l,  u_l = A_lᵀ v_l,
     C_{l+1} = C_l + C_l T_l,    G_l = S C_l,  H_l = C_lᵀ G_l,  N_l = H_l B_lᵀ,  T_l = A_lᵀ N_l.
 
-Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every array, so that each
-scalar operation of the recursion is one vector instruction for a whole group. Groups lie in blocks
-of a fixed size; each block sums its own gradient and the blocks are added in their order, so the
-bits of a result do not depend on the number of threads. Multiply-adds are explicit for the same
-reason: the compiler is left no choice of what to contract, however it inlines.
+Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every
+array, so that each scalar operation of the recursion is one vector instruction for a whole group.
+Groups lie in blocks of a fixed size; each block sums its own gradient and the blocks are added in
+their order, so the bits of a result do not depend on the number of threads. Multiply-adds are
+explicit for the same reason: the compiler is left no choice of what to contract, however it
+inlines. The products are unrolled for the given d, so this is for small d, as in the paper.
 
 Arrays are plain NumPy; there is no module state. The number of threads is Numba's own
 (`numba.set_num_threads`); with one thread, or little work, no parallel region is entered.
@@ -33,8 +34,8 @@ from numpy.typing import NDArray
 VECTOR_BYTES = 64
 """A group holds as many prompts as fit here: 16 of float32, 8 of float64.
 
-One vector register on a wide processor; the compiler splits it where registers are narrower. Also
-the alignment of every vector, for a load that straddles cache lines takes twice as long.
+One vector register on a wide processor; the compiler splits it where registers are narrower. Our
+arrays start at a multiple of it, for a load that straddles cache lines takes twice as long.
 """
 
 GROUPS_PER_BLOCK = 16
@@ -44,12 +45,25 @@ _SERIAL = 2 * GROUPS_PER_BLOCK
 """Up to so many groups, one thread is faster than several."""
 
 Array = NDArray[Any]
+
+# Numba's code-generation helpers carry no types.
+_get_or_insert_function: Any = cgutils.get_or_insert_function
+_unpack_tuple: Any = cgutils.unpack_tuple
+_make_array: Any = make_array
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _compiled(**options: Any) -> Callable[[Function], Function]:
-    """Numba's decorator, typed. ``forceinline`` leaves shapes known to the loop vectoriser."""
-    return cast("Callable[[Function], Function]", numba.njit(cache=True, nogil=True, **options))
+    """Numba's decorator, typed."""
+
+    def compiled(function: Function) -> Function:
+        try:
+            made = numba.njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # nowhere to write a cache: neither beside this file nor at home
+            made = numba.njit(nogil=True, **options)(function)
+        return cast("Function", made)
+
+    return compiled
 
 
 # Formulas. Each becomes one intrinsic: straight-line vector code for a group of prompts. Inside a
@@ -66,18 +80,19 @@ class _Code:
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, bits: int) -> None:
         self._builder = builder
         self._lanes = 8 * VECTOR_BYTES // bits
+        self._alignment = bits // 8  # all that a caller's array promises; costs nothing if exceeded
         self._type = ir.VectorType(element, self._lanes)
-        self._fma = cgutils.get_or_insert_function(
+        self._fma = _get_or_insert_function(
             builder.module,
             ir.FunctionType(self._type, [self._type] * 3),
             f"llvm.fma.v{self._lanes}f{bits}",
         )
 
     def load(self, pointer: Any, row: int) -> Number:
-        return self._builder.load(self._row(pointer, row), align=VECTOR_BYTES)
+        return self._builder.load(self._row(pointer, row), align=self._alignment)
 
     def store(self, number: Number, pointer: Any, row: int) -> None:
-        self._builder.store(number, self._row(pointer, row), align=VECTOR_BYTES)
+        self._builder.store(number, self._row(pointer, row), align=self._alignment)
 
     def _row(self, pointer: Any, row: int) -> Any:
         place = self._builder.gep(pointer, [ir.Constant(ir.IntType(64), row * self._lanes)])
@@ -137,8 +152,8 @@ def _mirrored(entry: Callable[[int, int], Number], d: int) -> Matrix:
 
 
 def _pointers(context: Any, builder: Any, types_: Any, values: Any) -> list[Any]:
-    arrays = zip(types_, cgutils.unpack_tuple(builder, values), strict=True)
-    return [make_array(kind)(context, builder, value).data for kind, value in arrays]
+    arrays = zip(types_, _unpack_tuple(builder, values), strict=True)
+    return [_make_array(kind)(context, builder, value).data for kind, value in arrays]
 
 
 def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | Matrix:
@@ -151,8 +166,8 @@ def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | 
 
 
 def _keep(code: _Code, kind: str, result: Any, pointer: Any) -> None:
-    numbers = {"n": lambda: [result], "v": lambda: result, "m": lambda: sum(map(list, result), [])}
-    for row, number in enumerate(numbers[kind]()):
+    rows = [[result]] if kind == "n" else [result] if kind == "v" else result
+    for row, number in enumerate(number for numbers in rows for number in numbers):
         code.store(number, pointer, row)
 
 
@@ -197,14 +212,14 @@ def _copy(_code: _Code, x: Vector) -> Any:
 
 @_operation("vv", "mvp")
 def _first_step(code: _Code, S: Matrix, b: Vector, A: Matrix) -> Any:
-    """S and the next b where C = I."""
+    """The s, and the next b, where C = I."""
     s = code.apply(S, b)
     return s, code.apply(_t(A), s, b)
 
 
 @_operation("vvvv", "mmvp")
 def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
-    """s, v, u and the next b."""
+    """The s, v, u and next b."""
     s = code.apply(S, b)
     v = code.apply(_t(C), s)
     u = code.apply(_t(A), v)
@@ -213,20 +228,20 @@ def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
 
 @_operation("vv", "mpv")
 def _step_gradient(code: _Code, C: Matrix, A: Matrix, g: Vector) -> Any:
-    """H = Cᵀ g, the gradient in u, and dv."""
+    """The gradient h = Cᵀ g in u, and dv."""
     h = code.apply(_t(C), g)
     return h, code.apply(A, h)
 
 
 @_operation("v", "mpv")
 def _carry_back(code: _Code, S: Matrix, A: Matrix, g: Vector) -> Any:
-    """G + S A g: the gradient in b from that in the next b where C = I."""
+    """The gradient g + S A g in b from that in the next b, where C = I."""
     return (code.apply(S, code.apply(A, g), g),)
 
 
 @_operation("v", "mmvv")
 def _carry_back_through(code: _Code, S: Matrix, C: Matrix, dv: Vector, g: Vector) -> Any:
-    """G + S C dv: the gradient in b from that in the next b."""
+    """The gradient g + S C dv in b from that in the next b."""
     return (code.apply(S, code.apply(C, dv), g),)
 
 
@@ -836,9 +851,24 @@ class TrainingState:
 def _dims(minibatch: Minibatch, A: Array) -> tuple[int, ...]:
     if A.ndim != 3 or A.shape[1:] != (minibatch.dim, minibatch.dim) or len(A) == 0:
         raise ValueError(f"A has shape {A.shape}; expected (layers, {minibatch.dim}, same)")
+    d, lanes = minibatch.dim, VECTOR_BYTES // minibatch.data.itemsize
+    if minibatch.data.shape[1:] != (d * d + 2 * d, lanes) or not minibatch.data.flags.c_contiguous:
+        raise ValueError(f"not a minibatch's layout: {minibatch.data.shape}")
     if A.dtype != minibatch.data.dtype:
         raise ValueError(f"A is {A.dtype}, the minibatch {minibatch.data.dtype}")
     return (0,) * minibatch.dim
+
+
+def _check_state(state: TrainingState) -> None:
+    """The compiled loop checks no bounds, so the state must fit before it starts."""
+    expected = {"A": state.A.shape, "B": state.A.shape, "moments": (2, 2, *state.A.shape)}
+    for name, shape in expected.items():
+        array: Array = getattr(state, name)
+        if array.shape != shape or array.dtype != state.A.dtype or not array.flags.c_contiguous:
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}; expected contiguous "
+                f"{state.A.dtype} {shape}"
+            )
 
 
 def _worth_threads(minibatch: Minibatch) -> bool | None:
@@ -923,6 +953,7 @@ def advance(
         ValueError: if shapes or precisions do not fit.
     """
     dims = _dims(minibatch, state.A)
+    _check_state(state)
     if not free_b:
         state.B[:] = 0.0
     losses = np.empty(steps)

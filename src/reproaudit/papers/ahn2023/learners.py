@@ -7,6 +7,7 @@ AdamW with weight decay 0) at a learning rate that is halved at fixed intervals.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -55,7 +56,7 @@ class Schedule:
         for period in (self.redraw_every, self.halve_every):
             borders.update(range(-(-start // period) * period, stop, period))
         ordered = sorted(border for border in borders if border >= start)
-        return list(zip(ordered, ordered[1:], strict=False))
+        return list(itertools.pairwise(ordered))
 
 
 class Learner(Protocol):
@@ -141,7 +142,8 @@ class BatchedLearner:
             self._optimiser.zero_grad()
             S, w, query, offset = self._minibatch(step // self._schedule.redraw_every)
             B = self._B if self._schedule.free_b else None
-            recursion_loss(S, w, query, self._A, B, offset).sum().backward()
+            losses = recursion_loss(S, w, query, self._A, B, offset)
+            torch.autograd.backward(losses.sum())
             for matrices in (self._A, self._B):
                 self._clip(matrices.grad)
             self._optimiser.step()

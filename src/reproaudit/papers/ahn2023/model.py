@@ -38,10 +38,10 @@ def layer_matrices(
 
 
 def attention(
-    Z: Float[Tensor, "batch d+1 n+1"],
-    P: Float[Tensor, "d+1 d+1"],
-    Q: Float[Tensor, "d+1 d+1"],
-) -> Float[Tensor, "batch d+1 n+1"]:
+    Z: Float[Tensor, "batch rows tokens"],
+    P: Float[Tensor, "rows rows"],
+    Q: Float[Tensor, "rows rows"],
+) -> Float[Tensor, "batch rows tokens"]:
     """P Z M (Zᵀ Q Z), with M = diag(I_n, 0): the query is read but attends to nothing itself."""
     tokens = Z.shape[-1]
     M = torch.eye(tokens, dtype=Z.dtype, device=Z.device)
@@ -50,11 +50,11 @@ def attention(
 
 
 def forward(
-    Z: Float[Tensor, "batch d+1 n+1"],
+    Z: Float[Tensor, "batch rows tokens"],
     A: Float[Tensor, "layers d d"],
     B: Float[Tensor, "layers d d"],
-) -> Float[Tensor, "batch d+1 n+1"]:
-    """Z_L, from Z_{l+1} = Z_l + (1/n) P_l Z_l M (Z_lᵀ Q_l Z_l)."""
+) -> Float[Tensor, "batch rows tokens"]:
+    """Z_L (rows d + 1, tokens n + 1), from Z_{l+1} = Z_l + (1/n) P_l Z_l M (Z_lᵀ Q_l Z_l)."""
     n = Z.shape[-1] - 1
     for A_l, B_l in zip(A, B, strict=True):
         P, Q = layer_matrices(A_l, B_l)

@@ -43,10 +43,8 @@ def residual_weights(
     C: Tensor | None = None
     for layer in range(layers):
         A_t = A[..., layer, :, :].transpose(-1, -2).unsqueeze(-3)
-        if C is None:
-            b_next = b + A_t @ (S @ b)
-        else:
-            b_next = b + C @ (A_t @ (C.transpose(-1, -2) @ (S @ b)))
+        s = S @ b
+        b_next = b + (A_t @ s if C is None else C @ (A_t @ (C.transpose(-1, -2) @ s)))
         if B is not None and layer < layers - 1:
             C = _next_token_map(S, C, A_t, B[..., layer, :, :].transpose(-1, -2).unsqueeze(-3))
         b = b_next

@@ -48,7 +48,7 @@ class Covariance:
 
     @property
     def dim(self) -> int:
-        """D."""
+        """The d of the task."""
         return len(self.root)
 
     @property
