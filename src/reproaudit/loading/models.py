@@ -98,6 +98,9 @@ def _lead_back(error: Any, root: Node) -> Complaint:
             members.append((len(loc), str(step)))
         else:
             node, loc = below, (*loc, step)
+    if kind == "union_tag_invalid":
+        below = child(node, "kind")
+        node, loc = below if below is not None else node, (*loc, "kind")
     if kind == "extra_forbidden":
         field, at_key = str(steps[-1]), True
     context = error.get("ctx") or {}

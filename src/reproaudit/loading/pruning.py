@@ -52,6 +52,10 @@ class Pruner:
             cut_any |= self._cut(loc, locs[loc])
         return cut_any
 
+    def hide(self, name: str) -> None:
+        """Let nobody complain of this name any more."""
+        self._names.add(name)
+
     def hides(self, loc: Loc, about: str | None) -> bool:
         """Whether a violation may only follow from what was cut out."""
         if about in self._names or (loc and loc[0] in self._stood_in):

@@ -49,8 +49,9 @@ def axes_are_placed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         name = look.quantity.measurement
         axes = [axis.name for axis in declaration.axes]
-        for axis in axes:
-            if axis not in look.quantity.at and axis != look.check.each:
+        open_axis = look.check.each
+        for axis in axes if open_axis is None or open_axis in axes else ():
+            if axis not in look.quantity.at and axis != open_axis:
                 yield Violation(
                     look.loc,
                     f"found no coordinate on axis '{axis}' of '{name}'; expected one",

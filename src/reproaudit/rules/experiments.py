@@ -8,7 +8,7 @@ from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.rules.values import among, shown
-from reproaudit.spec import TIERS, Audit, Figure
+from reproaudit.spec import Audit, Figure
 
 
 def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, str, Declaration]]:
@@ -34,7 +34,7 @@ def axis_has_one_source(audit: Audit) -> Iterator[Violation]:
 
 
 def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
-    """An axis that follows a setting needs one that lists coordinates at every tier."""
+    """An axis that follows a setting needs one that lists coordinates."""
     for loc, experiment, axis in _axes(audit):
         if axis.setting is None:
             continue
@@ -48,15 +48,13 @@ def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
                 about=axis.setting,
             )
             continue
-        for tier in TIERS:
-            value = settings[axis.setting].at(tier)
-            if not isinstance(value, tuple):
-                yield Violation(
-                    place,
-                    f"found setting '{axis.setting}', which is {shown(value)} at the {tier} tier; "
-                    "expected a list of coordinates",
-                )
-                break
+        value = settings[axis.setting].value
+        if not isinstance(value, tuple):
+            yield Violation(
+                place,
+                f"found setting '{axis.setting}', which is {shown(value)}; expected a list of "
+                "coordinates",
+            )
 
 
 def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
@@ -192,7 +190,7 @@ RULES = (
         "RA122",
         Severity.ERROR,
         "An axis that follows a setting takes its coordinates from that list.",
-        "Name a setting whose value is a list at every tier.",
+        "Name a setting whose value is a list.",
         axis_setting_is_a_list,
     ),
     Rule(
