@@ -128,7 +128,7 @@ def _place_in(before: str) -> Place:
 def _validate(root: MappingNode, file: str, today: date | None) -> tuple[Audit | None, list[Fault]]:
     """The audit of a tree and everything that the models and the rules have against it."""
     faults: list[Fault] = []
-    pruner = Pruner(root, Path(file).stem)
+    pruner = Pruner(root)
     while True:
         audit, found = _try(root)
         if audit is not None:
