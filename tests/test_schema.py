@@ -1,4 +1,4 @@
-"""The JSON Schema of an audit: draft-07, complete, up to date, and neither too wide nor too narrow."""
+"""The JSON Schema of an audit: draft-07, complete, up to date, neither too wide nor too narrow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from test_loading import TEXT
 
 from reproaudit.schema import audit_schema, schema_text, write_schema
+from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"
 

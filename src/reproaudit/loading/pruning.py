@@ -30,7 +30,13 @@ UNKNOWN = "unknown"
 
 def _stand_ins(root: MappingNode) -> dict[str, Any]:
     """What takes the place of a field without which there is no audit."""
-    paper = {"slug": _slug(root) or UNKNOWN, "title": "-", "authors": ["-"], "venue": "-", "year": 2000}
+    paper = {
+        "slug": _slug(root) or UNKNOWN,
+        "title": "-",
+        "authors": ["-"],
+        "venue": "-",
+        "year": 2000,
+    }
     seeds = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
     return {"schema_version": 1, "paper": paper, "seeds": seeds, "variables": []}
 
