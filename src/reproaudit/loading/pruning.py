@@ -23,7 +23,6 @@ from reproaudit.loading.tree import (
 )
 from reproaudit.rules import Loc
 
-
 UNKNOWN = "unknown"
 """The slug of a paper that has none."""
 
