@@ -165,10 +165,15 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
 
     A list whose entries are all refused counts as too short; a misspelt field counts as missing.
     """
+    missing: dict[Loc, list[str]] = defaultdict(list)
+    for one in found:
+        if one.type == "missing":
+            missing[one.loc].append(one.field)
     misspelt = {
         (one.loc[:-1], close)
         for one in found
-        if one.type == "extra_forbidden" and (close := _close_field(one.field, found, one))
+        if one.type == "extra_forbidden"
+        and (close := _closest(one.field, missing.get(one.loc[:-1], [])))
     }
     return [
         one
@@ -178,9 +183,8 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
     ]
 
 
-def _close_field(name: str, found: list[Complaint], extra: Complaint) -> str:
+def _closest(name: str, missing: list[str]) -> str:
     """The missing field beside an unknown one that it was most likely meant to be."""
-    missing = [o.field for o in found if o.type == "missing" and o.loc == extra.loc[:-1]]
     hint = did_you_mean(name, missing)
     return hint.split("'")[1] if hint.startswith("Did") else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.rules.values import among, shown
+from reproaudit.rules.values import repeated, shown
 from reproaudit.spec import Audit, Figure
 
 
@@ -61,20 +61,18 @@ def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
     """Two axes of one name, or two equal coordinates, could not be told apart."""
     for loc, _, _, declaration in _declarations(audit):
         names = [axis.name for axis in declaration.axes]
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                yield Violation(
-                    (*loc, "axes", i, "name"),
-                    f"found a second axis '{name}'; expected different names",
-                )
+        for i in repeated(names):
+            yield Violation(
+                (*loc, "axes", i, "name"),
+                f"found a second axis '{names[i]}'; expected different names",
+            )
     for loc, _, axis in _axes(audit):
         values = axis.values or ()
-        for i, value in enumerate(values):
-            if among(value, values[:i]):
-                yield Violation(
-                    (*loc, "values", i),
-                    f"found the coordinate {shown(value)} again; expected different ones",
-                )
+        for i in repeated(values):
+            yield Violation(
+                (*loc, "values", i),
+                f"found the coordinate {shown(values[i])} again; expected different ones",
+            )
 
 
 def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
@@ -98,9 +96,8 @@ def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
 def figure_ids_unique(audit: Audit) -> Iterator[Violation]:
     """Two figures of one name would overwrite each other."""
     ids = [figure.id for figure in audit.figures]
-    for i, one in enumerate(ids):
-        if one in ids[:i]:
-            yield Violation(("figures", i, "id"), f"found a second figure '{one}'")
+    for i in repeated(ids):
+        yield Violation(("figures", i, "id"), f"found a second figure '{ids[i]}'")
 
 
 def figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
