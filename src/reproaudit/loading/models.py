@@ -13,6 +13,7 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -137,8 +138,7 @@ def _likely(members: list[str], node: Node | None) -> str | None:
     models = {m.__name__: m for m in _all_models()}
     if isinstance(node, MappingNode):
         known = [m for m in members if m in models]
-        keys = set(node.entries)
-        return max(known, key=lambda m: len(keys & set(models[m].model_fields)), default=None)
+        return max(known, key=lambda m: _fields_in(node, models[m]), default=None)
     if isinstance(node, SequenceNode):
         return next((m for m in members if m.startswith("tuple")), None)
     return None
@@ -215,17 +215,22 @@ def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
     models = [a for one in annotations for a in _members(one) if _is_model(a)]
     if not isinstance(node, MappingNode):
         return models[0] if models else None
-    keys = set(node.entries)
     kind = node.entries.get("kind")
     word = kind.node.value if kind is not None and isinstance(kind.node, ScalarNode) else None
     return max(
         models,
-        key=lambda m: (_kind(m) == word, len(keys & set(m.model_fields))),
+        key=lambda m: (_kind(m) == word, _fields_in(node, m)),
         default=None,
     )
 
 
-def _all_models() -> set[type[BaseModel]]:
+def _fields_in(node: MappingNode, model: type[BaseModel]) -> int:
+    """How many of a model's fields a mapping has."""
+    return sum(field in node.entries for field in model.model_fields)
+
+
+@cache
+def _all_models() -> frozenset[type[BaseModel]]:
     found: set[type[BaseModel]] = set()
     queue: list[Any] = [Audit]
     while queue:
@@ -235,7 +240,7 @@ def _all_models() -> set[type[BaseModel]]:
                 queue += [f.annotation for f in one.model_fields.values()]
             elif get_origin(one) in (tuple, dict):
                 queue += get_args(one)
-    return found
+    return frozenset(found)
 
 
 def _members(annotation: Any) -> list[Any]:
