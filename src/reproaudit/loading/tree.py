@@ -345,7 +345,7 @@ class TreeBuilder:
 
 
 def _events(text: str) -> Iterator[Event]:
-    """The parser's events; by libyaml where PyYAML was built with it, since it is several times faster.
+    """The parser's events; by libyaml where PyYAML has it, since that is several times faster.
 
     Both parsers are lazy and keep their own stack, so that a fault stops the work where it stands.
     """
