@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from math import inf
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -31,6 +33,7 @@ from reproaudit.stats import (
     decide_equivalence,
     decide_every_seed,
     decide_every_seed_within,
+    equivalence_range,
     onset,
 )
 
@@ -48,6 +51,9 @@ class Condition:
         margin: of an equivalence, how far from the target still counts as equal.
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
+        scale: the scale on which the numbers are compared.
+        floor: the resolution of the measurement on that scale.
+        accepted: what satisfies the rule, from and to, in natural units; infinite at an open end.
     """
 
     label: str
@@ -55,6 +61,9 @@ class Condition:
     side: str
     margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
+    scale: Scale
+    floor: float
+    accepted: tuple[float, float]
 
 
 class _Check(StrictModel):
@@ -116,7 +125,36 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, side.value, None, decide)
+        accepted = (-inf, bound) if side is Side.AT_MOST else (bound, inf)
+        return Condition(label, value, side.value, None, decide, scale, self.floor, accepted)
+
+    def _within(
+        self,
+        label: str,
+        value: Callable[[Sample], float],
+        target: float,
+        margin: float,
+        scale: Scale,
+    ) -> Condition:
+        """A condition that holds a number within a margin of a target."""
+
+        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            if self.over == "every_seed":
+                return decide_every_seed_within(
+                    values, target, margin, scale=scale, floor=self.floor
+                )
+            return decide_equivalence(
+                values,
+                target,
+                margin,
+                scale=scale,
+                confidence=confidence,
+                parts=parts,
+                floor=self.floor,
+            )
+
+        accepted = equivalence_range(target, margin, scale)
+        return Condition(label, value, "within", margin, decide, scale, self.floor, accepted)
 
 
 class Aligns(_Check):
@@ -326,7 +364,14 @@ class OrderedOnsets(_Check):
 
         return (
             Condition(
-                f"{self.name}: both changes come", self._come, Side.AT_LEAST.value, None, both_come
+                f"{self.name}: both changes come",
+                self._come,
+                Side.AT_LEAST.value,
+                None,
+                both_come,
+                Scale.LINEAR,
+                self.floor,
+                (1.0, inf),
             ),
             self._bounded(
                 f"{self.name}: ratio of the onsets", self._ratio, self.by, Side.AT_LEAST, Scale.LOG
@@ -393,18 +438,6 @@ class GrowsLike(_Check):
     def conditions(self) -> tuple[Condition, ...]:
         """It grows, and the ratio of its last two gains is the law's."""
         ratio = 1.0 if self.exponent is None else 2.0**self.exponent
-
-        def near(values: Sequence[float], confidence: float, parts: int) -> Finding:
-            return decide_equivalence(
-                values,
-                ratio,
-                self.margin,
-                scale=Scale.LOG,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
-
         return (
             self._bounded(
                 f"{self.name}: growth",
@@ -413,7 +446,9 @@ class GrowsLike(_Check):
                 Side.AT_LEAST,
                 Scale.LINEAR,
             ),
-            Condition(f"{self.name}: ratio of gains", self._ratio, "within", self.margin, near),
+            self._within(
+                f"{self.name}: ratio of gains", self._ratio, ratio, self.margin, Scale.LOG
+            ),
         )
 
     def _gain(self, sample: Sample, end: float, start: float) -> float:
@@ -495,23 +530,7 @@ class Matches(_Check):
             target = float(self.target if self.target is not None else 0.0)
         else:
             target = 1.0 if scale is Scale.LOG else 0.0
-
-        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
-            if self.over == "every_seed":
-                return decide_every_seed_within(
-                    values, target, self.margin, scale=scale, floor=self.floor
-                )
-            return decide_equivalence(
-                values,
-                target,
-                self.margin,
-                scale=scale,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
-
-        return (Condition(self.name, self._value, "within", self.margin, decide),)
+        return (self._within(self.name, self._value, target, self.margin, scale),)
 
     def _value(self, sample: Sample) -> float:
         value = sample.number(self.quantity)
@@ -570,30 +589,47 @@ def judge_parts(
     Raises:
         MeasurementMissingError: if a record lacks what a check needs.
     """
+    judged = judge_conditions(checks, samples, confidence)
+    parts = groupby(judged, key=lambda one: id(one.part))  # equal parts may stand side by side
+    return tuple(_judge_part(list(found)) for _, found in parts)
+
+
+@dataclass(frozen=True)
+class ConditionFinding:
+    """What the seeds say about one condition of a part of a claim."""
+
+    part: Check
+    condition: Condition
+    finding: Finding
+
+
+def judge_conditions(
+    checks: Sequence[Check], samples: Sequence[Sample], confidence: float
+) -> tuple[ConditionFinding, ...]:
+    """Decide every condition of every part of a claim; arguments and errors as `judge_parts`."""
     parts = [part for check in checks for part in check.parts(samples[0])]
-    total = sum(len(part.conditions()) for part in parts)
-    return tuple(_judge_part(part, samples, confidence, total) for part in parts)
+    conditions = [(part, condition) for part in parts for condition in part.conditions()]
+    return tuple(
+        ConditionFinding(
+            part,
+            condition,
+            condition.decide([condition.value(s) for s in samples], confidence, len(conditions)),
+        )
+        for part, condition in conditions
+    )
 
 
-def _judge_part(
-    part: Check, samples: Sequence[Sample], confidence: float, total: int
-) -> PartFinding:
-    conditions = {condition.label: condition for condition in part.conditions()}
-    findings = {
-        label: condition.decide([condition.value(s) for s in samples], confidence, total)
-        for label, condition in conditions.items()
-    }
-    label = binding(findings)
-    finding = findings[label]
-    condition = conditions[label]
+def _judge_part(judged: Sequence[ConditionFinding]) -> PartFinding:
+    label = binding({one.condition.label: one.finding for one in judged})
+    bound = next(one for one in judged if one.condition.label == label)
     return PartFinding(
-        part.name,
-        finding.decision,
+        bound.part.name,
+        bound.finding.decision,
         label,
-        condition.side,
-        condition.margin,
-        finding,
-        part.reason,
+        bound.condition.side,
+        bound.condition.margin,
+        bound.finding,
+        bound.part.reason,
     )
 
 

@@ -124,7 +124,7 @@ def judge_claim(
 ) -> ClaimOutcome:
     """Judge one claim: its own experiment, its controls, its positive control."""
     outcomes = [
-        _judge_batch(audit, claim, role, batch, lookup(batch))
+        judge_batch(audit, claim, role, batch, lookup(batch))
         for role, batch in claim_batches(audit, claim, tier)
     ]
     reasons = [c.why for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
@@ -153,9 +153,14 @@ def judge_claim(
     )
 
 
-def _judge_batch(
+def judge_batch(
     audit: Audit, claim: Claim, role: Role, batch: Batch, by_seed: Mapping[int, Record]
 ) -> BatchOutcome:
+    """Decide a claim's parts on one batch: its own experiment, a control, another completion.
+
+    Args:
+        by_seed: the batch's records; a seed that has not been run is absent.
+    """
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
     def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:

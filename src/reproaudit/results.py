@@ -13,7 +13,7 @@ from functools import cache
 from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.judging import Lookup
 from reproaudit.planning import Batch, Role, plan
-from reproaudit.records import Record, Status
+from reproaudit.records import Record
 from reproaudit.scorecard import Scorecard, build
 from reproaudit.spec import TIERS, Audit, TierName
 from reproaudit.store import Store
@@ -40,12 +40,7 @@ def lookup_in(store: Store, audit: Audit) -> Lookup:
 
     @cache
     def newest(tier: str) -> Mapping[tuple[str, str, int], Record]:
-        found: dict[tuple[str, str, int], Record] = {}
-        for record in store.records(audit.paper.slug, tier):
-            key = (record.experiment, canonical_settings(record.settings), record.seed)
-            if key not in found or _stands_before(record, found[key]):
-                found[key] = record
-        return found
+        return store.newest(audit.paper.slug, tier)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = canonical_settings(batch.settings(audit))
@@ -57,12 +52,6 @@ def lookup_in(store: Store, audit: Audit) -> Lookup:
         }
 
     return lookup
-
-
-def _stands_before(record: Record, other: Record) -> bool:
-    """A finished record stands before a failed one, then the newer before the older."""
-    finished, other_finished = (r.status is not Status.FAILED for r in (record, other))
-    return (finished, record.started) > (other_finished, other.started)
 
 
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
