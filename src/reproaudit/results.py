@@ -12,6 +12,8 @@ from functools import cache
 
 from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.judging import Lookup
+from reproaudit.multiverse.reading import agreeing_claims
+from reproaudit.multiverse.variations import lookup_variations
 from reproaudit.planning import Batch, Role, plan
 from reproaudit.records import Record
 from reproaudit.scorecard import Scorecard, build
@@ -55,9 +57,20 @@ def lookup_in(store: Store, audit: Audit) -> Lookup:
 
 
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
-    """The scorecard of an audit from the records of a store."""
+    """The scorecard of an audit from the records of a store.
+
+    Records of the multiverse feed no decision. They only say whether a missed claim on assumed
+    evidence is missed over every alternative too, so that it may be contradicted.
+    """
     custom = sum(1 for _ in store.records(audit.paper.slug, CUSTOM))
-    return build(audit, tier, lookup_in(store, audit), custom)
+    lookup = lookup_in(store, audit)
+    scorecard = build(audit, tier, lookup, custom)
+    if not any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
+        return scorecard
+    agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit))
+    if not agreeing:
+        return scorecard
+    return build(audit, tier, lookup, custom, agrees_over_ledger=agreeing)
 
 
 def highest_tier(store: Store, audit: Audit) -> TierName | None:

@@ -212,14 +212,22 @@ class Scorecard(ReportModel):
     """Records of other seeds or settings in the store; they feed no verdict."""
 
 
-def build(audit: Audit, tier: TierName, lookup: Lookup, custom_records: int = 0) -> Scorecard:
+def build(
+    audit: Audit,
+    tier: TierName,
+    lookup: Lookup,
+    custom_records: int = 0,
+    *,
+    agrees_over_ledger: frozenset[str] = frozenset(),
+) -> Scorecard:
     """Judge an audit's records at a tier and lay out what was found.
 
     Args:
         lookup: where the records are.
         custom_records: how many records of other seeds or settings the store holds.
+        agrees_over_ledger: as in `judge`.
     """
-    outcomes = judge(audit, tier, lookup)
+    outcomes = judge(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
     batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
     records = [
         RecordModel(
