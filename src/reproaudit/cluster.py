@@ -41,6 +41,9 @@ from reproaudit.store import Partial
 CONNECT_SECONDS = 30.0
 """How long to wait for the scheduler, and for a first worker."""
 
+ALONE_SECONDS = 600.0
+"""How long to go on without any worker: a queue may bring others."""
+
 POLL_SECONDS = 0.1
 
 GPU = "GPU"
@@ -65,7 +68,9 @@ def _code(module: Module) -> str:
 def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
     """How the worker's code or versions differ from the caller's, or None."""
     found = versions(job.device)
-    other = [f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found[name] != v]
+    other = [
+        f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found.get(name) != v
+    ]
     if other:
         return f"the worker has {', '.join(other)}"
     try:
@@ -124,6 +129,7 @@ class DaskCluster:
         self._running: dict[Any, tuple[Job, str | None]] = {}
         self._codes: dict[Module, str] = {}
         self._client: Any = None
+        self._last_seen = 0.0
 
     def __enter__(self) -> DaskCluster:
         """Connects, and waits for a worker.
@@ -141,7 +147,8 @@ class DaskCluster:
         file = self._address.removeprefix("@")
         where = {"scheduler_file": file} if file != self._address else {"address": file}
         try:
-            self._client = Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+            connect: Any = Client
+            self._client = connect(**where, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise TechnicalError(
                 f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
@@ -195,6 +202,7 @@ class DaskCluster:
     def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
+        self._last_seen = time.monotonic()
         while True:
             self._feed(waiting)
             self._tell(on_advance)
@@ -209,16 +217,23 @@ class DaskCluster:
     # --- giving jobs
 
     def _places(self) -> dict[str, int]:
-        """How many jobs each worker takes at once: one, or one for each card."""
+        """How many jobs each fitting worker takes at once: one."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        if self._device != "cuda":
-            return dict.fromkeys(workers, 1)
-        cards = {name: int(one.get("resources", {}).get(GPU, 0)) for name, one in workers.items()}
-        return {name: min(count, 1) for name, count in cards.items() if count}
+        if self._device == "cuda":
+            workers = [name for name, one in workers.items() if one["resources"].get(GPU, 0) >= 1]
+        return dict.fromkeys(workers, 1)
 
     def _feed(self, waiting: Iterator[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
         places = self._places()
+        now = time.monotonic()
+        if places:
+            self._last_seen = now
+        elif now - self._last_seen > ALONE_SECONDS:
+            raise TechnicalError(
+                f"--dask {self._address}: no worker is left, and none has come for "
+                f"{ALONE_SECONDS:.0f} s. Start some; the same command goes on from here."
+            )
         for _, worker in self._running.values():
             if worker in places:
                 places[worker] -= 1
