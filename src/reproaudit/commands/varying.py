@@ -265,10 +265,10 @@ def claim_of(audit: Audit, name: str) -> Claim:
         UsageError: naming the closest one.
     """
     known = {claim.id: claim for claim in audit.claims}
-    for wanted in (name, f"{audit.paper.slug}.{name}"):
-        if wanted in known:
-            return known[wanted]
-    raise UsageError(f"no claim '{name}'. {did_you_mean(name, known)}")
+    wanted = name if "." in name else f"{audit.paper.slug}.{name}"
+    if wanted not in known:
+        raise UsageError(f"no claim '{name}'. {did_you_mean(wanted, known)}")
+    return known[wanted]
 
 
 def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explanation:
