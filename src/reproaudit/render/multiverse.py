@@ -215,7 +215,9 @@ def print_multiverse(multiverse: Multiverse, console: Console) -> None:
     width = min(console.width, WIDEST)
 
     def say(text: str, indent: int = 0, style: str = "") -> None:
-        body = Padding(Text(clean(text), style=style, overflow="fold"), (0, 0, 0, indent))
+        body = Padding(
+            Text(clean(text), style=style, overflow="fold"), (0, 0, 0, indent), expand=False
+        )
         console.print(body, width=width, highlight=False)
 
     say(multiverse.paper["title"], style="bold")
