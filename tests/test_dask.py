@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 import reproaudit
-from cells import cell, locate, records, same_numbers
+from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
 from reproaudit.records import Status
 from reproaudit.runner import Event, Progress, Summary, run_cells
@@ -237,3 +238,24 @@ def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("reproaudit.cluster.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler answers"):
         DaskCluster("tcp://127.0.0.1:9", "cpu").__enter__()
+
+
+def test_a_killed_driver_loses_no_finished_cell(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.worker("one", "--nthreads", "1")
+    cluster.worker("two", "--nthreads", "1")
+    store, undisturbed = Store(tmp_path / "runs"), Store(tmp_path / "undisturbed")
+    slow = ("--seeds", "6", "--pause", "0.005", "--steps", "150")
+    driver = start(store.root, *slow, "--dask", cluster.address)
+    assert driver.stdout is not None
+    finished = (line for line in driver.stdout if line.startswith("CellFinished"))
+    assert [next(finished) for _ in range(2)]
+    time.sleep(random.uniform(0.0, 0.5))
+    driver.kill()
+    driver.communicate(timeout=SECONDS)
+    kept = numbers(store)
+    assert 2 <= len(kept) < 6
+    wanted = [cell(seed=seed, pause=0.005, steps=150) for seed in range(6)]
+    summary = run(store, cluster, *wanted)
+    assert (summary.present, summary.failed) == (len(kept), 0)
+    run(undisturbed, None, *wanted)
+    assert numbers(store) == numbers(undisturbed)
