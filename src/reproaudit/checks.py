@@ -669,12 +669,17 @@ def _judge_part(
     )
 
 
-_WORST_FIRST = {Decision.MISSED: 0, Decision.UNDECIDED: 1, Decision.MET: 2}
+def binding(findings: dict[str, Finding], worst: Decision = Decision.MISSED) -> str:
+    """The label of the finding that decides: the worst decision, then the least room.
 
-
-def binding(findings: dict[str, Finding]) -> str:
-    """The label of the finding that decides: the worst decision, then the least room."""
-    return min(findings, key=lambda k: (_WORST_FIRST[findings[k].decision], _room(findings[k])))
+    Args:
+        findings: by label.
+        worst: missed; of controls, which are to miss, met.
+    """
+    order = [Decision.MISSED, Decision.UNDECIDED, Decision.MET]
+    if worst is Decision.MET:
+        order.reverse()
+    return min(findings, key=lambda k: (order.index(findings[k].decision), _room(findings[k])))
 
 
 def _room(finding: Finding) -> float:
