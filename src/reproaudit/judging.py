@@ -218,21 +218,29 @@ def combine_controls(
         return None, ()
     if any(not control.parts for control in controls):
         return Decision.MISSED, ()  # a control that diverged misses every part
-    best: list[Decision] = []
-    for answers in zip(*(control.parts for control in controls), strict=True):
-        seen = {part.decision for part in answers}
-        if Decision.MISSED in seen:
-            best.append(Decision.MISSED)
-        else:
-            best.append(Decision.UNDECIDED if Decision.UNDECIDED in seen else Decision.MET)
-    met = tuple(
-        part.name
-        for part, decision in zip(controls[0].parts, best, strict=True)
-        if decision is Decision.MET
-    )
+    best = {name: part.decision for name, (_, part) in best_answers(controls).items()}
+    met = tuple(name for name, decision in best.items() if decision is Decision.MET)
     if met:
         return Decision.MET, met
-    return (Decision.UNDECIDED if Decision.UNDECIDED in best else Decision.MISSED), ()
+    return (Decision.UNDECIDED if Decision.UNDECIDED in best.values() else Decision.MISSED), ()
+
+
+_BEST_FIRST = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
+
+
+def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutcome, PartFinding]]:
+    """By part, the control that discriminates it best (the first of several), and its answer.
+
+    Parts are told apart by name: a control at a smaller scale has fewer of them where a tier
+    shortens the axis that they run along.
+    """
+    best: dict[str, tuple[BatchOutcome, PartFinding]] = {}
+    for control in controls:
+        for part in control.parts:
+            rank = _BEST_FIRST.index(part.decision)
+            if part.name not in best or rank < _BEST_FIRST.index(best[part.name][1].decision):
+                best[part.name] = control, part
+    return best
 
 
 GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})

@@ -341,7 +341,7 @@ class Figure(StrictModel):
 class Tiers(StrictModel):
     """The seeds of each tier; they belong to the rule."""
 
-    smoke: tuple[int, ...] = (0,)
+    smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """Seeds of the smoke tier, which judges nothing."""
     quick: tuple[int, ...] = Field(min_length=5)
     """Seeds of the quick tier; at least 5."""
@@ -397,21 +397,23 @@ class Audit(StrictModel):
                     yield LedgerEntry(experiment=experiment, name=name, setting=setting)
 
     def rule_hash(self, claim: Claim, tier: TierName) -> str:
-        """The hash of everything that decides a claim at a tier, besides the measurements."""
+        """The hash of everything that decides a claim at a tier, besides the measurements.
+
+        Reasons are left out, since no decision hangs on how they are worded. The quick tier's seeds
+        are those of controls that run at its scale.
+        """
+        worded = {"reason", "why", "not_constructible"}
+        controls = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+        tiers = {tier} | {"quick" for c in controls if tier == "paper" and c.scale == "quick"}
         rule: dict[str, Any] = {
-            "claim": claim.model_dump(
-                mode="json",
-                include={
-                    "id",
-                    "experiment",
-                    "checks",
-                    "controls",
-                    "positive_control",
-                    "if_diverged",
-                },
-            ),
+            "id": claim.id,
+            "experiment": claim.experiment,
+            "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
+            "controls": [one.model_dump(mode="json", exclude=worded) for one in claim.controls],
+            "positive_control": claim.positive_control.model_dump(mode="json", exclude=worded),
+            "if_diverged": claim.if_diverged,
             "confidence": self.confidence,
-            "seeds": getattr(self.seeds, tier),
+            "seeds": {name: getattr(self.seeds, name) for name in tiers},
         }
         canonical = json.dumps(rule, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -204,11 +204,12 @@ def binding_answer(control: ControlModel) -> AnswerModel | None:
 
 def same_part(claim: ClaimModel, control: ControlModel) -> AnswerModel | None:
     """A control's answer to the very condition that decides the claim, if it has one."""
-    index = part_of(claim.parts, claim.binding_part, claim.estimate)
-    if index is None or index >= len(control.parts):
+    mine = binding_part(claim)
+    if mine is None:
         return None
-    mine, its = claim.parts[index], control.parts[index]
-    return its if (its.measured, its.bound) == (mine.measured, mine.bound) else None
+    same = ((its.name, its.measured, its.bound) for its in control.parts)
+    wanted = (mine.name, mine.measured, mine.bound)
+    return next((its for its, key in zip(control.parts, same, strict=True) if key == wanted), None)
 
 
 def controls_of(claim: ClaimModel) -> Iterator[tuple[str, ControlModel]]:
