@@ -461,7 +461,7 @@ def _recovered(model: Model, what: str, values: tuple[float, ...]) -> Floats:
         sequences = task.draw(purpose, task.settings.validation_sequences, **changed)
         counted = task.count(sequences)
         best = construct(task, sequences, counted, None)
-        uniform = windows.vote(counted, np.ones(len(counted.query)))
+        uniform = windows.vote(counted, np.ones(counted.query.shape[1]))
         losses = [
             data.cross_entropy(predictions, sequences.targets, epsilon)
             for predictions in (uniform, model.predict(counted), best.predict(counted))

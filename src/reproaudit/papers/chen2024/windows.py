@@ -16,6 +16,7 @@ numbers give the same bits. Arrays have the precision of the parameters, single 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -38,18 +39,23 @@ class Windows(NamedTuple):
     """Counted sequences.
 
     Attributes:
-        row_start: where the entries of (sequence, token) begin, shape (sequences · V + 1,).
+        row: the row of each (sequence, token) when rows are sorted by how many entries they have,
+            longest first, shape (sequence, V).
+        start: where the first, second … entries of all rows begin, shape (longest row + 1,): a row
+            has one entry in each of these blocks, at its own number, until it runs out. So the
+            inner loops are long and without branches.
         pair: of each entry, its pair of windows.
         count: of each entry, how many positions share it.
         target: the renamed x_{L+1}, shape (sequence,).
         names: the renaming, new token from old, shape (sequence, V).
-        query: what each head sees of a pair's query window, shape (pair, head).
-        key: what each head sees of a pair's key window, shape (pair, head).
+        query: what each head sees of a pair's query window, shape (head, pair).
+        key: what each head sees of a pair's key window, shape (head, pair).
         seen: the tokens that a head's window code stands for, −1 for none, shape (code, lag).
         members: the heads (from 0) of each subset, filled up with H, shape (subset, degree).
     """
 
-    row_start: NDArray[np.int64]
+    row: NDArray[np.int64]
+    start: NDArray[np.int64]
     pair: Integers
     count: Array
     target: NDArray[np.int64]
@@ -98,16 +104,20 @@ def count_windows(
     names = _names_by_recency(sequences.tokens, vocabulary)
     tokens = np.take_along_axis(names, sequences.tokens, axis=1)
     codes = _window_codes(tokens, span, vocabulary)
-    pairs, which = np.unique(codes[:, -1:] * (vocabulary + 1) ** span + codes[:, :-1], return_inverse=True)
-    which = which.reshape(tokens.shape)
-    row = np.arange(sequences.count)[:, None] * vocabulary + tokens
-    entries, counts = np.unique(row * len(pairs) + which, return_counts=True)
-    ends = np.bincount(entries // len(pairs), minlength=sequences.count * vocabulary)
-    query, key = np.divmod(pairs, (vocabulary + 1) ** span)
+    windows = (vocabulary + 1) ** span
+    pairs, which = np.unique(codes[:, -1:] * windows + codes[:, :-1], return_inverse=True)
+    query, key = np.divmod(pairs, windows)
+    voter = np.arange(sequences.count)[:, None] * vocabulary + tokens
+    entries, counts = np.unique(
+        voter * len(pairs) + which.reshape(tokens.shape), return_counts=True
+    )
+    voters, pair = np.divmod(entries, len(pairs))
+    row, start, order = _longest_first(voters, sequences.count * vocabulary)
     return Windows(
-        row_start=np.concatenate([[0], np.cumsum(ends)]),
-        pair=(entries % len(pairs)).astype(np.int32),
-        count=counts.astype(dtype),
+        row=row.reshape(sequences.count, vocabulary),
+        start=start,
+        pair=pair[order].astype(np.int32),
+        count=counts[order].astype(dtype),
         target=np.take_along_axis(names, sequences.targets[:, None], axis=1)[:, 0],
         names=names,
         query=_seen_by_heads(query, lags, vocabulary),
@@ -115,6 +125,24 @@ def count_windows(
         seen=_tokens_of_codes(len(lags[0]), vocabulary),
         members=_members(subsets, len(lags)),
     )
+
+
+def _longest_first(
+    voters: NDArray[np.int64], total: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Jagged diagonals: the row of every voter, the start of every diagonal, the entries' order.
+
+    Args:
+        voters: the voter of each entry, ascending.
+        total: how many voters there are, with or without entries.
+    """
+    entries = np.bincount(voters, minlength=total)
+    row = np.empty(total, dtype=np.int64)
+    row[np.argsort(-entries, kind="stable")] = np.arange(total)
+    first = np.cumsum(entries) - entries
+    diagonal = np.arange(len(voters)) - first[voters]
+    lengths = np.bincount(diagonal)
+    return row, np.concatenate([[0], np.cumsum(lengths)]), np.lexsort((row[voters], diagonal))
 
 
 def _names_by_recency(tokens: NDArray[np.int64], vocabulary: int) -> NDArray[np.int64]:
@@ -138,10 +166,10 @@ def _seen_by_heads(
     codes: NDArray[np.int64], lags: Sequence[Sequence[int]], vocabulary: int
 ) -> Integers:
     base = vocabulary + 1
-    seen = np.zeros((len(codes), len(lags)), dtype=np.int32)
+    seen = np.zeros((len(lags), len(codes)), dtype=np.int32)
     for head, own in enumerate(lags):
         for place, lag in enumerate(own):
-            seen[:, head] += (codes // base ** (lag - 1) % base * base**place).astype(np.int32)
+            seen[head] += (codes // base ** (lag - 1) % base * base**place).astype(np.int32)
     return seen
 
 
@@ -189,18 +217,18 @@ def _vectors(weights: Array, seen: Integers, vocabulary: int) -> tuple[Array, Ar
 
 @_compiled
 def _similarities(vectors: Array, query: Integers, key: Integers, out: Array) -> None:
-    """⟨v_h(l), v_h(L + 1)⟩ of every pair into out[pair, head]; the last column is 1."""
+    """⟨v_h(l), v_h(L + 1)⟩ of every pair, into out[head, pair]."""
     heads, codes, vocabulary = vectors.shape
-    table = np.zeros((heads, codes, codes))
+    table = np.zeros((codes, codes))
     for h in range(heads):
         for q in range(codes):
             for k in range(codes):
+                product = 0.0
                 for t in range(vocabulary):
-                    table[h, q, k] += vectors[h, q, t] * vectors[h, k, t]
-    for p in range(query.shape[0]):
-        for h in range(heads):
-            out[p, h] = table[h, query[p, h], key[p, h]]
-        out[p, heads] = 1.0
+                    product += vectors[h, q, t] * vectors[h, k, t]
+                table[q, k] = product
+        for p in range(query.shape[1]):
+            out[h, p] = table[query[h, p], key[h, p]]
 
 
 @_compiled
@@ -217,9 +245,9 @@ def _lag_gradient(
     """From the gradient by the similarities to that by w, through the normalisation."""
     heads, codes, vocabulary = vectors.shape
     table = np.zeros((heads, codes, codes))
-    for p in range(query.shape[0]):
-        for h in range(heads):
-            table[h, query[p, h], key[p, h]] += d_similar[p, h]
+    for h in range(heads):
+        for p in range(query.shape[1]):
+            table[h, query[h, p], key[h, p]] += d_similar[h, p]
     d_vector = np.zeros(vocabulary)
     for h in range(heads):
         out[h] = 0.0
@@ -258,77 +286,89 @@ def _shares(coefficients: Array) -> Array:
 
 
 @_compiled
-def _kernel(similar: Array, shares: Array, members: Integers, out: Array) -> None:
-    """K of every pair."""
-    for p in range(similar.shape[0]):
-        value = 0.0
-        for s in range(members.shape[0]):
-            term = shares[s]
-            for i in range(members.shape[1]):
-                term *= similar[p, members[s, i]]
-            value += term
-        out[p] = value
+def _product(similar: Array, members: Integers, leave_out: int, out: Array) -> None:
+    """Π_{h∈S} ⟨v_h(l), v_h(L + 1)⟩ of every pair, times what is in out, without one member."""
+    for i in range(members.shape[0]):
+        if i != leave_out and members[i] < similar.shape[0]:
+            row = similar[members[i]]
+            for p in range(out.shape[0]):
+                out[p] *= row[p]
 
 
 @_compiled
-def _kernel_gradient(
-    d_kernel: Array, similar: Array, shares: Array, members: Integers, d_similar: Array
-) -> Array:
-    """From the gradient by K to that by the similarities (into d_similar) and by p_S."""
-    d_shares = np.zeros(shares.shape[0])
-    degree = members.shape[1]
-    for p in range(similar.shape[0]):
-        d_similar[p] = 0.0
-        for s in range(members.shape[0]):
-            whole = d_kernel[p]
-            for i in range(degree):
-                whole *= similar[p, members[s, i]]
-                part = d_kernel[p] * shares[s]
-                for j in range(degree):
-                    if j != i:
-                        part *= similar[p, members[s, j]]
-                d_similar[p, members[s, i]] += part
-            d_shares[s] += whole
+def _kernel(similar: Array, shares: Array, members: Integers, out: Array) -> None:
+    """K of every pair."""
+    out[:] = 0.0
+    term = np.empty(out.shape[0])
+    for s in range(members.shape[0]):
+        term[:] = shares[s]
+        _product(similar, members[s], -1, term)
+        for p in range(out.shape[0]):
+            out[p] += term[p]
+
+
+@_compiled
+def _gradient_of_shares(d_kernel: Array, similar: Array, members: Integers) -> Array:
+    """From the gradient by K to that by p_S."""
+    d_shares = np.zeros(members.shape[0])
+    term = np.empty(d_kernel.shape[0])
+    for s in range(members.shape[0]):
+        term[:] = d_kernel
+        _product(similar, members[s], -1, term)
+        d_shares[s] = term.sum()
     return d_shares
 
 
 @_compiled
+def _gradient_of_similarities(
+    d_kernel: Array, similar: Array, shares: Array, members: Integers, out: Array
+) -> None:
+    """From the gradient by K to that by the similarities, into out[head, pair]."""
+    out[:] = 0.0
+    term = np.empty(d_kernel.shape[0])
+    for s in range(members.shape[0]):
+        for i in range(members.shape[1]):
+            if members[s, i] < similar.shape[0]:
+                for p in range(term.shape[0]):
+                    term[p] = shares[s] * d_kernel[p]
+                _product(similar, members[s], i, term)
+                own = out[members[s, i]]
+                for p in range(term.shape[0]):
+                    own[p] += term[p]
+
+
+@_compiled
 def _vote(
-    weight: Array,
-    row_start: NDArray[np.int64],
-    pair: Integers,
-    count: Array,
-    target: NDArray[np.int64],
-    softmaxed: bool,
-    epsilon: float,
-    d_weight: Array,
+    weight: Array, windows: Windows, softmaxed: bool, epsilon: float, d_weight: Array
 ) -> float:
     """The loss of the votes, and its gradient by the weight of every pair (into d_weight)."""
-    vocabulary = (row_start.shape[0] - 1) // target.shape[0]
-    d_weight[:] = 0.0
-    votes = np.zeros(vocabulary)
-    d_votes = np.zeros(vocabulary)
+    sequences, vocabulary = windows.row.shape
+    votes = np.zeros(windows.row.size)
+    for j in range(windows.start.shape[0] - 1):
+        first = windows.start[j]
+        for r in range(windows.start[j + 1] - first):
+            votes[r] += windows.count[first + r] * weight[windows.pair[first + r]]
+    predicted, slope = np.zeros(vocabulary), np.zeros(vocabulary)
     loss = 0.0
-    for n in range(target.shape[0]):
+    for n in range(sequences):
         total = 0.0
         for t in range(vocabulary):
-            vote = 0.0
-            for e in range(row_start[n * vocabulary + t], row_start[n * vocabulary + t + 1]):
-                vote += count[e] * weight[pair[e]]
-            votes[t] = vote
-            total += vote
+            predicted[t] = votes[windows.row[n, t]]
+            total += predicted[t]
         for t in range(vocabulary):
-            votes[t] /= total
-        loss += _loss_of_one(votes, target[n], softmaxed, epsilon, d_votes)
+            predicted[t] /= total
+        loss += _loss_of_one(predicted, windows.target[n], softmaxed, epsilon, slope)
         mean = 0.0
         for t in range(vocabulary):
-            mean += d_votes[t] * votes[t]
+            mean += slope[t] * predicted[t]
         for t in range(vocabulary):
-            slope = (d_votes[t] - mean) / (total * target.shape[0])
-            if slope != 0.0:
-                for e in range(row_start[n * vocabulary + t], row_start[n * vocabulary + t + 1]):
-                    d_weight[pair[e]] += count[e] * slope
-    return loss / target.shape[0]
+            votes[windows.row[n, t]] = (slope[t] - mean) / (total * sequences)
+    d_weight[:] = 0.0
+    for j in range(windows.start.shape[0] - 1):
+        first = windows.start[j]
+        for r in range(windows.start[j + 1] - first):
+            d_weight[windows.pair[first + r]] += windows.count[first + r] * votes[r]
+    return loss / sequences
 
 
 @_compiled
@@ -370,10 +410,9 @@ def _epochs(
     Returns:
         The loss before the last epoch.
     """
-    pairs, heads = windows.query.shape
+    heads, pairs = windows.query.shape
     vocabulary = windows.names.shape[1]
-    similar = np.zeros((pairs, heads + 1))
-    d_similar = np.zeros((pairs, heads + 1))
+    similar, d_similar = np.zeros((heads, pairs)), np.zeros((heads, pairs))
     kernel, d_kernel = np.zeros(pairs), np.zeros(pairs)
     weight, d_weight = np.zeros(pairs), np.zeros(pairs)
     vectors, lengths = _vectors(lag_weights, windows.seen, vocabulary)
@@ -389,27 +428,19 @@ def _epochs(
         a = float(sharpness[0])
         for p in range(pairs):  # K ≤ 1, and subtracting a moves no vote
             weight[p] = np.exp(a * (kernel[p] - 1.0))
-        loss = _vote(
-            weight,
-            windows.row_start,
-            windows.pair,
-            windows.count,
-            windows.target,
-            softmaxed,
-            epsilon,
-            d_weight,
-        )
+        loss = _vote(weight, windows, softmaxed, epsilon, d_weight)
         if train_sharpness:
             d_sharpness = 0.0
             for p in range(pairs):
                 d_sharpness += kernel[p] * weight[p] * d_weight[p]
             gradient[2][0] = d_sharpness
             sharpness[0] -= learning_rate * d_sharpness
-        if train_lags or train_coefficients:
-            for p in range(pairs):
-                d_kernel[p] = a * weight[p] * d_weight[p]
-            d_shares = _kernel_gradient(d_kernel, similar, shares, windows.members, d_similar)
+        for p in range(pairs):
+            d_kernel[p] = a * weight[p] * d_weight[p]
+        if train_lags:  # before the shares change
+            _gradient_of_similarities(d_kernel, similar, shares, windows.members, d_similar)
         if train_coefficients:
+            d_shares = _gradient_of_shares(d_kernel, similar, windows.members)
             norm, mean = 0.0, 0.0
             for s in range(shares.shape[0]):
                 norm += float(coefficients[s]) ** 2
@@ -498,8 +529,7 @@ def predict(
 
 def kernel_of_pairs(windows: Windows, lag_weights: Array, coefficients: Array) -> Floats:
     """K of every distinct pair of windows, shape (pair,)."""
-    pairs, heads = windows.query.shape
-    similar, kernel = np.zeros((pairs, heads + 1)), np.zeros(pairs)
+    similar, kernel = np.zeros(windows.query.shape), np.zeros(windows.query.shape[1])
     vectors, _ = _vectors(lag_weights, windows.seen, windows.names.shape[1])
     _similarities(vectors, windows.query, windows.key, similar)
     _kernel(similar, _shares(coefficients), windows.members, kernel)
@@ -508,8 +538,10 @@ def kernel_of_pairs(windows: Windows, lag_weights: Array, coefficients: Array) -
 
 def vote(windows: Windows, weight: Floats) -> Floats:
     """The distributions that come out when each pair of windows votes with a weight."""
-    shares = np.add.reduceat(np.append(windows.count * weight[windows.pair], 0.0), windows.row_start[:-1])
-    shares[np.diff(windows.row_start) == 0] = 0.0
-    votes = shares.reshape(windows.names.shape)
-    renamed = votes / votes.sum(axis=1, keepdims=True)
-    return np.take_along_axis(renamed, windows.names, axis=1)
+    votes = np.zeros(windows.row.size)
+    for begin, end in pairwise(windows.start):
+        entries = slice(begin, end)
+        votes[: end - begin] += windows.count[entries] * weight[windows.pair[entries]]
+    predicted = votes[windows.row]
+    predicted /= predicted.sum(axis=1, keepdims=True)
+    return np.take_along_axis(predicted, windows.names, axis=1)
