@@ -263,15 +263,26 @@ def test_the_two_parents_are_the_most_informative_set() -> None:
 
 def test_induction_head_votes_where_the_parents_match() -> None:
     drawn = sequences(count=200, length=12)
-    ours = data.induction_head(drawn, 2, 3)
+    head = data.InductionHead.of(drawn, 2, 3)
     fell_back = 0
-    for tokens, predicted in zip(drawn.tokens, ours, strict=True):
+    for tokens, hard, soft in zip(drawn.tokens, head.predict(), head.predict(1.5), strict=True):
         parents = tuple(tokens[-2:])
         votes = [tokens[i] for i in range(2, 12) if tuple(tokens[i - 2 : i]) == parents]
         fell_back += not votes
         expected = np.bincount(votes or tokens, minlength=3)
-        np.testing.assert_allclose(predicted, expected / expected.sum(), atol=1e-15)
+        np.testing.assert_allclose(hard, expected / expected.sum(), atol=1e-15)
+        weights = [np.exp(1.5 * (tuple(tokens[max(0, i - 2) : i]) == parents)) for i in range(12)]
+        expected = np.bincount(tokens, weights=weights, minlength=3)
+        np.testing.assert_allclose(soft, expected / expected.sum(), atol=1e-12)
     assert 0 < fell_back < 100
+
+
+def test_the_sharpened_head_beats_its_limit() -> None:
+    drawn = sequences(count=300)
+    head = data.InductionHead.of(drawn, 2, 3)
+    least = head.least_loss(drawn.targets, 1e-8, 50.0)
+    for sharpness in (0.0, 1.0, 3.0, 10.0, 50.0):
+        assert least <= data.cross_entropy(head.predict(sharpness), drawn.targets, 1e-8) + 1e-9
 
 
 @pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
@@ -281,7 +292,7 @@ def test_hard_wired_weights_are_the_induction_head(arrangement: str) -> None:
     )
     hard = construct(task, task.training_sequences, task.training, 50.0)
     predicted = hard.predict(task.validation)
-    far = np.abs(predicted - task.induction_head).max(axis=1) > 1e-6
+    far = np.abs(predicted - task.limit).max(axis=1) > 1e-6
     # with common lags, position 2 has nothing at lag 2 and may match by its lag 1 alone
     assert far.mean() <= (0.2 if arrangement == "common" else 0.0)
 

@@ -13,6 +13,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 Floats = NDArray[np.float64]
 Tokens = NDArray[np.int64]
@@ -94,25 +95,59 @@ def _follow(
 # ------------------------------------------------------------------- the induction head, by hand
 
 
-def induction_head(sequences: Sequences, order: int, vocabulary: int) -> Floats:
-    """The generalised induction head: a uniform vote over the positions with the same parents.
+@dataclass(frozen=True)
+class InductionHead:
+    """The generalised induction head on given sequences, by exact match of the parents.
 
     A position matches when all of its ``order`` preceding tokens equal the last ``order`` tokens of
     the sequence. Where no position matches, all positions vote: that is also where attention goes
     when every similarity is equal.
 
-    Returns:
-        The predicted distribution of the next token, shape (sequence, vocabulary).
+    Attributes:
+        matching: how often each token stands at a matching position, shape (sequence, vocabulary).
+        all: how often it occurs in the sequence, same shape.
     """
-    tokens = sequences.tokens
-    length = tokens.shape[1]
-    match = np.ones((sequences.count, length), dtype=np.bool_)
-    match[:, :order] = False
-    for lag in range(1, order + 1):
-        match[:, order:] &= tokens[:, order - lag : length - lag] == tokens[:, length - lag, None]
-    match[~match.any(axis=1)] = True
-    votes = np.stack([(match & (tokens == t)).sum(axis=1) for t in range(vocabulary)], axis=1)
-    return votes / votes.sum(axis=1, keepdims=True)
+
+    matching: Floats
+    all: Floats
+
+    @classmethod
+    def of(cls, sequences: Sequences, order: int, vocabulary: int) -> InductionHead:
+        """Counts the votes of every sequence."""
+        tokens = sequences.tokens
+        length = tokens.shape[1]
+        match = np.ones(tokens.shape, dtype=np.bool_)
+        match[:, :order] = False
+        for lag in range(1, order + 1):
+            past = tokens[:, order - lag : length - lag]
+            match[:, order:] &= past == tokens[:, length - lag, None]
+        of_token = [tokens == token for token in range(vocabulary)]
+        return cls(
+            matching=np.stack([(match & own).sum(axis=1) for own in of_token], axis=1).astype(float),
+            all=np.stack([own.sum(axis=1) for own in of_token], axis=1).astype(float),
+        )
+
+    def predict(self, sharpness: float | None = None) -> Floats:
+        """The predicted distributions, shape (sequence, vocabulary).
+
+        Args:
+            sharpness: a matching position has e^sharpness times the vote of another; None is the
+                limit, in which only matching positions vote.
+        """
+        if sharpness is None:
+            none = self.matching.sum(axis=1, keepdims=True) == 0
+            votes = np.where(none, self.all, self.matching)
+        else:
+            votes = self.all + np.expm1(sharpness) * self.matching
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def least_loss(self, targets: Tokens, epsilon: float, largest: float) -> float:
+        """The least true cross-entropy over all sharpnesses from 0 to ``largest``."""
+
+        def at(sharpness: float) -> float:
+            return cross_entropy(self.predict(sharpness), targets, epsilon)
+
+        return float(minimize_scalar(at, bounds=(0.0, largest), method="bounded").fun)
 
 
 def cross_entropy(predictions: Floats, targets: Tokens, epsilon: float) -> float:
@@ -172,7 +207,7 @@ def information(tables: Floats, order: int, subsets: Sequence[Subset], lags: int
         lags: the longest lag that a subset may name.
 
     Returns:
-        I(S) for each subset, in nats-free units, shape (subset,).
+        I(S) for each subset, a pure number, shape (subset,).
     """
     joint = _joint(tables, order, max(order, lags) + 1)
     values = []

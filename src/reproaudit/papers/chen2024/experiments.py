@@ -116,9 +116,10 @@ class Task:
         self.training = self.count(self.training_sequences)
         self.validation_sequences = self.draw("validation", settings.validation_sequences)
         self.validation = self.count(self.validation_sequences)
-        self.induction_head = data.induction_head(
+        self.induction_head = data.InductionHead.of(
             self.validation_sequences, settings.order, settings.vocabulary
         )
+        self.limit = self.induction_head.predict()
 
     def draw(self, purpose: str, count: int, **changed: float) -> Sequences:
         """Sequences from the task's chains, with some settings changed."""
@@ -301,7 +302,7 @@ def observe(model: Model, optimal: int) -> dict[str, float | Floats]:
         "validation_loss": data.cross_entropy(
             predictions, task.validation_sequences.targets, task.settings.epsilon
         ),
-        "limit_gap": float(np.abs(predictions - task.induction_head).sum(axis=1).mean() / 2),
+        "limit_gap": float(np.abs(predictions - task.limit).sum(axis=1).mean() / 2),
     }
 
 
@@ -395,7 +396,7 @@ def _measure_staged(settings: Staged, session: Session, seed: int) -> Measuremen
     whole = joined(zip(epochs, stages, strict=True))
     del whole["sharpness"]  # followed in its own stage, from that stage's start
     return Measurements(
-        scalars=_against_limit(task, last),
+        scalars=_limit_losses(task),
         series={
             **whole,
             "sharpness": last["sharpness"],
@@ -429,20 +430,18 @@ def _measure_simultaneous(settings: Simultaneous, session: Session, seed: int) -
         trained=frozenset(model.state),
     )
     return Measurements(
-        scalars=_against_limit(task, series),
+        scalars=_limit_losses(task),
         series=series,
         arrays={"information": information},
     )
 
 
-def _against_limit(task: Task, series: Mapping[str, Series]) -> dict[str, float]:
-    """The loss of the hard-wired head, and how far the trained model's lies above it."""
-    limit = data.cross_entropy(
-        task.induction_head, task.validation_sequences.targets, task.settings.epsilon
-    )
+def _limit_losses(task: Task) -> dict[str, float]:
+    """What the hard-wired head reaches: in the limit, and with the sharpness that suits it best."""
+    targets, epsilon = task.validation_sequences.targets, task.settings.epsilon
     return {
-        "limit_loss": limit,
-        "loss_above_limit": float(series["validation_loss"].values[-1]) - limit,
+        "limit_loss": data.cross_entropy(task.limit, targets, epsilon),
+        "sharpened_limit_loss": task.induction_head.least_loss(targets, epsilon, HARD_SHARPNESS),
     }
 
 
