@@ -7,9 +7,10 @@ that the other commands start without torch.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -51,6 +52,9 @@ FailOn = Annotated[
 
 def main() -> NoReturn:
     """The entry point: every error that a user can mend is one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
     sys.exit(run_command(sys.argv[1:]))
 
 
@@ -294,9 +298,10 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
-    from reproaudit.schema import audit_schema
+    from reproaudit.schema import schema_text
 
-    _print_json(audit_schema())
+    sys.stdout.write(schema_text())
 
 
-Command = Callable[..., int | None]
+if __name__ == "__main__":
+    main()
