@@ -362,6 +362,10 @@ class OrderedOnsets(_Check):
         return min(ratios)
 
 
+_GAIN_THAT_COUNTS = 0.01
+"""Of the least growth that counts: a smaller gain in the last doubling but one is none."""
+
+
 class GrowsLike(_Check):
     """A quantity grows by a law late in training: like log t, or like a power of t.
 
@@ -423,7 +427,9 @@ class GrowsLike(_Check):
         return float(values[1] - values[0])
 
     def _ratio(self, sample: Sample) -> float:
-        before = max(self._gain(sample, 0.5, 0.25), self.floor)
+        before = self._gain(sample, 0.5, 0.25)
+        if before < _GAIN_THAT_COUNTS * self.least_growth:
+            return self.floor  # growth has ended: two gains of nothing are not equal gains
         return max(self._gain(sample, 1.0, 0.5), self.floor) / before
 
 
