@@ -102,9 +102,7 @@ def plain_loss(
 
 
 def counted(drawn: data.Sequences, lags: Any) -> windows.Windows:
-    return windows.count_windows(
-        drawn, lags=lags, subsets=SUBSETS, vocabulary=3, dtype=np.float64
-    )
+    return windows.count_windows(drawn, lags=lags, subsets=SUBSETS, vocabulary=3, dtype=np.float64)
 
 
 @pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
@@ -116,7 +114,13 @@ def test_loss_and_gradient_are_those_of_the_plain_form(arrangement: str, reading
     slopes = torch.autograd.grad(expected, at)
     counts = counted(drawn, lags)
     result = windows.descend(
-        counts, *parameters(), epochs=1, learning_rate=0.0, trained=ALL, reading=reading, epsilon=1e-8
+        counts,
+        *parameters(),
+        epochs=1,
+        learning_rate=0.0,
+        trained=ALL,
+        reading=reading,
+        epsilon=1e-8,
     )
     assert result.loss == pytest.approx(expected.item(), abs=1e-12)
     for ours, plain in zip(result[1:], slopes, strict=True):
@@ -287,9 +291,7 @@ def test_the_sharpened_head_beats_its_limit() -> None:
 
 @pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
 def test_hard_wired_weights_are_the_induction_head(arrangement: str) -> None:
-    task = Task(
-        settings_of("staged", lag_windows=arrangement, precision="float64", length=40), 0
-    )
+    task = Task(settings_of("staged", lag_windows=arrangement, precision="float64", length=40), 0)
     hard = construct(task, task.training_sequences, task.training, 50.0)
     predicted = hard.predict(task.validation)
     far = np.abs(predicted - task.limit).max(axis=1) > 1e-6
@@ -379,9 +381,7 @@ def test_a_constructed_run_starts_where_training_starts() -> None:
     own, built = measured("staged"), measured("staged", weights="constructed")
     for name in own.series:
         if not name.startswith("sharpening"):
-            np.testing.assert_array_equal(
-                own.series[name].values[0], built.series[name].values[0]
-            )
+            np.testing.assert_array_equal(own.series[name].values[0], built.series[name].values[0])
     assert built.series["subset_share"].values[-1][SUBSETS.index((1, 2))] == 1.0
     assert built.series["own_lag_attention"].values[-1] == pytest.approx(1.0, abs=1e-6)
     assert built.series["sharpness"].values[-1] > 1.0

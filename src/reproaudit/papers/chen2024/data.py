@@ -123,7 +123,9 @@ class InductionHead:
             match[:, order:] &= past == tokens[:, length - lag, None]
         of_token = [tokens == token for token in range(vocabulary)]
         return cls(
-            matching=np.stack([(match & own).sum(axis=1) for own in of_token], axis=1).astype(float),
+            matching=np.stack([(match & own).sum(axis=1) for own in of_token], axis=1).astype(
+                float
+            ),
             all=np.stack([own.sum(axis=1) for own in of_token], axis=1).astype(float),
         )
 

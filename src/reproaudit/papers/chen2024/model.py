@@ -120,6 +120,8 @@ def loss(predictions: Tensor, targets: Tensor, reading: str, epsilon: float) -> 
     if reading == "of_softmaxed_probabilities":
         return torch.nn.functional.cross_entropy(predictions, targets)
     if reading != "of_probabilities":
-        raise AuditError(f"cross_entropy: unknown reading '{reading}'. Use {' or '.join(READINGS)}.")
+        raise AuditError(
+            f"cross_entropy: unknown reading '{reading}'. Use {' or '.join(READINGS)}."
+        )
     chosen = predictions.gather(1, targets[:, None])[:, 0]
     return -torch.log(chosen + epsilon).mean()

@@ -515,9 +515,7 @@ def descend(
     return Result(loss, *gradient)
 
 
-def predict(
-    windows: Windows, lag_weights: Array, coefficients: Array, sharpness: Array
-) -> Floats:
+def predict(windows: Windows, lag_weights: Array, coefficients: Array, sharpness: Array) -> Floats:
     """The predicted distribution of x_{L+1}, tokens by their own names.
 
     Returns:
