@@ -90,13 +90,8 @@ def parameters(sharpness: float = 1.7) -> tuple[Any, Any, Any]:
 def plain_loss(
     drawn: data.Sequences, lags: Any, reading: str, *at: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    predictions = model.predict(
-        torch.from_numpy(drawn.tokens),
-        model.Parameters(*at),
-        lags=lags,
-        subsets=SUBSETS,
-        vocabulary=3,
-    )
+    sequence = model.one_hot(torch.from_numpy(drawn.tokens), 3, torch.float64)
+    predictions = model.predict(sequence, model.Parameters(*at), lags=lags, subsets=SUBSETS)
     targets = torch.from_numpy(drawn.targets)
     return model.loss(predictions, targets, reading, 1e-8), predictions
 
@@ -203,7 +198,7 @@ def test_no_sequence_keeps_its_target_when_they_are_shuffled() -> None:
 
 def test_stationary_law_is_the_limit_of_the_chain() -> None:
     tables = data.draw_tables(generator(0, "test"), 5, 2, 3, 1.0)
-    law = data.stationary(tables, 2)
+    law = data.stationary(tables)
     for one, table in zip(law, tables, strict=True):
         at = np.full(9, 1 / 9)
         for _ in range(3000):
@@ -217,7 +212,7 @@ def test_stationary_law_is_the_limit_of_the_chain() -> None:
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_information_is_its_definition(order: int) -> None:
     tables = data.draw_tables(generator(0, "test"), 3, order, 3, 0.5)
-    laws = data.stationary(tables, order)
+    laws = data.stationary(tables)
     expected = np.zeros(len(SUBSETS))
     for table, law in zip(tables, laws, strict=True):
         joint: dict[tuple[int, ...], float] = {}

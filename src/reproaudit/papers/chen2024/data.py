@@ -141,7 +141,7 @@ class InductionHead:
             votes = np.where(none, self.all, self.matching)
         else:
             votes = self.all + np.expm1(sharpness) * self.matching
-        return votes / votes.sum(axis=1, keepdims=True)
+        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
     def least_loss(self, targets: Tokens, epsilon: float, largest: float) -> float:
         """The least true cross-entropy over all sharpnesses from 0 to ``largest``."""
@@ -171,7 +171,7 @@ def name_of(subset: Subset) -> str:
     return "+".join(map(str, subset)) or "none"
 
 
-def stationary(tables: Floats, order: int) -> Floats:
+def stationary(tables: Floats) -> Floats:
     """The stationary law of each chain's contexts, shape (chain, vocabulary ** order).
 
     By the elimination of Grassmann, Taksar and Heyman, which subtracts nothing: rows close to
@@ -192,7 +192,7 @@ def stationary(tables: Floats, order: int) -> Floats:
     law[:, 0] = 1.0
     for state in range(1, contexts):
         law[:, state] = (law[:, :state] * moves[:, :state, state]).sum(axis=1)
-    return law / law.sum(axis=1, keepdims=True)
+    return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
 def information(tables: Floats, order: int, subsets: Sequence[Subset], lags: int) -> Floats:
@@ -228,7 +228,7 @@ def information(tables: Floats, order: int, subsets: Sequence[Subset], lags: int
 def _joint(tables: Floats, order: int, window: int) -> Floats:
     """The stationary law of ``window`` tokens in a row, oldest first, latest last."""
     count, contexts, vocabulary = tables.shape
-    law = stationary(tables, order).reshape(count, contexts)
+    law = stationary(tables).reshape(count, contexts)
     tokens = order
     while tokens < window:
         older = law.reshape(count, -1, contexts)

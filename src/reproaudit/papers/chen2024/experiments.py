@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from reproaudit.errors import AuditError
 from reproaudit.experiment import Session
 from reproaudit.papers.chen2024 import data, windows
-from reproaudit.papers.chen2024.data import Floats, Sequences, Subset
+from reproaudit.papers.chen2024.data import Floats, Sequences
 from reproaudit.papers.chen2024.model import READINGS, lags_of_heads
 from reproaudit.papers.chen2024.windows import Windows
 from reproaudit.records import Measurements, Series
@@ -235,7 +235,7 @@ class Model:
     def subset_shares(self) -> Floats:
         """p_S of every subset."""
         squares = self.coefficients.astype(np.float64) ** 2
-        return squares / squares.sum()
+        return np.asarray(squares / squares.sum())
 
     def own_lag_attention(self) -> Floats:
         """The attention of every head to its own lag where its whole window is present."""
@@ -327,7 +327,7 @@ def run_phase(
         sharpness = HARD_SHARPNESS if task.settings.weights == "hard_wired" else None
         target = construct(task, task.training_sequences, task.training, sharpness)
 
-        def advance(start: int, stop: int) -> None:
+        def advance(_start: int, stop: int) -> None:
             model.construct(target, trained, float(np.log1p(stop) / np.log1p(epochs)))
 
     return train(

@@ -8,6 +8,7 @@ vote with weights softmax(a K(l)). `reproaudit.papers.chen2024.windows` computes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,50 +59,60 @@ class Parameters:
     sharpness: Tensor
 
 
-def features(tokens: Tensor, weights: Tensor, lags: Sequence[int], vocabulary: int) -> Tensor:
-    """v_h(l) of one head for l = 1 … L + 1, shape (sequence, L + 1, vocabulary).
+def one_hot(tokens: Tensor, vocabulary: int, dtype: torch.dtype) -> Tensor:
+    """Sequences as the model sees them, position first: shape (L, sequence, vocabulary)."""
+    return torch.nn.functional.one_hot(tokens.T.contiguous(), vocabulary).to(dtype)
 
-    Lags that reach before the start are left out of the softmax; a position with none is zero.
+
+def attention_to_lags(weights: Tensor, lags: Sequence[int], length: int) -> Tensor:
+    """First-layer attention of one head from l = 1 … L + 1 to 1 … L, shape (L + 1, L).
+
+    A softmax over the lags that do not reach before the start; a position with none attends to
+    nothing.
     """
-    count, length = tokens.shape
-    one_hot = torch.nn.functional.one_hot(tokens, vocabulary).to(weights.dtype)
-    position = torch.arange(length + 1)
-    present = torch.stack([position >= lag for lag in lags], dim=1)
-    none = ~present.any(dim=1, keepdim=True)
-    attention = torch.softmax(weights.masked_fill(~(present | none), -torch.inf), dim=1)
-    attention = attention * present
-    past = torch.zeros(count, length + 1, len(lags), vocabulary, dtype=weights.dtype)
+    distance = torch.arange(length + 1)[:, None] - torch.arange(length)
+    scores = torch.full(distance.shape, -torch.inf, dtype=weights.dtype)
     for index, lag in enumerate(lags):
-        past[:, lag:, index] = one_hot[:, : length + 1 - lag]
-    mixture = torch.einsum("pk,npkt->npt", attention, past)
+        scores = torch.where(distance == lag, weights[index], scores)
+    first = min(lags)
+    attention = torch.softmax(scores[first:], dim=1)
+    return torch.cat([torch.zeros(first, length, dtype=weights.dtype), attention])
+
+
+def features(sequence: Tensor, weights: Tensor, lags: Sequence[int]) -> Tensor:
+    """v_h(l) of one head for l = 1 … L + 1, shape (L + 1, sequence, vocabulary)."""
+    length, count, vocabulary = sequence.shape
+    attention = attention_to_lags(weights, lags, length)
+    mixture = (attention @ sequence.reshape(length, -1)).reshape(length + 1, count, vocabulary)
     squared = (mixture**2).sum(dim=2, keepdim=True)
     return mixture / torch.where(squared > 0, squared, 1.0).sqrt()
 
 
 def predict(
-    tokens: Tensor,
-    at: Parameters,
-    *,
-    lags: Sequence[Sequence[int]],
-    subsets: Sequence[Subset],
-    vocabulary: int,
+    sequence: Tensor, at: Parameters, *, lags: Sequence[Sequence[int]], subsets: Sequence[Subset]
 ) -> Tensor:
-    """The predicted distribution of x_{L+1}, shape (sequence, vocabulary)."""
+    """The predicted distribution of x_{L+1}.
+
+    Args:
+        sequence: from `one_hot`.
+        at: the parameters.
+        lags: what each head sees, from `lags_of_heads`.
+        subsets: of the heads, in the order of the coefficients.
+
+    Returns:
+        Shape (sequence, vocabulary).
+    """
     similar = []
     for head, own in enumerate(lags):
-        vectors = features(tokens, at.lag_weights[head], own, vocabulary)
-        similar.append(torch.einsum("nlt,nt->nl", vectors[:, :-1], vectors[:, -1]))
+        vectors = features(sequence, at.lag_weights[head], own)
+        similar.append((vectors[:-1] * vectors[-1]).sum(dim=2))
     squares = at.coefficients**2
     shares = squares / squares.sum()
     kernel = torch.zeros_like(similar[0])
     for share, subset in zip(shares, subsets, strict=True):
-        term = torch.ones_like(kernel)
-        for head in subset:
-            term = term * similar[head - 1]
-        kernel = kernel + share * term
-    attention = torch.softmax(at.sharpness * kernel, dim=1)
-    one_hot = torch.nn.functional.one_hot(tokens, vocabulary).to(attention.dtype)
-    return torch.einsum("nl,nlt->nt", attention, one_hot)
+        kernel = kernel + share * math.prod((similar[head - 1] for head in subset), start=1.0)
+    attention = torch.softmax(at.sharpness * kernel, dim=0)
+    return (attention[:, :, None] * sequence).sum(dim=0)
 
 
 def loss(predictions: Tensor, targets: Tensor, reading: str, epsilon: float) -> Tensor:

@@ -45,7 +45,7 @@ class Windows(NamedTuple):
             has one entry in each of these blocks, at its own number, until it runs out. So the
             inner loops are long and without branches.
         pair: of each entry, its pair of windows.
-        count: of each entry, how many positions share it.
+        positions: of each entry, how many positions share it.
         target: the renamed x_{L+1}, shape (sequence,).
         names: the renaming, new token from old, shape (sequence, V).
         query: what each head sees of a pair's query window, shape (head, pair).
@@ -57,7 +57,7 @@ class Windows(NamedTuple):
     row: NDArray[np.int64]
     start: NDArray[np.int64]
     pair: Integers
-    count: Array
+    positions: Array
     target: NDArray[np.int64]
     names: NDArray[np.int64]
     query: Integers
@@ -117,7 +117,7 @@ def count_windows(
         row=row.reshape(sequences.count, vocabulary),
         start=start,
         pair=pair[order].astype(np.int32),
-        count=counts[order].astype(dtype),
+        positions=counts[order].astype(dtype),
         target=np.take_along_axis(names, sequences.targets[:, None], axis=1)[:, 0],
         names=names,
         query=_seen_by_heads(query, lags, vocabulary),
@@ -146,7 +146,7 @@ def _longest_first(
 
 
 def _names_by_recency(tokens: NDArray[np.int64], vocabulary: int) -> NDArray[np.int64]:
-    """New names: 0 for the latest token, 1 for the token that last occurred before it …"""
+    """New names: 0 for the latest token, 1 for the one that last occurred before it, and so on."""
     position = np.arange(1, tokens.shape[1] + 1)
     last = np.stack([(position * (tokens == t)).max(axis=1) for t in range(vocabulary)], axis=1)
     by_recency = np.argsort(-last, axis=1, kind="stable")
@@ -347,7 +347,7 @@ def _vote(
     for j in range(windows.start.shape[0] - 1):
         first = windows.start[j]
         for r in range(windows.start[j + 1] - first):
-            votes[r] += windows.count[first + r] * weight[windows.pair[first + r]]
+            votes[r] += windows.positions[first + r] * weight[windows.pair[first + r]]
     predicted, slope = np.zeros(vocabulary), np.zeros(vocabulary)
     loss = 0.0
     for n in range(sequences):
@@ -367,8 +367,8 @@ def _vote(
     for j in range(windows.start.shape[0] - 1):
         first = windows.start[j]
         for r in range(windows.start[j + 1] - first):
-            d_weight[windows.pair[first + r]] += windows.count[first + r] * votes[r]
-    return loss / sequences
+            d_weight[windows.pair[first + r]] += windows.positions[first + r] * votes[r]
+    return float(loss / sequences)
 
 
 @_compiled
@@ -497,7 +497,11 @@ def descend(
     Returns:
         The loss before the last epoch, and its gradient there; zero by what is not trained.
     """
-    gradient = tuple(np.zeros(one.shape) for one in (lag_weights, coefficients, sharpness))
+    gradient = (
+        np.zeros(lag_weights.shape),
+        np.zeros(coefficients.shape),
+        np.zeros(sharpness.shape),
+    )
     loss = _epochs(
         epochs,
         learning_rate,
@@ -539,7 +543,7 @@ def vote(windows: Windows, weight: Floats) -> Floats:
     votes = np.zeros(windows.row.size)
     for begin, end in pairwise(windows.start):
         entries = slice(begin, end)
-        votes[: end - begin] += windows.count[entries] * weight[windows.pair[entries]]
+        votes[: end - begin] += windows.positions[entries] * weight[windows.pair[entries]]
     predicted = votes[windows.row]
     predicted /= predicted.sum(axis=1, keepdims=True)
     return np.take_along_axis(predicted, windows.names, axis=1)
