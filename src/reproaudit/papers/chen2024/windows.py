@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 
 def _compiled(function: Function) -> Function:
-    return cast(Function, njit(cache=True, nogil=True)(function))
+    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 class Windows(NamedTuple):
