@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -406,14 +405,3 @@ def test_observations_cover_the_phase(steps: int) -> None:
     assert at[-1] == steps
     assert list(at) == sorted(set(at))
     assert len(at) <= 62
-
-
-def test_stub_session_is_enough() -> None:
-    quiet = SimpleNamespace(
-        seeds=(0,), device="cpu", load=lambda _p: None, save=lambda _p, _c: None, progress=_ignore
-    )
-    assert set(EXPERIMENTS["simultaneous"].measure(settings_of("simultaneous"), quiet)) == {0}
-
-
-def _ignore(*_: Any) -> None:
-    return None
