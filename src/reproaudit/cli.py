@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import click
 import typer
 from rich.console import Console
 
@@ -35,6 +34,9 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
+
+_ClickException: Any = typer.BadParameter.__mro__[2]
+"""Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""
 
 Slugs = Annotated[list[str] | None, typer.Argument(help="Papers, by slug.", metavar="SLUG…")]
 All = Annotated[bool, typer.Option("--all", help="Every paper.")]
@@ -67,14 +69,14 @@ def run_command(arguments: Sequence[str]) -> int:
     except AuditError as error:
         errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
+    except _ClickException as error:
+        if not arguments:  # what was raised is the help
+            error.show()
+            return 2
         message = f"{error.format_message()} See 'reproaudit --help'."
         errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         errors.print("Interrupted. The same command goes on from here.", highlight=False)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
