@@ -286,7 +286,8 @@ def test_the_sharpened_head_beats_its_limit() -> None:
 @pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
 def test_hard_wired_weights_are_the_induction_head(arrangement: str) -> None:
     task = Task(settings_of("staged", lag_windows=arrangement, precision="float64", length=40), 0)
-    hard = construct(task, task.training_sequences, task.training, 50.0)
+    hard = construct(task, task.training_sequences, task.training)
+    hard.sharpness[0] = 50.0
     predicted = hard.predict(task.validation)
     far = np.abs(predicted - task.limit).max(axis=1) > 1e-6
     # with common lags, position 2 has nothing at lag 2 and may match by its lag 1 alone
@@ -295,10 +296,10 @@ def test_hard_wired_weights_are_the_induction_head(arrangement: str) -> None:
 
 def test_the_constructed_sharpness_is_the_best() -> None:
     task = Task(settings_of("staged", precision="float64"), 0)
-    best = construct(task, task.training_sequences, task.training, None)
+    best = construct(task, task.training_sequences, task.training)
     loss = best.trained_loss()
     for factor in (0.9, 1.1):
-        moved = construct(task, task.training_sequences, task.training, None)
+        moved = construct(task, task.training_sequences, task.training)
         moved.sharpness *= factor
         assert moved.trained_loss() > loss
 

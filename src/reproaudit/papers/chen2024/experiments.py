@@ -32,8 +32,8 @@ PARENTS = ("1", "2")
 COPYING_WEIGHT = 30.0
 """A constructed head's weight on its own lag; e^30 against 1 is all the attention."""
 
-HARD_SHARPNESS = 50.0
-"""At a = 50 a position without matching parents has e^−50 of a matching one's vote."""
+LARGEST_SHARPNESS = 50.0
+"""At a = 50 a position without matching parents has e^−50 of a matching one's vote: the limit."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Task:
             ("cross_entropy", READINGS),
             ("precision", ("float32", "float64")),
             ("training_data", ("own_chain", "independent_tokens", "shuffled_targets")),
-            ("weights", ("trained", "constructed", "hard_wired")),
+            ("weights", ("trained", "constructed")),
         ):
             if getattr(settings, name) not in known:
                 raise AuditError(
@@ -245,23 +245,20 @@ class Model:
         return np.asarray(own / attention.sum(axis=1))
 
 
-def construct(task: Task, sequences: Sequences, counted: Windows, sharpness: float | None) -> Model:
+def construct(task: Task, sequences: Sequences, counted: Windows) -> Model:
     """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
 
     Args:
         task: the task whose model is built.
-        sequences: for these the sharpness is best, unless it is given.
+        sequences: for these the sharpness has the least true cross-entropy.
         counted: their counted form.
-        sharpness: a, or None for the one with the least true cross-entropy.
     """
     model = Model(task)
     model.lag_weights[...] = 0.0
     model.lag_weights[np.arange(task.settings.heads), task.own] = COPYING_WEIGHT
     parents = "+".join(PARENTS)
     model.coefficients[...] = [data.name_of(subset) == parents for subset in task.subsets]
-    model.sharpness[0] = (
-        sharpness if sharpness is not None else best_sharpness(model, sequences, counted)
-    )
+    model.sharpness[0] = best_sharpness(model, sequences, counted)
     return model
 
 
@@ -273,7 +270,7 @@ def best_sharpness(model: Model, sequences: Sequences, counted: Windows) -> floa
         predictions = windows.vote(counted, np.exp(sharpness * (kernel - 1.0)))
         return data.cross_entropy(predictions, sequences.targets, model.task.settings.epsilon)
 
-    found = minimize_scalar(at, bounds=(0.0, HARD_SHARPNESS), method="bounded")
+    found = minimize_scalar(at, bounds=(0.0, LARGEST_SHARPNESS), method="bounded")
     return float(found.x)
 
 
@@ -324,8 +321,7 @@ def run_phase(
         def advance(start: int, stop: int) -> None:
             model.descend(stop - start, learning_rate, trained)
     else:
-        sharpness = HARD_SHARPNESS if task.settings.weights == "hard_wired" else None
-        target = construct(task, task.training_sequences, task.training, sharpness)
+        target = construct(task, task.training_sequences, task.training)
 
         def advance(_start: int, stop: int) -> None:
             model.construct(target, trained, float(np.log1p(stop) / np.log1p(epochs)))
@@ -441,7 +437,7 @@ def _limit_losses(task: Task) -> dict[str, float]:
     targets, epsilon = task.validation_sequences.targets, task.settings.epsilon
     return {
         "limit_loss": data.cross_entropy(task.limit, targets, epsilon),
-        "sharpened_limit_loss": task.induction_head.least_loss(targets, epsilon, HARD_SHARPNESS),
+        "sharpened_limit_loss": task.induction_head.least_loss(targets, epsilon, LARGEST_SHARPNESS),
     }
 
 
@@ -459,7 +455,7 @@ def _recovered(model: Model, what: str, values: tuple[float, ...]) -> Floats:
         purpose = f"transfer {what} {value}"
         sequences = task.draw(purpose, task.settings.validation_sequences, **changed)
         counted = task.count(sequences)
-        best = construct(task, sequences, counted, None)
+        best = construct(task, sequences, counted)
         uniform = windows.vote(counted, np.ones(counted.query.shape[1]))
         losses = [
             data.cross_entropy(predictions, sequences.targets, epsilon)
