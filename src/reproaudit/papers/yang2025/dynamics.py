@@ -4,8 +4,8 @@ The loss sees the weights only through their inner products with the vocabulary 
 
 * responses u_r = Xᵀ w_r of each neuron, and scores B = Xᵀ W_Kᵀ W_Q X.
 
-With G = ∂L/∂B, K = XᵀX, P = (W_K X)ᵀ(W_K X) and R = (W_Q X)ᵀ(W_Q X), a step of rate η on W_K and W_Q
-(∂L/∂W_Q = W_K X G Xᵀ, ∂L/∂W_K = W_Q X Gᵀ Xᵀ) becomes, with nothing left out,
+With G = ∂L/∂B, K = XᵀX, P = (W_K X)ᵀ(W_K X) and R = (W_Q X)ᵀ(W_Q X), a step of rate η on W_K and
+W_Q (∂L/∂W_Q = W_K X G Xᵀ, ∂L/∂W_K = W_Q X Gᵀ Xᵀ) becomes, with nothing left out,
 
     B ← B − η (P G K + K G R) + η² K G Bᵀ G K
     P ← P − η (B Gᵀ K + K G Bᵀ) + η² K G R Gᵀ K
@@ -124,7 +124,7 @@ def gradients(
         as if each row's output were not divided by anything (`Rates.neurons` says the rest): of
         the responses as coefficients of the vocabulary, so that the step of w_r is X times them.
     """
-    return _gradients(  # type: ignore[no-any-return]
+    return _gradients(
         population.tokens,
         population.signs,
         population.positive,
@@ -158,7 +158,7 @@ def descend(
     )
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _attend(tokens: Indices, signs: Array, scores: Array, attention: Array) -> None:
     """Softmax over the keys for every query of one sample; ``attention`` is (key, query)."""
     length = tokens.shape[0]
@@ -176,7 +176,7 @@ def _attend(tokens: Indices, signs: Array, scores: Array, attention: Array) -> N
             attention[key, query] /= total
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _forward(
     tokens: Indices, signs: Array, responses: Array, biases: Array, scores: Array
 ) -> tuple[Array, Array]:
@@ -197,7 +197,7 @@ def _forward(
     return f, attention
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _gradients(
     tokens: Indices,
     signs: Array,
@@ -231,9 +231,7 @@ def _gradients(
                 by_bias[head, row] += slope * sign
                 for key in range(length):
                     token = tokens[i, key]
-                    by_coefficient[head, row, token] += (
-                        slope * sign * weight[key] * signs[i, key]
-                    )
+                    by_coefficient[head, row, token] += slope * sign * weight[key] * signs[i, key]
                     value[key] += signs[i, key] * responses[head, row, token]
             for query in range(length):
                 mean = 0.0
@@ -249,7 +247,7 @@ def _gradients(
     return by_coefficient, by_bias, by_score
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _descend(
     tokens: Indices,
     signs: Array,

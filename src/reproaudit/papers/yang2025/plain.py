@@ -108,9 +108,7 @@ def descend(
     return losses
 
 
-def initial(
-    attention: tuple[Array, Array], neurons: Array, bias: float
-) -> Weights:
+def initial(attention: tuple[Array, Array], neurons: Array, bias: float) -> Weights:
     """Leaf tensors from W_K and W_Q (head, width, coordinate) and w (head, neuron, coordinate)."""
 
     def leaf(values: Array) -> torch.Tensor:

@@ -62,8 +62,8 @@ def mixture(classes: int, labels: str = "identified") -> Population:
 
     Args:
         classes: K, at least 2.
-        labels: ``identified`` for the paper's; ``any_signal`` where the label is the sign of a
-            signal drawn uniformly, whichever class the identifier names.
+        labels: ``identified`` for the paper's. Independent of the identifier: ``any_signal``, where
+            the label is the sign of a signal drawn uniformly, and ``first_signal``, of the first.
     """
     signal_class = np.array([-1] * classes + list(range(classes)))
     signal_vectors = np.arange(classes, 2 * classes)[None, :]
@@ -100,15 +100,19 @@ def _enumerated(
         )
     )
     own_sign = signs[pattern, own]
-    if labels not in ("identified", "any_signal"):
-        raise ValueError(f"labels are identified or any_signal, not '{labels}'")
-    informed = labels == "identified"
+    positive = {
+        "identified": own_sign > 0,
+        "any_signal": (signs[pattern] > 0).mean(axis=1),
+        "first_signal": signs[pattern, 0] > 0,
+    }
+    if labels not in positive:
+        raise ValueError(f"labels are {', '.join(positive)}, not '{labels}'")
     return Population(
         vectors=vectors,
         tokens=np.column_stack([own, signal_vectors[row]]),
         signs=np.column_stack([np.ones_like(own_sign), signs[pattern]]),
         labels=own_sign,
-        positive=(own_sign > 0).astype(np.float64) if informed else (signs[pattern] > 0).mean(1),
+        positive=positive[labels].astype(np.float64),
         agreeing=(signs[pattern] == own_sign[:, None]).sum(axis=1) - 1,
         signal_class=signal_class,
     )
