@@ -177,6 +177,14 @@ def _attend(tokens: Indices, signs: Array, scores: Array, attention: Array) -> N
 
 
 @njit(cache=True)
+def _mean(values: Array) -> float:
+    total = 0.0
+    for one in values:
+        total += one
+    return total / len(values)
+
+
+@njit(cache=True)
 def _forward(
     tokens: Indices, signs: Array, responses: Array, biases: Array, scores: Array
 ) -> tuple[Array, Array]:
@@ -191,7 +199,7 @@ def _forward(
             for row in range(rows):
                 before = biases[head, row]
                 for key in range(length):
-                    weight = attention[i, head, key].sum() / length
+                    weight = _mean(attention[i, head, key])
                     before += weight * signs[i, key] * responses[head, row, tokens[i, key]]
                 f[i] += (1.0 - 2.0 * head) * max(before, 0.0) / rows
     return f, attention
@@ -220,7 +228,7 @@ def _gradients(
         for head in range(2):
             sign = 1.0 - 2.0 * head
             for key in range(length):
-                weight[key] = attention[i, head, key].sum() / length
+                weight[key] = _mean(attention[i, head, key])
                 value[key] = 0.0
             for row in range(rows):
                 before = biases[head, row]
@@ -269,14 +277,62 @@ def _descend(
             tokens, signs, positive, responses, biases, scores, output_scale
         )
         for head in range(2):
-            responses[head] -= neuron_rate * (by_coefficient[head] @ gram)
-            biases[head] -= bias_rate * by_bias[head]
+            _neuron_step(responses[head], by_coefficient[head], gram, neuron_rate)
+            _bias_step(biases[head], by_bias[head], bias_rate)
             if attention_rate > 0.0:
-                left = attention_rate * (gram @ by_score[head])
-                right = attention_rate * (by_score[head] @ gram)
-                b, p, r = scores[head].copy(), key_gram[head].copy(), query_gram[head].copy()
-                p_right, left_r = p @ right, left @ r
-                cross_key, cross_query = left @ b.T, b.T @ right
-                scores[head] += cross_key @ right - p_right - left_r
-                key_gram[head] += left_r @ left.T - cross_key - cross_key.T
-                query_gram[head] += right.T @ p_right - cross_query - cross_query.T
+                _attention_step(
+                    scores[head],
+                    key_gram[head],
+                    query_gram[head],
+                    by_score[head],
+                    gram,
+                    attention_rate,
+                )
+
+
+@njit(cache=True)
+def _neuron_step(responses: Array, by_coefficient: Array, gram: Array, rate: float) -> None:
+    change = _product(by_coefficient, gram)
+    for row in range(responses.shape[0]):
+        for vector in range(responses.shape[1]):
+            responses[row, vector] -= rate * change[row, vector]
+
+
+@njit(cache=True)
+def _bias_step(biases: Array, by_bias: Array, rate: float) -> None:
+    for row in range(biases.shape[0]):
+        biases[row] -= rate * by_bias[row]
+
+
+@njit(cache=True)
+def _attention_step(
+    scores: Array, key_gram: Array, query_gram: Array, by_score: Array, gram: Array, rate: float
+) -> None:
+    """The three updates above; ``left`` is K G, ``right`` G K and ``_t`` a transpose."""
+    left, right = _product(gram, by_score), _product(by_score, gram)
+    left_t, right_t, scores_t = _transposed(left), _transposed(right), _transposed(scores)
+    key_right, left_query = _product(key_gram, right), _product(left, query_gram)
+    cross_key, cross_query = _product(left, scores_t), _product(scores_t, right)
+    by_both = _product(cross_key, right)
+    by_query, by_key = _product(left_query, left_t), _product(right_t, key_right)
+    size = scores.shape[0]
+    for i in range(size):
+        for j in range(size):
+            scores[i, j] += rate * (rate * by_both[i, j] - key_right[i, j] - left_query[i, j])
+            key_gram[i, j] += rate * (rate * by_query[i, j] - cross_key[i, j] - cross_key[j, i])
+            query_gram[i, j] += rate * (rate * by_key[i, j] - cross_query[i, j] - cross_query[j, i])
+
+
+@njit(cache=True)
+def _product(a: Array, b: Array) -> Array:
+    """The matrix product, in a function of its own so that it is compiled once."""
+    return a @ b
+
+
+@njit(cache=True)
+def _transposed(a: Array) -> Array:
+    out = np.empty((a.shape[1], a.shape[0]))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[j, i] = a[i, j]
+    return out
