@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 import torch
@@ -24,6 +23,7 @@ POPULATIONS = {
     "three classes": task.mixture(3),
     "labels of any signal": task.mixture(3, "any_signal"),
     "pictures": task.image_mixture(random_pictures()),
+    "a training set": task.mixture(2).sampled(11, np.random.default_rng(5)),
 }
 
 
@@ -106,7 +106,8 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
     for loss in losses:
         f = dynamics.outputs(model, population, scale)
-        assert dynamics.expected_loss(f, population.positive) == pytest.approx(loss, abs=1e-12)
+        each = [dynamics.expected_loss(*one) for one in zip(f, population.positive, strict=True)]
+        assert population.shares @ each == pytest.approx(loss, abs=1e-12)
         dynamics.descend(model, population, steps=1, output_scale=scale, rates=rates)
     f = plain.outputs(weights, plain.samples(population), scale / neurons).detach().numpy()
     np.testing.assert_allclose(dynamics.outputs(model, population, scale), f, atol=1e-10, rtol=0)
@@ -132,7 +133,9 @@ def test_gradients_agree_with_autograd(name: str) -> None:
     population, neurons = POPULATIONS[name], 4
     weights, model = both_forms(population, neurons=neurons, start=1.0, seed=3)
     x, positive = plain.samples(population), torch.from_numpy(population.positive)
-    loss = plain.population_loss(weights, x, positive, 1 / neurons)
+    loss = plain.population_loss(
+        weights, x, positive, 1 / neurons, torch.from_numpy(population.shares)
+    )
     by_key, by_query, by_neuron, by_bias = (
         gradient.numpy() for gradient in torch.autograd.grad(loss, weights.all())
     )
@@ -199,14 +202,12 @@ def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
 def test_built_transformers_have_their_stated_margin_on_every_sample(classes: int) -> None:
     population = task.mixture(classes)
     x = plain.samples(population)
-    built = {
-        constructions.attention_margin(classes): constructions.with_attention(population.vectors),
-        constructions.neurons_margin() + 0.0: constructions.without_attention(
-            population.vectors, BIAS
-        ),
-    }
+    built = (
+        (constructions.attention_margin(classes), constructions.with_attention(population.vectors)),
+        (constructions.neurons_margin(), constructions.without_attention(population.vectors, BIAS)),
+    )
     assert len(population.labels) == classes * 2**classes
-    for margin, (keys, queries, neurons) in built.items():
+    for margin, (keys, queries, neurons) in built:
         weights = plain.initial((keys, queries), neurons, BIAS)
         f = plain.outputs(weights, x, 1.0).detach().numpy()
         np.testing.assert_allclose(population.labels * f, margin, atol=1e-9)

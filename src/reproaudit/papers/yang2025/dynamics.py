@@ -128,6 +128,7 @@ def gradients(
         population.tokens,
         population.signs,
         population.positive,
+        population.shares,
         model.responses,
         model.biases,
         model.scores,
@@ -144,6 +145,7 @@ def descend(
         population.tokens,
         population.signs,
         population.positive,
+        population.shares,
         np.ascontiguousarray(vectors @ vectors.T),
         model.responses,
         model.biases,
@@ -210,6 +212,7 @@ def _gradients(
     tokens: Indices,
     signs: Array,
     positive: Array,
+    shares: Array,
     responses: Array,
     biases: Array,
     scores: Array,
@@ -224,7 +227,7 @@ def _gradients(
     value = np.empty(length)
     f, attention = _forward(tokens, signs, responses, biases, scores)
     for i in range(samples):
-        slope = (1.0 / (1.0 + np.exp(-output_scale * f[i])) - positive[i]) / samples
+        slope = (1.0 / (1.0 + np.exp(-output_scale * f[i])) - positive[i]) * shares[i]
         for head in range(2):
             sign = 1.0 - 2.0 * head
             for key in range(length):
@@ -260,6 +263,7 @@ def _descend(
     tokens: Indices,
     signs: Array,
     positive: Array,
+    shares: Array,
     gram: Array,
     responses: Array,
     biases: Array,
@@ -274,7 +278,7 @@ def _descend(
 ) -> None:
     for _ in range(steps):
         by_coefficient, by_bias, by_score = _gradients(
-            tokens, signs, positive, responses, biases, scores, output_scale
+            tokens, signs, positive, shares, responses, biases, scores, output_scale
         )
         for head in range(2):
             _neuron_step(responses[head], by_coefficient[head], gram, neuron_rate)

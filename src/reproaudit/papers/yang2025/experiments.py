@@ -36,6 +36,7 @@ class Shared:
     key_width: int
     attention_scale: float
     neuron_scale: float
+    training_samples: int
     labels: str
     attention: str
     attention_start: str
@@ -78,6 +79,7 @@ class Pictured(Simultaneous):
     images: str
     pictures: int
     centred: bool
+    scaling: str
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,7 @@ def _with_head_start(run: _Run) -> None:
 
 def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
     """K classes with orthonormal vectors, all weights at once."""
-    population = mixture(len(settings.classes), settings.labels)
-    return _measured(settings, session, population)
+    return _measured(settings, session, mixture(len(settings.classes), settings.labels))
 
 
 def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measurements]:
@@ -215,6 +216,7 @@ def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measu
         settings.classes,
         settings.pictures,
         centred=settings.centred,
+        scaling=settings.scaling,
         draw=generator(seed, "pictures"),
     )
     return _measured(settings, session, image_mixture(chosen, settings.labels))
@@ -224,11 +226,31 @@ def _measured(
     settings: Simultaneous, session: Session, population: Population
 ) -> Mapping[int, Measurements]:
     (seed,) = session.seeds
+    population = _training_set(settings, seed, population)
     run = _Run(settings, session, population, initial_model(settings, seed, population))
     _with_head_start(run)
     series = _all_at_once(run, "training", settings.steps)
     scores = measures.class_scores(run.model, population)
-    return {seed: Measurements(series=series, arrays={"scores": scores})}
+    return {
+        seed: Measurements(
+            scalars={"accuracy_once_easy": _accuracy_once_easy(series)},
+            series=series,
+            arrays={"scores": scores},
+        )
+    }
+
+
+def _training_set(settings: Shared, seed: int, population: Population) -> Population:
+    """The exact population, or as many draws from it as the settings say."""
+    if settings.training_samples == 0:
+        return population
+    return population.sampled(settings.training_samples, generator(seed, "training set"))
+
+
+def _accuracy_once_easy(series: Mapping[str, Series]) -> float:
+    """The share of samples that are right when easy ones first have a confidence of 3/4."""
+    easy = np.flatnonzero(series["easy_confidence"].values >= 0.75)
+    return float(series["accuracy"].values[easy[0]]) if easy.size else 0.0
 
 
 STAGES = ("neurons", "attention", "neurons_again")
@@ -243,7 +265,7 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     """
     (seed,) = session.seeds
     classes = len(settings.classes)
-    population = mixture(classes, settings.labels)
+    population = _training_set(settings, seed, mixture(classes, settings.labels))
     start = initial_model(settings, seed, population)
     staged = _Run(settings, session, population, start.copy())
     rates = settings.rates
@@ -255,7 +277,8 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
         put = _staged_construction(staged, index, steps)
         series.append(staged.phase(name, steps, kind, put))
         ends.append(measures.observe(staged.model, population, settings.output_scale))
-    together = _Run(settings, session, mixture(classes), start.copy())
+    reference = _training_set(settings, seed, mixture(classes))
+    together = _Run(settings, session, reference, start.copy())
     rates = Rates(settings.attention_rate, rates.neurons, rates.biases)
     put = together.put_staged(1, 1) if settings.weights == "constructed" else None
     together.phase("together", settings.steps, rates, put)

@@ -110,15 +110,17 @@ def signals(
     tuples: int,
     *,
     centred: bool,
+    scaling: str,
     draw: np.random.Generator,
 ) -> Array:
-    """Pictures as signals: unit vectors, one per digit in every tuple, none used twice.
+    """Pictures as signals: one per digit in every tuple, none used twice.
 
     Args:
         images: where they are taken from.
         digits: the digit of each class.
         tuples: how many pictures of each.
         centred: whether the mean picture of these digits is subtracted first.
+        scaling: ``unit_norm``, or ``pixels`` for values between 0 and 1 as they are.
         draw: chooses the pictures.
 
     Returns:
@@ -126,7 +128,10 @@ def signals(
 
     Raises:
         TechnicalError: if there are fewer than ``tuples`` pictures of a digit.
+        ValueError: if ``scaling`` is another word.
     """
+    if scaling not in ("unit_norm", "pixels"):
+        raise ValueError(f"pictures are scaled to unit_norm or kept as pixels, not '{scaling}'")
     of_digit = [images.pixels[images.labels == digit] for digit in digits]
     for digit, found in zip(digits, of_digit, strict=True):
         if len(found) < tuples:
@@ -134,6 +139,8 @@ def signals(
     mean = np.concatenate(of_digit).mean(axis=0) if centred else 0.0
     drawn = [one[draw.choice(len(one), tuples, replace=False)] - mean for one in of_digit]
     chosen = np.stack(drawn, axis=1)
+    if scaling == "pixels":
+        return chosen
     return np.asarray(chosen / np.linalg.norm(chosen, axis=2, keepdims=True))
 
 

@@ -64,12 +64,19 @@ def outputs(weights: Weights, x: torch.Tensor, output_scale: float) -> torch.Ten
 
 
 def population_loss(
-    weights: Weights, x: torch.Tensor, positive: torch.Tensor, output_scale: float
+    weights: Weights,
+    x: torch.Tensor,
+    positive: torch.Tensor,
+    output_scale: float,
+    shares: torch.Tensor,
 ) -> torch.Tensor:
-    """The expected logistic loss; ``positive`` is the probability of the label +1, (sample,)."""
+    """The expected logistic loss over samples of these shares; the shapes are (sample,).
+
+    ``positive`` is the probability of the label +1.
+    """
     f = outputs(weights, x, output_scale)
     softplus = torch.nn.functional.softplus
-    return (positive * softplus(-f) + (1 - positive) * softplus(f)).mean()
+    return (shares * (positive * softplus(-f) + (1 - positive) * softplus(f))).sum()
 
 
 def descend(
@@ -80,7 +87,7 @@ def descend(
     output_scale: float,
     rates: tuple[float, float, float],
 ) -> list[float]:
-    """Gradient descent on the exact population loss, in place.
+    """Gradient descent on the exact population (or training set), in place.
 
     Args:
         weights: leaf tensors that require gradients.
@@ -94,10 +101,11 @@ def descend(
     """
     x = samples(population).to(weights.neurons.dtype)
     positive = torch.from_numpy(population.positive).to(weights.neurons.dtype)
+    shares = torch.from_numpy(population.shares).to(weights.neurons.dtype)
     attention, neurons, biases = rates
     losses = []
     for _ in range(steps):
-        loss = population_loss(weights, x, positive, output_scale)
+        loss = population_loss(weights, x, positive, output_scale, shares)
         gradients = torch.autograd.grad(loss, weights.all())
         with torch.no_grad():
             for tensor, gradient, rate in zip(

@@ -10,7 +10,7 @@ then the signals by class.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ class Population:
         signs: the sign in front of it, ±1; shape (sample, token).
         labels: the sign of the identified signal, ±1; shape (sample,).
         positive: the probability of the label +1 that training sees; shape (sample,).
+        shares: how much of the training loss each sample makes, in sum 1; shape (sample,).
         agreeing: how many distractors have the label's sign; shape (sample,).
         signal_class: the class whose signal a vector is, −1 for identifiers; shape (vector,).
     """
@@ -38,8 +39,14 @@ class Population:
     signs: Array
     labels: Array
     positive: Array
+    shares: Array
     agreeing: Indices
     signal_class: Indices
+
+    def sampled(self, size: int, draw: np.random.Generator) -> Population:
+        """The same with a training set of ``size`` draws in place of the exact average."""
+        counts = draw.multinomial(size, self.shares)
+        return replace(self, shares=counts / size)
 
     @property
     def classes(self) -> int:
@@ -113,6 +120,7 @@ def _enumerated(
         signs=np.column_stack([np.ones_like(own_sign), signs[pattern]]),
         labels=own_sign,
         positive=positive[labels].astype(np.float64),
+        shares=np.full(len(own), 1.0 / len(own)),
         agreeing=(signs[pattern] == own_sign[:, None]).sum(axis=1) - 1,
         signal_class=signal_class,
     )
