@@ -91,13 +91,16 @@ def neurons_margin() -> float:
     return MARGIN
 
 
-def put_neurons(model: Model, population: Population) -> None:
-    """Puts w = γ Σ c_k + μ β Σ v_k (β: `SIGNAL`) in place, for pictures the nearest such w."""
+def put_neurons(model: Model, population: Population, output_scale: float) -> None:
+    """Puts w = γ Σ c_k + μ β Σ v_k (β: `SIGNAL`) in place, for pictures the nearest such w.
+
+    Where outputs are multiplied by a scale, w is divided by it, so that margins stay.
+    """
     classes, signals = population.classes, population.signal_class >= 0
     wished = np.where(signals, SIGNAL, 0.0)
     identifiers = np.where(signals, 0.0, identifier_strength(classes))
     for head, sign in enumerate((1.0, -1.0)):
-        model.responses[head] = _reachable(population, identifiers + sign * wished)
+        model.responses[head] = _reachable(population, identifiers + sign * wished) / output_scale
 
 
 def put_attention(model: Model, population: Population) -> None:

@@ -174,7 +174,8 @@ class _Run:
 
         def put(step: int) -> None:
             if step >= neurons_from:
-                constructions.put_neurons(self.model, self.population)
+                scale = self.settings.output_scale
+                constructions.put_neurons(self.model, self.population, scale)
             if step >= attention_from:
                 constructions.put_attention(self.model, self.population)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import http.client
 import io
 import logging
 import math
@@ -21,6 +22,7 @@ import os
 import socket
 import tempfile
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -272,7 +274,7 @@ def _answers(mirrors: Sequence[str]) -> bool:
             urllib.request.urlopen(request, timeout=PROBE_SECONDS).close()
         except urllib.error.HTTPError:
             reached.set()  # a refusal to list a folder is an answer
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return
         reached.set()
 
