@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import gzip
+import hashlib
+import http.server
 import json
 import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +21,7 @@ import pytest
 import torch
 import yaml
 from numpy.typing import NDArray
+from torchvision.datasets import MNIST
 
 from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import TechnicalError
@@ -538,6 +544,45 @@ def test_a_name_that_never_resolves_is_given_up_within_seconds(
     assert images.pictures("mnist").proxy == images.STAND_IN
     assert time.monotonic() - began < 5
     over.set()
+
+
+def test_download_through_torchvision_keeps_whole_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "mirror"
+    for split in images.SPLITS:
+        write_split(source, split, zipped=True)
+    resources = [
+        (file.name, hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest())
+        for file in sorted(source.iterdir())
+    ]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(images.DATA_VARIABLE, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(MNIST, "resources", resources)
+    images._try_download.cache_clear()
+    with serving(source) as url:
+        monkeypatch.setattr(MNIST, "mirrors", [url])
+        assert all("train" in name for name in images.checksums("mnist"))
+    found = images.pictures("mnist")  # the mirror is gone
+    assert found.proxy is None
+    assert len(found.labels) == 40
+    assert [path.name for path in images.cache_folder().iterdir()] == ["MNIST"]
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 def test_only_planning_tries_a_failed_download_again(

@@ -261,7 +261,10 @@ def _download(folder: Path) -> None:
         contextlib.redirect_stderr(io.StringIO()),  # progress bars, which the caller draws itself
     ):
         MNIST(unfinished, train=True, download=True)
-        Path(unfinished, "MNIST").rename(folder / "MNIST")
+        target = folder / "MNIST" / "raw"
+        target.mkdir(parents=True, exist_ok=True)
+        for file in Path(unfinished, "MNIST", "raw").iterdir():
+            file.replace(target / file.name)  # whole files only, whatever happens
 
 
 def _answers(mirrors: Sequence[str]) -> bool:
