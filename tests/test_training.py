@@ -328,6 +328,11 @@ def test_observations_outside_the_steps_are_refused(bad: list[int]) -> None:
         )
 
 
+def test_an_empty_chunk_is_refused() -> None:
+    with pytest.raises(ValueError, match="a chunk of 0 steps"):
+        Noisy().train(MemorySession(), chunk=0)
+
+
 def test_unrestorable_state_is_refused_before_training() -> None:
     with pytest.raises(TypeError, match="state 'w' is a list"):
         train(

@@ -347,7 +347,7 @@ class OrderedOnsets(_Check):
         return float(all(step is not None for step in onsets))
 
     def _ratio(self, sample: Sample) -> float:
-        """The least ratio of later to earlier; a change that never comes counts as the last step."""
+        """The least ratio of later to earlier; one that never comes counts as the last step."""
         earlier, later = sample.series(self.earlier), sample.series(self.later)
         last = float(max(earlier.steps[-1], later.steps[-1]))
         first_step = float(earlier.steps[1]) if len(earlier.steps) > 1 else 1.0

@@ -52,9 +52,14 @@ class Experiment:
             faster there; elsewhere the runner calls once per seed.
         phases: the phases that `measure` reports, with the number of steps of each, so that the
             runner can say how much is left before anything has run.
+        data: from settings to the checksum of each data file that `measure` reads, by name. Other
+            data make another cell.
+        proxy: from settings to what stands in for the paper's data or method, or None.
     """
 
     settings: type[Any]
     measure: Measure
     seeds_together: frozenset[str] = field(default_factory=frozenset)
     phases: Callable[[Any], Mapping[str, int]] = lambda _settings: {}
+    data: Callable[[Any], Mapping[str, str]] = lambda _settings: {}
+    proxy: Callable[[Any], str | None] = lambda _settings: None

@@ -112,7 +112,7 @@ def _figure(
     return FigureModel(
         **common,
         x_label=str(figure.axis).replace("_", " "),
-        band="mean over seeds with its 95 % Student-t interval",
+        band="one seed" if len(records) < 2 else "mean over seeds with its 95 % Student-t interval",
         curves=curves,
     )
 
@@ -184,17 +184,25 @@ def _comparison(
     rest = [one for one in declaration.axes if one.name != axis]
     axes = [one.coordinates(settings) for one in rest]
     across = declaration.axes[position].coordinates(settings)
-    scale = Scale.LOG if log else Scale.LINEAR
+    scale = Scale.LOG if log and (values > 0).all() else Scale.LINEAR
     for index in np.ndindex(*(len(a) for a in axes)):
         line = values[(slice(None), *index)]
-        points = [mean_interval(line[:, i], scale=scale) for i in range(len(across))]
+        points = [_point(line[:, i], scale) for i in range(len(across))]
         yield CurveModel(
             label=_label(name, [(rest[k].name, axes[k][i]) for k, i in enumerate(index)]),
             x=tuple(float(c) if isinstance(c, int | float) else c for c in across),
-            mean=_rounded(np.array([estimate for estimate, _ in points])),
-            low=_rounded(np.array([interval.low for _, interval in points])),
-            high=_rounded(np.array([interval.high for _, interval in points])),
+            mean=_rounded(np.array([mean for mean, _, _ in points])),
+            low=_rounded(np.array([low for _, low, _ in points])),
+            high=_rounded(np.array([high for _, _, high in points])),
         )
+
+
+def _point(values: NDArray[np.float64], scale: Scale) -> tuple[float, float, float]:
+    """Mean and interval of the seeds' values; a single seed, as of the smoke tier, is a point."""
+    if values.size < 2:
+        return (float(values[0]),) * 3
+    mean, interval = mean_interval(values, scale=scale)
+    return mean, interval.low, interval.high
 
 
 def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:

@@ -20,7 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidat
 
 RECORD_VERSION = 1
 
-SettingValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+Scalar = bool | int | float | str
+SettingValue = Scalar | tuple[Scalar, ...]
 """A setting's value: a scalar, or a list of scalars of one type."""
 
 

@@ -35,10 +35,11 @@ class IntervalModel(ReportModel):
     scale: str
 
 
-class PartModel(ReportModel):
-    """One part of a claim."""
+class AnswerModel(ReportModel):
+    """What one batch's seeds say about one part of a claim."""
 
     name: str
+    """The part."""
     measured: str
     """The binding condition of the part."""
     decision: str
@@ -50,6 +51,13 @@ class PartModel(ReportModel):
     margin: float | None
     """Of an equivalence: how far from the bound still counts as equal."""
     per_seed: tuple[float, ...]
+    satisfied: int | None
+    """Of a rule over every seed: how many seeds are on the right side."""
+
+
+class PartModel(AnswerModel):
+    """One part of a claim."""
+
     reason: str
     """Why the tolerance is what it is."""
     detectable: float | None
@@ -71,6 +79,8 @@ class ControlModel(ReportModel):
     part: str | None
     """The binding part."""
     problem: str | None
+    parts: tuple[AnswerModel, ...]
+    """Its answer to every part, in the claim's order; empty if it diverged or could not run."""
 
 
 class ClaimModel(ReportModel):
@@ -291,8 +301,18 @@ def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
 
 
 def _part(part: PartFinding, control: str | None) -> PartModel:
-    finding = part.finding
     return PartModel(
+        **dict(_answer(part)),
+        reason=part.reason,
+        detectable=part.finding.detectable,
+        seeds_needed=part.finding.seeds_needed,
+        control=control,
+    )
+
+
+def _answer(part: PartFinding) -> AnswerModel:
+    finding = part.finding
+    return AnswerModel(
         name=part.name,
         measured=part.label,
         decision=part.decision,
@@ -302,10 +322,7 @@ def _part(part: PartFinding, control: str | None) -> PartModel:
         side=part.side,
         margin=part.margin,
         per_seed=finding.per_seed,
-        reason=part.reason,
-        detectable=finding.detectable,
-        seeds_needed=finding.seeds_needed,
-        control=control,
+        satisfied=finding.satisfied,
     )
 
 
@@ -321,6 +338,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
         why=outcome.why,
         part=bound.name if bound else None,
         problem=outcome.problem[1] if outcome.problem else None,
+        parts=tuple(_answer(part) for part in outcome.parts),
     )
 
 

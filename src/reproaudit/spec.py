@@ -22,14 +22,14 @@ from pydantic import Field, model_validator
 
 from reproaudit.checks import Check
 from reproaudit.declarations import Axis, Declaration, Name, Quantity, StrictModel
+from reproaudit.records import SettingValue
 
 __all__ = ["Axis", "Declaration", "Quantity"]
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Text = Annotated[str, Field(min_length=1)]
 ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
-Scalar = bool | int | float | str
-Value = Scalar | tuple[Scalar, ...]
+Value = SettingValue
 TierName = Literal["smoke", "quick", "paper"]
 
 TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")

@@ -41,6 +41,7 @@ from scipy import special
 from scipy.optimize import brentq
 
 Array = NDArray[np.float64]
+Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
 
 FLOOR = 1e-12
 """The resolution that a measurement is given on a log-type scale unless its rule says otherwise."""
@@ -84,10 +85,12 @@ class Scale(StrEnum):
         _check_floor(floor)
         if self is Scale.LOG:
             return np.log(self._resolved(x, x, floor, "negative"))
-        complement = np.log(self._resolved(1.0 - x, x, floor, "above 1"))
+        complement = self._resolved(1.0 - x, x, floor, "above 1")
         if self is Scale.LOG_COMPLEMENT:
-            return complement
-        return np.asarray(np.log(self._resolved(x, x, floor, "negative")) - complement)
+            return np.log(complement)
+        share = self._resolved(x, x, floor, "negative")
+        ends = np.minimum([share, complement], 1.0 - floor)  # both flat within the floor of an end
+        return np.asarray(np.log(ends[0]) - np.log(ends[1]))
 
     def inverse(self, values: ArrayLike) -> Array:
         """This scale to natural units, shape kept; beyond the largest float, that float."""
@@ -305,8 +308,8 @@ def equivalence_range(target: float, margin: float, scale: Scale) -> tuple[float
 
     On the log scale the margin is a relative factor, [target / (1 + margin),
     target · (1 + margin)]; on every other scale it is a difference in natural units,
-    [target − margin, target + margin]. The sums are those of the decimals as written, so that 0.8 is
-    within 0.1 of 0.7 (in binary it is not).
+    [target − margin, target + margin]. The sums are those of the decimals as written, so that 0.8
+    is within 0.1 of 0.7 (in binary it is not).
 
     Raises:
         ValueError: a number that is not finite, a negative margin, or on the log scale a target
@@ -583,26 +586,28 @@ def _plan(z: Array, rule: _Rule) -> tuple[float | None, int | None]:
     n = z.size
     mean, error = (float(x) for x in _moments(z))
     power = _power_to_meet if rule.holds(mean) else _power_to_miss
-    spread = error * math.sqrt(n)
-    return (
-        _detectable(lambda at: power(rule, at, error, n), rule, mean, error),
-        _seeds_needed(lambda m: power(rule, mean, spread / math.sqrt(m), m), rule, mean),
-    )
+
+    def with_seeds(m: int) -> float:
+        return power(rule, lambda x: abs(mean - x) / error * math.sqrt(m / n), m)
+
+    def with_mean(at: float) -> float:
+        return power(rule, lambda x: abs(at - x) / error, n)
+
+    return _detectable(with_mean, rule, mean, error), _seeds_needed(with_seeds, rule, mean)
 
 
-def _power_to_miss(rule: _Rule, mean: float, error: float, n: int) -> float:
+def _power_to_miss(rule: _Rule, away: Distance, n: int) -> float:
     """The power to miss with a mean outside; the far limit adds next to nothing and is left out."""
-    return _one_sided(abs(mean - rule.nearest(mean)) / error, n, rule.missed)
+    return _one_sided(min(away(rule.low), away(rule.high)), n, rule.missed)
 
 
-def _power_to_meet(rule: _Rule, mean: float, error: float, n: int) -> float:
+def _power_to_meet(rule: _Rule, away: Distance, n: int) -> float:
     """The power to meet with a mean within: both tests must pass, at least 1 − both failures.
 
     The bound is exact for an open end and, being a lower one, never promises too much.
     """
     limits = [limit for limit in (rule.low, rule.high) if math.isfinite(limit)]
-    failures = sum(1 - _one_sided(abs(mean - x) / error, n, rule.met) for x in limits)
-    return max(0.0, 1 - failures)
+    return max(0.0, 1 - sum(1 - _one_sided(away(limit), n, rule.met) for limit in limits))
 
 
 def _one_sided(noncentrality: float, n: int, confidence: float) -> float:
@@ -626,14 +631,14 @@ def _detectable(
     """The mean nearest to the limit, on the estimate's side of it, with power enough."""
     limit = rule.nearest(mean)
     away = 1.0 if limit == (rule.low if rule.holds(mean) else rule.high) else -1.0
-    farthest = (rule.high - rule.low) / 2 if rule.holds(mean) else math.inf
-    far = min(error, farthest)
-    while power(limit + away * far) < POWER:
+    farthest = (rule.high - rule.low) / 2 / error if rule.holds(mean) else math.inf
+    far = min(1.0, farthest)  # distances are in standard errors, so that tiny ones do not vanish
+    while power(limit + away * far * error) < POWER:
         if far >= farthest:
             return None
         far = min(2 * far, farthest)
-    distance = brentq(lambda d: power(limit + away * d) - POWER, 0.0, far, xtol=1e-9 * far)
-    return limit + away * float(distance)
+    enough = brentq(lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9)
+    return limit + away * float(enough) * error
 
 
 def _seeds_needed(power: Callable[[int], float], rule: _Rule, mean: float) -> int | None:

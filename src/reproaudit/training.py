@@ -122,7 +122,7 @@ def _snapshot(value: Stateful) -> Any:
     if isinstance(value, torch.Generator):
         return value.get_state()
     if isinstance(value, torch.Tensor):
-        return value.detach().cpu()
+        return value.detach().to("cpu", copy=True)  # of a view, its own part only
     return value.state_dict()
 
 
@@ -309,8 +309,8 @@ def train(
 
     A checkpoint (state, step and observations) is kept every few seconds, at the end of the phase
     and on the first Ctrl-C or SIGTERM, which then raises KeyboardInterrupt. A kill costs at most
-    10 s of training unless a single step takes longer. A finished phase is not trained again: its
-    state is restored to the end and its observations are returned.
+    10 s of training unless one step or observation takes longer. A finished phase is not trained
+    again: its state is restored to the end and its observations are returned.
 
     Calls of ``advance`` never cross an observation, nor a multiple of ``chunk``; where steps are
     slow they are cut further, by time. So ``advance`` must give the same numbers however the steps
@@ -335,10 +335,12 @@ def train(
         By name, a series of values of shape (step, *observation).
 
     Raises:
-        ValueError: on steps out of range, or an observation without the seed axis.
+        ValueError: on steps or a chunk out of range, or an observation without the seed axis.
         TypeError: if something in ``state`` cannot be restored.
         KeyboardInterrupt: on Ctrl-C or SIGTERM, after the checkpoint.
     """
+    if chunk < 1:
+        raise ValueError(f"a chunk of {chunk} steps; it has at least 1")
     ordered = _observation_steps(observe_at, steps)
     stops = frozenset(ordered)
     _check_stateful(state)
@@ -455,6 +457,13 @@ def pick_device(wish: str) -> str:
             f"({torch.__version__}) finds no CUDA card. Use --device cpu, or auto."
         )
     return "cuda" if present else "cpu"
+
+
+def available_cores() -> int:
+    """How many cores this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
 
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")

@@ -1,0 +1,1 @@
+"""Literal form against ours: `python -m benchmarks [SLUG …]`, one module per paper."""

@@ -1,0 +1,48 @@
+"""Runs the benchmark of every paper, or of the named ones, and keeps the figures.
+
+A module ``benchmarks/<slug>.py`` with a function ``bench()`` is a benchmark; nothing else lists it.
+`bench` returns at least ``literal_ms``, ``ours_ms`` and ``ratio``, of one training step each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+
+
+def slugs() -> list[str]:
+    """The papers that have a benchmark."""
+    return sorted(m.name for m in pkgutil.iter_modules([str(HERE)]) if not m.name.startswith("_"))
+
+
+def keep(slug: str, figures: dict[str, Any]) -> None:
+    """Replace one paper's figures in the results, leaving the others'."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results[slug] = figures
+    RESULTS.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Bench the named papers, or all; exit code 2 for a name without a benchmark."""
+    known = slugs()
+    if unknown := sorted(set(arguments) - set(known)):
+        print(f"no benchmark for {', '.join(unknown)}. Known: {', '.join(known)}.", file=sys.stderr)
+        return 2
+    print(f"{'paper':<14}{'literal':>14}{'ours':>14}{'ratio':>10}")
+    for slug in arguments or known:
+        figures = importlib.import_module(f"benchmarks.{slug}").bench()
+        keep(slug, figures)
+        literal, ours = f"{figures['literal_ms']:.1f} ms", f"{figures['ours_ms']:.3f} ms"
+        print(f"{slug:<14}{literal:>14}{ours:>14}{figures['ratio']:>9.0f}×", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,146 @@
+"""One training step at the paper's size: token by token in PyTorch, and the kernel.
+
+A step is the loss of 20,000 prompts (n = 20, d = 5, 3 layers, B free, float32), its gradient,
+clipping per matrix, and Adam's update. Both forms run in one process, on the same prompts and
+threads, in turns. The literal form is the faster of two ways to write the paper's equation.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from reproaudit.papers.ahn2023 import kernel, model, sampling
+
+LAYERS, PROMPTS, N, DIM = 3, 20_000, 20, 5
+LEARNING_RATE, BETAS, CLIP = 0.01, (0.99, 0.9), 0.01
+ROUNDS, KERNEL_STEPS = 7, 50
+
+Layer = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def matmul_layer(Z: Tensor, P: Tensor, Q: Tensor) -> Tensor:
+    """P Z M (Zᵀ Q Z) by batched products; the mask M becomes a slice."""
+    scores = Z.transpose(1, 2) @ (Q @ Z)
+    return (P @ Z[:, :, :-1]) @ scores[:, :-1]
+
+
+def einsum_layer(Z: Tensor, P: Tensor, Q: Tensor) -> Tensor:
+    """The same by index notation."""
+    scores = torch.einsum("bin,ij,bjm->bnm", Z, Q, Z)
+    return torch.einsum("ij,bjn,bnm->bim", P, Z[:, :, :-1], scores[:, :-1])
+
+
+def reassociated_layer(Z: Tensor, P: Tensor, Q: Tensor) -> Tensor:
+    """P (Z M Zᵀ) Q Z: no (n+1)×(n+1) scores. Not the paper's order; shown beside the others."""
+    examples = Z[:, :, :-1]
+    return (P @ (examples @ examples.transpose(1, 2)) @ Q) @ Z
+
+
+class LiteralTraining:
+    """Trains the token-by-token form with torch's Adam and clipping."""
+
+    def __init__(self, layer: Layer, prompts: sampling.Prompts, A: Any, B: Any) -> None:
+        self.layer = layer
+        x, w, query = (torch.from_numpy(a) for a in (prompts.x, prompts.w, prompts.query))
+        self.Z = model.embed(x, w, query)
+        self.target = (w * query).sum(1)
+        self.A = [torch.tensor(matrix, requires_grad=True) for matrix in A]
+        self.B = [torch.tensor(matrix, requires_grad=True) for matrix in B]
+        self.adam = torch.optim.Adam(self.A + self.B, lr=LEARNING_RATE, betas=BETAS)
+
+    def step(self) -> float:
+        """One step; returns the loss before it."""
+        self.adam.zero_grad()
+        Z = self.Z
+        for A, B in zip(self.A, self.B, strict=True):
+            Z = Z + self.layer(Z, *model.layer_matrices(A, B)) / N
+        loss = (-Z[:, -1, -1] - self.target).square().mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        for matrix in self.A + self.B:
+            torch.nn.utils.clip_grad_norm_(matrix, CLIP)
+        self.adam.step()
+        return loss.item()
+
+
+def timed_ms(run: Callable[[], Any], steps: int = 1) -> float:
+    """Milliseconds per step of a call that makes so many steps."""
+    start = perf_counter()
+    run()
+    return (perf_counter() - start) * 1e3 / steps
+
+
+def measure(threads: int) -> dict[str, float]:
+    """Median milliseconds per step of each form, on so many threads."""
+    torch.set_num_threads(threads)
+    numba.set_num_threads(threads)
+    name: dict[str, Any] = {"seed": 0, "purpose": "benchmark", "index": 0}
+    covariance = sampling.draw_covariance(sampling.generator(0, "covariance", 0))
+    prompts = sampling.draw_prompts(covariance, PROMPTS, N, **name)
+    rng = np.random.default_rng(0)
+    A, B = (0.05 * rng.standard_normal((2, LAYERS, DIM, DIM))).astype(np.float32)
+    layers = {
+        "matmul_ms": matmul_layer,
+        "einsum_ms": einsum_layer,
+        "reassociated_ms": reassociated_layer,
+    }
+    literal = {key: LiteralTraining(layer, prompts, A, B) for key, layer in layers.items()}
+    minibatch, state = prompts.minibatch(), kernel.TrainingState.start(A, B)
+
+    def ours(steps: int = KERNEL_STEPS) -> float:
+        return float(
+            kernel.advance(
+                state,
+                minibatch,
+                steps,
+                learning_rate=LEARNING_RATE,
+                betas=BETAS,
+                clip=CLIP,
+                free_b=True,
+            )[0]
+        )
+
+    first = ours(1)
+    for training in literal.values():
+        np.testing.assert_allclose(training.step(), first, rtol=1e-4)
+    times: dict[str, list[float]] = {key: [] for key in (*literal, "ours_ms", "redraw_ms")}
+    for _ in range(ROUNDS):
+        for key, training in literal.items():
+            times[key].append(timed_ms(training.step))
+        times["ours_ms"].append(timed_ms(ours, KERNEL_STEPS))
+        times["redraw_ms"].append(
+            timed_ms(lambda: sampling.draw_minibatch(covariance, PROMPTS, N, **name))
+        )
+    return {key: median(values) for key, values in times.items()}
+
+
+def bench() -> dict[str, Any]:
+    """The figures on all threads, and on one."""
+    threads = numba.get_num_threads()
+    by_threads = {count: measure(count) for count in sorted({1, threads})}
+    figures = by_threads[threads]
+    literal = min(figures["matmul_ms"], figures["einsum_ms"])
+    return {
+        "literal_ms": round(literal, 2),
+        "ours_ms": round(figures["ours_ms"], 4),
+        "ratio": round(literal / figures["ours_ms"], 1),
+        "threads": threads,
+        "by_threads": {
+            str(count): {key: round(value, 4) for key, value in measured.items()}
+            for count, measured in by_threads.items()
+        },
+        "setting": f"{PROMPTS} prompts, n = {N}, d = {DIM}, {LAYERS} layers, B free, float32",
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numba": numba.__version__,
+        },
+    }

@@ -1,0 +1,302 @@
+"""The command line. It reads arguments, delegates, prints, and maps errors to exit codes.
+
+0 done; 1 with ``--fail-on`` when it applies; 2 a user's mistake or a bad audit; 3 a technical
+failure; 130 interrupted, and resumable. What runs experiments is imported where it is needed, so
+that the other commands start without torch.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import click
+import typer
+from rich.console import Console
+
+from reproaudit import __version__
+from reproaudit.catalog import Catalog, Entry
+from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
+from reproaudit.judging import Verdict
+from reproaudit.scorecard import Scorecard
+from reproaudit.spec import TIERS, Audit, TierName
+from reproaudit.store import Store
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Reproducibility audits of machine-learning papers that people run.",
+)
+
+INTERRUPTED = 130
+
+Slugs = Annotated[list[str] | None, typer.Argument(help="Papers, by slug.", metavar="SLUG…")]
+All = Annotated[bool, typer.Option("--all", help="Every paper.")]
+Audits = Annotated[
+    Path | None,
+    typer.Option("--audits", help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py."),
+]
+StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", help="Exit with 1 on these verdicts: contradicted[,vacuous…]."),
+]
+
+
+def main() -> NoReturn:
+    """The entry point: every error that a user can mend is one line, never a traceback."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    errors = Console(stderr=True)
+    try:
+        result = app(list(arguments), standalone_mode=False, prog_name="reproaudit")
+        return int(result) if isinstance(result, int) else 0
+    except AuditError as error:
+        errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        message = f"{error.format_message()} See 'reproaudit --help'."
+        errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        errors.print("Interrupted. The same command goes on from here.", highlight=False)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        sys.stderr.close()
+        return 0
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _fail_on(words: str | None) -> frozenset[str]:
+    """The verdicts that ``--fail-on`` names."""
+    wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
+    known = [verdict.value for verdict in Verdict]
+    for word in sorted(wanted - set(known)):
+        raise UsageError(f"--fail-on: no verdict '{word}'. {did_you_mean(word, known)}")
+    return wanted
+
+
+def _exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
+    if failed:
+        return TechnicalError.exit_code
+    return int(any(c.verdict in fail_on for one in scorecards for c in one.claims))
+
+
+def _tier(name: str | None) -> TierName | None:
+    if name is None:
+        return None
+    for tier in TIERS:
+        if name == tier:
+            return tier
+    raise UsageError(f"no tier '{name}'. {did_you_mean(name, TIERS)} Known: {', '.join(TIERS)}.")
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Reproducibility audits of machine-learning papers that people run."""
+    if version:
+        sys.stdout.write(f"reproaudit {__version__}\n")
+        raise typer.Exit
+
+
+# --- list ---------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_papers(
+    audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
+) -> None:
+    """Papers, their documentation scores and their last verdicts."""
+    from reproaudit.documentation import score
+    from reproaudit.render.terminal import ListEntry, render_list
+    from reproaudit.render.words import verdict_counts
+    from reproaudit.results import highest_tier, scorecard_of
+
+    entries = []
+    for entry in Catalog(audits).entries.values():
+        audit = entry.audit()
+        tier = highest_tier(Store(store), audit)
+        verdicts = None
+        if tier is not None:
+            verdicts = verdict_counts(scorecard_of(Store(store), audit, tier).claims)
+        scores = score(audit.variables)
+        entries.append(
+            ListEntry(
+                slug=entry.slug,
+                title=audit.paper.title,
+                venue=audit.paper.venue,
+                strict=scores.strict,
+                reviewed=scores.reviewed,
+                tier=tier,
+                verdicts=verdicts,
+            )
+        )
+    if as_json:
+        _print_json([vars(one) for one in entries])
+    else:
+        render_list(entries, Console())
+
+
+# --- run ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def run(
+    slugs: Slugs = None,
+    everything: All = False,
+    tier: Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")] = "quick",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Other seeds, such as 0-4 or 7,9 (custom).")
+    ] = None,
+    experiments: Annotated[
+        list[str] | None, typer.Option("--experiment", help="Only this experiment (custom).")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    jobs: Annotated[int, typer.Option("--jobs", help="Cells at once, each in a process.")] = 1,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
+    fail_on: FailOn = None,
+    as_json: Json = False,
+) -> int:
+    """Run what is missing, resume what was cut off, print the scorecard.
+
+    Other seeds, settings or single experiments make custom records, which feed no verdict.
+    """
+    from reproaudit.commands.running import Custom, How, run_custom, run_tier
+
+    catalog = Catalog(audits)
+    entries = catalog.select(slugs or (), everything)
+    chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
+    papers = [(entry, entry.audit()) for entry in entries]
+    custom = Custom.parse(seeds, experiments or (), settings or ())
+    how = How(catalog=catalog, store=Store(store), device=device, jobs=jobs, fresh=fresh)
+    if custom is not None:
+        return run_custom(papers, chosen, custom, how, as_json)
+    failed = run_tier(papers, chosen, how)
+    scorecards = _scorecards(papers, store, chosen)
+    _show(scorecards, as_json)
+    return _exit_code(scorecards, wanted, failed)
+
+
+def _scorecards(
+    papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
+) -> list[Scorecard]:
+    from reproaudit.results import scorecard_of
+
+    return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
+
+
+def _show(scorecards: Sequence[Scorecard], as_json: bool) -> None:
+    from reproaudit.render.terminal import render_index, render_scorecard
+
+    if as_json:
+        several = [one.model_dump(mode="json") for one in scorecards]
+        _print_json(several[0] if len(several) == 1 else several)
+        return
+    console = Console()
+    for one in scorecards:
+        render_scorecard(one, console)
+    if len(scorecards) > 1:
+        render_index(scorecards, console)
+
+
+# --- report -------------------------------------------------------------------------------------
+
+
+@app.command()
+def report(
+    slugs: Slugs = None,
+    everything: All = False,
+    tier: Annotated[str | None, typer.Option("--tier", help="smoke, quick or paper.")] = None,
+    formats: Annotated[
+        str, typer.Option("--format", help="terminal, html, md and json, joined by commas.")
+    ] = "terminal,html,md,json",
+    out: Annotated[Path, typer.Option("--out", help="Where reports are written.")] = Path(
+        "reports"
+    ),
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    fail_on: FailOn = None,
+    as_json: Json = False,
+) -> int:
+    """Render scorecards from records, without running anything.
+
+    The newest records of the highest tier, unless --tier says otherwise. Where a tier has no
+    records but its scorecard.json is in the report folder, that is rendered again.
+    """
+    from reproaudit.commands.reporting import render_files, scorecards_to_report
+
+    wanted, chosen = _fail_on(fail_on), _tier(tier)
+    entries = Catalog(audits).select(slugs or (), everything)
+    kinds = _formats(formats)
+    scorecards = scorecards_to_report(entries, Store(store), chosen, out)
+    if as_json or "terminal" in kinds:
+        _show(scorecards, as_json)
+    written = render_files(scorecards, out, kinds - {"terminal"})
+    console = Console(stderr=as_json)
+    for path in written:
+        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    return _exit_code(scorecards, wanted, failed=False)
+
+
+def _formats(words: str) -> frozenset[str]:
+    known = ("terminal", "html", "md", "json")
+    kinds = frozenset(word.strip() for word in words.split(",") if word.strip())
+    for word in sorted(kinds - set(known)):
+        raise UsageError(f"--format: no format '{word}'. Known: {', '.join(known)}.")
+    return kinds
+
+
+# --- check, schema ------------------------------------------------------------------------------
+
+
+@app.command()
+def check(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Audits; the shipped ones if none.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", help="Say why a rule exists, and what to do.")
+    ] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Validate audits: every fault at once, with its place and what to do."""
+    from reproaudit.commands.checking import check_files, explain_rule
+
+    if explain is not None:
+        return explain_rule(explain, as_json)
+    files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
+    return check_files(files, as_json)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of an audit."""
+    from reproaudit.schema import audit_schema
+
+    _print_json(audit_schema())
+
+
+Command = Callable[..., int | None]

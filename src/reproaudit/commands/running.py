@@ -1,0 +1,335 @@
+"""`reproaudit run`: runs the cells of a tier, or custom ones, with live progress."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from reproaudit.catalog import Catalog, Entry
+from reproaudit.errors import TechnicalError, UsageError, did_you_mean
+from reproaudit.fingerprints import Cell, canonical_settings
+from reproaudit.planning import seeds_of
+from reproaudit.records import Record, Status
+from reproaudit.results import CUSTOM, cells_of_tier
+from reproaudit.runner import (
+    CellFinished,
+    CellStarted,
+    Event,
+    OnEvent,
+    PlanReady,
+    SetAside,
+    Summary,
+    run_cells,
+)
+from reproaudit.runner import Progress as Advance
+from reproaudit.spec import Audit, TierName, Value
+from reproaudit.store import Store
+from reproaudit.training import pick_device
+
+Papers = Sequence[tuple[Entry, Audit]]
+
+
+@dataclass(frozen=True)
+class How:
+    """Where and how cells are run.
+
+    Attributes:
+        catalog: where the papers' modules are found.
+        store: where records are kept.
+        device: auto, cpu or cuda.
+        jobs: how many cells at once.
+        fresh: whether to measure again what has a record.
+    """
+
+    catalog: Catalog
+    store: Store
+    device: str
+    jobs: int
+    fresh: bool
+
+
+def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
+    """Runs every missing cell of a tier, controls included.
+
+    Returns:
+        Whether a cell failed.
+    """
+    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
+    rules = {
+        audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
+        for _, audit in papers
+    }
+    summary = _run(cells, papers, how, rules)
+    return summary.failed > 0
+
+
+def _run(
+    cells: Sequence[Cell], papers: Papers, how: How, rules: Mapping[str, Mapping[str, str]]
+) -> Summary:
+    declared = {
+        audit.paper.slug: {name: list(e.measurements) for name, e in audit.experiments.items()}
+        for _, audit in papers
+    }
+    with live_progress() as on_event:
+        return run_cells(
+            cells,
+            how.catalog.locate,
+            how.store,
+            device=pick_device(how.device),
+            jobs=how.jobs,
+            fresh=how.fresh,
+            on_event=on_event,
+            rules=rules,
+            declared=declared,
+        )
+
+
+# --- custom runs --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What departs from a tier's rule.
+
+    Attributes:
+        seeds: instead of the tier's; None for those.
+        experiments: only these; empty for all.
+        settings: other values, by "setting" or "experiment.setting".
+    """
+
+    seeds: tuple[int, ...] | None
+    experiments: tuple[str, ...]
+    settings: Mapping[str, Value]
+
+    @classmethod
+    def parse(
+        cls, seeds: str | None, experiments: Sequence[str], settings: Sequence[str]
+    ) -> Custom | None:
+        """From the command line; None if nothing departs.
+
+        Raises:
+            UsageError: on seeds or settings that cannot be read.
+        """
+        if seeds is None and not experiments and not settings:
+            return None
+        parsed = None if seeds is None else parse_seeds(seeds)
+        return cls(parsed, tuple(experiments), dict(parse_setting(one) for one in settings))
+
+    def cells(self, audit: Audit, tier: TierName) -> list[Cell]:
+        """The cells to run for a paper.
+
+        Raises:
+            UsageError: on an experiment or a setting that the audit does not have.
+        """
+        for name in self.experiments:
+            if name not in audit.experiments:
+                remedy = did_you_mean(name, audit.experiments)
+                raise UsageError(f"{audit.paper.slug} has no experiment '{name}'. {remedy}")
+        chosen = self.experiments or tuple(audit.experiments)
+        used: set[str] = set()
+        cells = []
+        for experiment in chosen:
+            values = audit.values_of(experiment, tier)
+            overrides = {
+                name.rpartition(".")[2]: value
+                for name, value in self.settings.items()
+                if name.rpartition(".")[0] in ("", experiment) and name.rpartition(".")[2] in values
+            }
+            used |= {name for name in self.settings if name.rpartition(".")[2] in overrides}
+            settings = {**values, **overrides}
+            cells += [
+                Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
+                for seed in self.seeds or seeds_of(audit, tier)
+            ]
+        for name in self.settings:
+            if name not in used:
+                known = {s for e in chosen for s in audit.settings_of(e)}
+                remedy = did_you_mean(name.rpartition(".")[2], known)
+                raise UsageError(f"--set {name}: {audit.paper.slug} has no such setting. {remedy}")
+        return cells
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds such as ``0-4`` or ``7,9,20-22``.
+
+    Raises:
+        UsageError: if the text is anything else.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if match is None or (match[2] and int(match[2]) < int(match[1])):
+            raise UsageError(f"--seeds '{text}': found '{part}'. Write 0-4, or 7,9,20-22.")
+        seeds += range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(seeds) > 10_000:
+            raise UsageError(f"--seeds '{text}': more than 10000 seeds. Ask for fewer.")
+    return tuple(dict.fromkeys(seeds))
+
+
+def parse_setting(text: str) -> tuple[str, Value]:
+    """A setting such as ``steps=100`` or ``sparse.betas=[0.9, 0.999]``.
+
+    Raises:
+        UsageError: if there is no name, or the value is no scalar or list of scalars.
+    """
+    name, equals, written = text.partition("=")
+    name = name.strip()
+    if not equals or not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", name):
+        raise UsageError(f"--set '{text}': write name=value, for instance steps=100.")
+    try:
+        value = yaml.safe_load(written)
+    except yaml.YAMLError:
+        value = None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
+        value = float(value)  # YAML 1.1 reads 1e-3 as text
+    plain = bool | int | float | str
+    if isinstance(value, list) and value and all(isinstance(v, plain) for v in value):
+        return name, tuple(value)
+    if isinstance(value, plain):
+        return name, value
+    raise UsageError(f"--set '{text}': found {written or 'nothing'}; expected a value or a list.")
+
+
+def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
+    """Runs custom cells and prints what they measured; there is no verdict."""
+    cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
+    summary = _run(cells, papers, how, {})
+    wanted = {_key(cell) for cell in cells}
+    records = {
+        _key(record): record
+        for _, audit in papers
+        for record in sorted(how.store.records(audit.paper.slug, CUSTOM), key=lambda r: r.started)
+        if _key(record) in wanted
+    }
+    if as_json:
+        data = [record.model_dump(mode="json") for record in records.values()]
+        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+    else:
+        _print_measurements(list(records.values()))
+    return TechnicalError.exit_code if summary.failed else 0
+
+
+def _key(one: Cell | Record) -> tuple[str, str, str, int]:
+    return one.paper, one.experiment, canonical_settings(one.settings), one.seed
+
+
+def _print_measurements(records: Sequence[Record]) -> None:
+    console = Console()
+    for record in records:
+        console.print(
+            f"{record.paper} {record.experiment}, seed {record.seed}: {record.status.value}"
+            f"{f' ({record.error})' if record.error else ''}",
+            highlight=False,
+            markup=False,
+        )
+        for name, text in _last_values(record):
+            console.print(f"  {name}: {text}", highlight=False, markup=False)
+    console.print("Custom records feed no verdict of a tier.", highlight=False)
+
+
+def _last_values(record: Record) -> Iterator[tuple[str, str]]:
+    measured = record.measurements
+    for name, value in measured.scalars.items():
+        yield name, f"{value:.4g}"
+    for name, series in measured.series.items():
+        last = _numbers(series.values[-1])
+        yield name, f"{_numbers(series.values[0])} → {last} at step {series.steps[-1]}"
+    for name, array in measured.arrays.items():
+        yield name, _numbers(array)
+
+
+def _numbers(values: Any) -> str:
+    flat = values.ravel()
+    text = ", ".join(f"{v:.4g}" for v in flat[:12])
+    return f"{text}, … ({flat.size} numbers)" if flat.size > 12 else text
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def live_progress() -> Iterator[OnEvent]:
+    """A bar over all training steps with the time left, on standard error."""
+    console = Console(stderr=True)
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.fields[cells]}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    watcher = _Watcher(bar, console)
+    with bar:
+        yield watcher
+
+
+class _Watcher:
+    """Follows the runner's events."""
+
+    def __init__(self, bar: Progress, console: Console) -> None:
+        self._bar, self._console = bar, console
+        self._task = bar.add_task("", total=None, cells="")
+        self._done: dict[tuple[Cell, str], int] = {}
+        self._cells = self._finished = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, PlanReady):
+            self._cells, self._finished = event.total, event.done
+            self._bar.update(self._task, total=max(event.steps, 1))
+            if event.done == event.total:
+                self._say(f"all {event.total} cells have records already")
+            else:
+                self._say(f"{event.total} cells, {event.done} have records already")
+        elif isinstance(event, CellStarted):
+            self._bar.update(self._task, description=_name(event.cells[0]))
+        elif isinstance(event, Advance):
+            self._advance(event)
+        elif isinstance(event, CellFinished):
+            self._finished += 1
+            if event.record.status is not Status.COMPLETED:
+                record = event.record
+                self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
+            elif self._bar.disable:
+                self._say(f"{self._finished}/{self._cells} {_name(event.cell)}")
+        elif isinstance(event, SetAside):
+            self._say(f"moved an unreadable record to {event.path}: {event.reason}")
+        cells = f"{self._finished}/{self._cells} cells"
+        self._bar.update(self._task, cells=cells)
+
+    def _advance(self, event: Advance) -> None:
+        key = (event.cells[0], event.phase)
+        before = self._done.get(key, 0)
+        self._done[key] = event.done
+        self._bar.update(
+            self._task,
+            advance=event.done - before,
+            description=f"{_name(event.cells[0])}, {event.phase}",
+        )
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.paper} {cell.experiment}, seed {cell.seed}"

@@ -1,0 +1,152 @@
+"""From a YAML file to an audit, or to every fault that a reviewer has to mend, each with its place.
+
+Three steps, and each goes on after a fault as far as it can:
+
+1. `loading.tree` reads the text into a tree of values that know their line and column.
+2. The models of `reproaudit.spec` validate the tree; `loading.models` puts what they refuse into
+   plain words. What is refused is cut out of the tree, so that the rest is still looked at.
+3. `reproaudit.rules` looks at what spans nodes.
+
+No input makes it raise anything but a `SpecError`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from reproaudit.errors import SpecError
+from reproaudit.loading.fault import START, Fault, Place, has_errors, in_order
+from reproaudit.loading.models import Complaint, complaints, faults_of
+from reproaudit.loading.pruning import Pruner
+from reproaudit.loading.tree import MappingNode, Node, TreeBuilder, as_written, place_of, plain
+from reproaudit.rules import RULES, Loc, broken_rules
+from reproaudit.spec import Audit
+
+__all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
+
+MAX_BYTES = 2**20
+"""The largest audit file; the largest written so far has a twentieth of it."""
+
+_UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def load_audit(path: Path | str, *, today: date | None = None) -> Audit:
+    """The audit in a file.
+
+    Args:
+        path: the YAML file; its stem is the paper's slug.
+        today: the day against which dates are held; the current one if None.
+
+    Raises:
+        SpecError: if the file has errors; the text lists every fault, warnings as well.
+    """
+    audit, faults = read_audit(path, today=today)
+    if audit is None:
+        raise SpecError("\n".join(str(fault) for fault in faults))
+    return audit
+
+
+def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | None, list[Fault]]:
+    """The audit in a file and its faults by place; no audit if one of them is an error."""
+    file = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
+    text, faults = _decode(data, file)
+    if text is None:
+        return None, faults
+    return read_text(text, file, today=today)
+
+
+def read_text(
+    text: str, file: str, *, today: date | None = None
+) -> tuple[Audit | None, list[Fault]]:
+    """The audit in a text and its faults; the file's name stands for the place and the slug."""
+    builder = TreeBuilder(file)
+    root = builder.build(text)
+    faults = builder.faults
+    if root is None or not isinstance(root, MappingNode):
+        if not faults:
+            found = "an empty file" if root is None or plain(root) is None else "no mapping"
+            faults = [_fault(file, "RA005", f"found {found}; expected an audit")]
+        return None, in_order(faults)
+    audit, refused = _validate(root, file, today)
+    faults = in_order([*faults, *refused])
+    return (None if has_errors(faults) else audit), faults
+
+
+def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:
+    return Fault(file, place, (), message, RULES[rule].remedy, rule)
+
+
+def _decode(data: bytes, file: str) -> tuple[str | None, list[Fault]]:
+    """The text of a file's bytes; a byte order mark is left out."""
+    if len(data) > MAX_BYTES:
+        return None, [_fault(file, "RA001", f"found more than {MAX_BYTES} bytes")]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = _place_in(error.object[: error.start].decode("utf-8", "replace"))
+        message = f"found the byte 0x{error.object[error.start]:02x}; expected UTF-8"
+        return None, [_fault(file, "RA002", message, place)]
+    faults = [
+        _fault(
+            file,
+            "RA002",
+            f"found the control character U+{ord(match.group()):04X}; expected readable text",
+            _place_in(text[: match.start()]),
+        )
+        for match in _UNREADABLE.finditer(text)
+    ]
+    return (None if faults else text), faults
+
+
+def _place_in(before: str) -> Place:
+    """Where one stands after this text."""
+    return Place(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def _validate(root: MappingNode, file: str, today: date | None) -> tuple[Audit | None, list[Fault]]:
+    """The audit of a tree and everything that the models and the rules have against it."""
+    faults: list[Fault] = []
+    pruner = Pruner(root, Path(file).stem)
+    while True:
+        audit, found = _try(root)
+        if audit is not None:
+            return audit, [*faults, *_across(audit, root, pruner, file, today)]
+        faults += faults_of(found, root, file)
+        if not pruner.cut(found):
+            return None, faults
+
+
+def _try(root: Node) -> tuple[Audit | None, list[Complaint]]:
+    try:
+        return Audit.model_validate_json(json.dumps(plain(root))), []
+    except ValidationError as error:
+        return None, complaints(error, root)
+
+
+def _across(
+    audit: Audit, root: Node, pruner: Pruner, file: str, today: date | None
+) -> Iterator[Fault]:
+    """What the rules that span nodes have against an audit."""
+    stem = Path(file).stem
+    if audit.paper.slug != stem and not pruner.hides(("paper", "slug"), None):
+        message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
+        loc: Loc = ("paper", "slug")
+        yield Fault(file, place_of(root, loc), loc, message, RULES["RA014"].remedy, "RA014")
+    for rule, violation in broken_rules(audit, today):
+        if not pruner.hides(violation.loc, violation.about):
+            place = place_of(root, violation.loc, at_key=violation.at_key)
+            remedy = violation.remedy or rule.remedy
+            loc = as_written(root, violation.loc)
+            yield Fault(file, place, loc, violation.message, remedy, rule.id)

@@ -1,0 +1,338 @@
+"""Constructed solutions and baselines: what training is compared with, built without training.
+
+An L-layer model of the kinds below multiplies the label part w of a prompt by a polynomial p of
+the prompt's second-moment matrix, so that its loss, over w ~ N(0, Σ⁻¹) and the query ~ N(0, Σ), is
+
+    E pᵀ G p,  p_i = p(λ_i),  G_ij = (Vᵀ Σ V)_ij (Vᵀ Σ⁻¹ V)_ij,
+
+for the eigenvalues λ and eigenvectors V of S. With the preconditioner Σ⁻¹, S is replaced by the
+whitened S_z = R⁻¹ S R⁻ᵀ (Σ = R Rᵀ) and Σ by I, so that G = I and the loss is E Σ_i p(λ_i)².
+(Derived.) Scalars are chosen on selection data of the caller's, which must not be the test data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+
+Array = NDArray[Any]
+Vector = NDArray[np.float64]
+
+
+def one_layer_scale(n: int, d: int) -> float:
+    """The c = n/(n + d + 1) for which A_0* = −c Σ⁻¹ minimises the one-layer population loss.
+
+    The paper's Theorem 1 for w ~ N(0, I) has another form (recalled); for w ~ N(0, Σ⁻¹) it follows
+    by whitening from E[S_z²] = (1 + (d + 1)/n) I (derived).
+    """
+    return n / (n + d + 1)
+
+
+def one_layer_optimum(covariance: Array, n: int) -> Vector:
+    """A_0* = −c Σ⁻¹, (1, d, d)."""
+    d = len(covariance)
+    return -one_layer_scale(n, d) * np.linalg.inv(covariance)[None]
+
+
+def one_layer_minimum(n: int, d: int) -> float:
+    """The population loss at A_0*: d(d + 1)/(n + d + 1) (derived)."""
+    return d * (d + 1) / (n + d + 1)
+
+
+def one_layer_loss(A: Array, covariance: Array, n: int) -> float:
+    """The exact population loss of one layer with any A, (d, d) (derived).
+
+    d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ): in whitened coordinates, with Ã = Rᵀ A R, it is
+    E ‖I + Ãᵀ S_z‖² = d + 2 tr Ã + (1 + (d + 1)/n) ‖Ã‖².
+    """
+    d = len(covariance)
+    product = A @ covariance
+    norm = np.trace(A.T @ covariance @ product)
+    return float(d + 2.0 * np.trace(product) + (1.0 + (d + 1) / n) * norm)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """What the expected loss of a polynomial needs to know of each selection prompt.
+
+    Attributes:
+        eigenvalues: (batch, d), of S, or of the whitened S.
+        weights: (batch, d, d), the G of the module's text; None for G = I.
+    """
+
+    eigenvalues: Vector
+    weights: Vector | None = None
+
+    def expected_loss(self, values: Vector) -> float:
+        """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues, (batch, d)."""
+        return float(np.mean(np.sum(values * self._weighed(values), axis=1)))
+
+    def _weighed(self, values: Vector) -> Vector:
+        if self.weights is None:
+            return values
+        return np.asarray((self.weights @ values[:, :, None])[:, :, 0])
+
+    def descent_loss(self, steps: Sequence[float] | Vector) -> tuple[float, Vector]:
+        """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
+        factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
+        values = np.prod(factors, axis=0)
+        weighed = self._weighed(values)
+        slopes = np.array(
+            [
+                -2.0 * np.sum(weighed * self.eigenvalues * np.prod(np.delete(factors, l_, 0), 0))
+                for l_ in range(len(factors))
+            ]
+        )
+        return self.expected_loss(values), slopes / len(values)
+
+
+def whitened_spectrum(S: Array, covariance: Array) -> Spectrum:
+    """For descent preconditioned with Σ⁻¹.
+
+    Args:
+        S: (batch, d, d), the second moments of the selection prompts.
+        covariance: Σ, (d, d).
+    """
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    whitened = whiten @ np.asarray(S, np.float64) @ whiten.T
+    return Spectrum(np.asarray(np.linalg.eigvalsh(_symmetric(whitened)), np.float64))
+
+
+def plain_spectrum(S: Array, covariance: Array) -> Spectrum:
+    """For descent without preconditioner; arguments as for `whitened_spectrum`."""
+    eigenvalues, V = np.linalg.eigh(_symmetric(np.asarray(S, np.float64)))
+    V_t = V.transpose(0, 2, 1)
+    weights = (V_t @ covariance @ V) * (V_t @ np.linalg.inv(covariance) @ V)
+    return Spectrum(eigenvalues, weights)
+
+
+def _symmetric(matrices: Vector) -> Vector:
+    return 0.5 * (matrices + matrices.transpose(0, 2, 1))
+
+
+def best_constant_step(spectrum: Spectrum, layers: int) -> float:
+    """The step a that minimises the expected loss of `layers` equal steps.
+
+    With G = I the loss is convex in a; the search runs over [0, 2/mean λ], beyond which the
+    average direction grows.
+    """
+
+    def loss(step: float) -> float:
+        return spectrum.expected_loss((1.0 - step * spectrum.eigenvalues) ** layers)
+
+    bound = 2.0 / float(np.mean(spectrum.eigenvalues))
+    found = minimize_scalar(loss, bounds=(0.0, bound), method="bounded", options={"xatol": 1e-9})
+    return float(found.x)
+
+
+def best_steps(spectrum: Spectrum, layers: int) -> Vector:
+    """The steps a_1 … a_L, in ascending order, that minimise the expected loss, each its own.
+
+    Their order does not matter to the loss. The search starts from the best constant step, spread
+    out, because at equal steps the gradient cannot tell them apart.
+    """
+    constant = best_constant_step(spectrum, layers)
+    if layers == 1:
+        return np.array([constant])
+    starts = [constant * np.linspace(1.0 - spread, 1.0 + spread, layers) for spread in (0.3, 0.6)]
+    found = [
+        minimize(spectrum.descent_loss, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+        for start in starts
+    ]
+    return np.sort(min(found, key=lambda result: float(result.fun)).x)
+
+
+def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
+    """The step of a grid with the smallest loss, the first of equals; a NaN loss never wins.
+
+    How the released code chooses the step of its baselines: a coarse grid, on one seed.
+    """
+    losses = np.array([loss(step) for step in grid])
+    if np.all(np.isnan(losses)):
+        raise ValueError("no step of the grid has a loss")
+    return float(grid[int(np.nanargmin(losses))])
+
+
+def descent_residuals(
+    S: Array, w: Array, steps: Sequence[float] | Vector, preconditioner: Array | None = None
+) -> Vector:
+    """What is left of w after gradient descent on a prompt's squared error, from 0.
+
+    Args:
+        S: (batch, d, d), the second moments of the pairs that descent uses.
+        w: (batch, d).
+        steps: the step size of each step.
+        preconditioner: (d, d), for example Σ⁻¹; None for I.
+
+    Returns:
+        b = Π_l (I − a_l P S) w, (batch, d); the prediction's error on a query is −b·x_{n+1}.
+    """
+    S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
+    for step in steps:
+        gradient = (S64 @ b[:, :, None])[:, :, 0]
+        b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
+    return b
+
+
+def descent_loss(
+    S: Array,
+    w: Array,
+    query: Array,
+    steps: Sequence[float] | Vector,
+    preconditioner: Array | None = None,
+) -> float:
+    """Mean squared error of `descent_residuals` on the queries, (batch, d)."""
+    return sampled_loss(descent_residuals(S, w, steps, preconditioner), query)
+
+
+def sampled_loss(residuals: Array, query: Array) -> float:
+    """Mean of (b·x_{n+1})²."""
+    return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
+
+
+def moments_of_pairs(x: Array, pairs: int, divisor: int) -> Vector:
+    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples, (batch, d, d).
+
+    The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
+
+    Raises:
+        ValueError: if there are fewer pairs.
+    """
+    if not 0 < pairs <= x.shape[1]:
+        raise ValueError(f"asked for {pairs} of {x.shape[1]} pairs")
+    used = np.asarray(x[:, :pairs], np.float64)
+    return np.asarray(used.transpose(0, 2, 1) @ used / divisor)
+
+
+def released_descent_loss(
+    x: Array,
+    w: Array,
+    query: Array,
+    *,
+    selection: tuple[Array, Array, Array],
+    layers: int,
+    grid: Sequence[float],
+    pairs: int,
+    preconditioner: Array | None = None,
+) -> float:
+    """The baseline as released: one constant step from a grid, chosen on one seed's prompts.
+
+    Args:
+        x: (batch, n, d), the test inputs; likewise w and query (batch, d).
+        w: test regression weights.
+        query: test queries.
+        selection: x, w and query of the prompts that choose the step.
+        layers: how many steps.
+        grid: the step sizes to choose from.
+        pairs: how many of the n pairs descent uses (n − 1 as released); sums are divided by n.
+        preconditioner: (d, d); None for I.
+    """
+    n = x.shape[1]
+    chosen_x, chosen_w, chosen_query = selection
+    S = moments_of_pairs(chosen_x, pairs, n)
+    step = best_on_grid(
+        lambda a: descent_loss(S, chosen_w, chosen_query, [a] * layers, preconditioner), grid
+    )
+    return descent_loss(moments_of_pairs(x, pairs, n), w, query, [step] * layers, preconditioner)
+
+
+def least_squares_residuals(x: Array, w: Array) -> Vector:
+    """What ordinary least squares leaves of w, the estimate of least norm where n < d.
+
+    Args:
+        x: (batch, n, d).
+        w: (batch, d).
+
+    Returns:
+        (batch, d); without noise, rounding alone where n ≥ d.
+    """
+    inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
+    estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
+    return np.asarray((weights - estimate)[:, :, 0])
+
+
+def preconditioned_descent(
+    covariance: Array, steps: Sequence[float] | Vector
+) -> tuple[Vector, Vector]:
+    """The model that performs preconditioned gradient descent: A_l = −a_l Σ⁻¹, B_l = 0.
+
+    Args:
+        covariance: Σ, (d, d).
+        steps: the a_l, for example of `best_steps`.
+
+    Returns:
+        A and B, (layers, d, d). Source: the paper's construction (recalled), verified by test.
+    """
+    A = -np.asarray(steps)[:, None, None] * np.linalg.inv(covariance)
+    return A, np.zeros_like(A)
+
+
+@dataclass(frozen=True)
+class CorrectedDescent:
+    """Scalars of GD++: A_l = −a_l Σ⁻¹ and B_l = β_l I.
+
+    Attributes:
+        steps: the a_l, (layers,).
+        corrections: the β_l, (layers,); the last does not matter and is 0.
+        expected_loss: on the selection data.
+    """
+
+    steps: Vector
+    corrections: Vector
+    expected_loss: float
+
+    def matrices(self, covariance: Array) -> tuple[Vector, Vector]:
+        """A and B, (layers, d, d)."""
+        A, B = preconditioned_descent(covariance, self.steps)
+        return A, B + self.corrections[:, None, None] * np.eye(len(covariance))
+
+
+def best_corrected_descent(spectrum: Spectrum, layers: int) -> CorrectedDescent:
+    """The best scalars of GD++ found from several starts; never worse than `best_steps`.
+
+    With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
+    for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
+
+    Args:
+        spectrum: of whitened moments (`whitened_spectrum`).
+        layers: L.
+    """
+    if spectrum.weights is not None:
+        raise ValueError("GD++ is diagonal in whitened coordinates only")
+    eigenvalues = torch.from_numpy(spectrum.eigenvalues)
+    steps = best_steps(spectrum, layers)
+
+    def loss(scalars: Vector) -> tuple[float, Vector]:
+        leaf = torch.tensor(scalars, requires_grad=True)
+        value = _corrected_loss(eigenvalues, leaf[:layers], leaf[layers:])
+        value.backward()  # type: ignore[no-untyped-call]
+        assert leaf.grad is not None
+        return float(value.detach()), leaf.grad.numpy()
+
+    starts = [
+        np.concatenate([order, np.full(layers - 1, beta)])
+        for order in (steps, steps[::-1])
+        for beta in (0.0, 0.3, 1.0)
+    ]
+    found = [minimize(loss, start, jac=True, method="BFGS") for start in starts]
+    best = min(found, key=lambda result: float(result.fun))
+    corrections = np.append(best.x[layers:], 0.0)
+    return CorrectedDescent(best.x[:layers], corrections, float(best.fun))
+
+
+def _corrected_loss(
+    eigenvalues: torch.Tensor, steps: torch.Tensor, corrections: torch.Tensor
+) -> torch.Tensor:
+    b = c = torch.ones_like(eigenvalues)
+    for layer, step in enumerate(steps):
+        move = step * c.square() * eigenvalues
+        b = b * (1.0 - move)
+        if layer < len(corrections):
+            c = c * (1.0 - corrections[layer] * move)
+    return b.square().sum(1).mean()

@@ -1,0 +1,211 @@
+"""The scorecard as Markdown: for a repository's page, a review or an issue.
+
+Text from audits and records is escaped, so that a statement can neither break a table nor become
+markup. The figures are named, not drawn: they are in the HTML page beside it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from reproaudit.documentation import UNSCORED
+from reproaudit.render import words
+from reproaudit.scorecard import ClaimModel, Scorecard
+
+
+def render_markdown(scorecard: Scorecard) -> str:
+    """The scorecard of one paper at one tier."""
+    blocks = [
+        *_heading(scorecard),
+        *_summary(scorecard),
+        "## Claims",
+        *(block for claim in scorecard.claims for block in _claim(scorecard, claim)),
+        *_documentation(scorecard),
+        *_ledger(scorecard),
+        *_findings(scorecard),
+        *_not_audited(scorecard),
+        *_environment(scorecard),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def escaped(text: object) -> str:
+    """Text that Markdown shows as it is, in a table's cell too, on one line."""
+    plain = html.escape(words.clean(str(text)), quote=False)
+    marked = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
+    return re.sub(r"^([#+-]|\d+[.)](?= ))", r"\\\1", marked)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; the cells are escaped here."""
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    lines += [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _items(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _heading(scorecard: Scorecard) -> Iterator[str]:
+    paper = scorecard.paper
+    yield f"# {escaped(paper.get('title', ''))}"
+    slug, tier = escaped(paper.get("slug", "")), escaped(scorecard.tier)
+    yield f"{escaped(words.citation(paper))}. Scorecard of {slug} at the {tier} tier."
+
+
+def _summary(scorecard: Scorecard) -> Iterator[str]:
+    documentation = scorecard.documentation
+    score = (
+        f"{documentation.strict} of {documentation.of} variables by the card, "
+        f"{documentation.reviewed} of {documentation.of} as reviewed. "
+    )
+    facts = {
+        "Verdicts": words.counts_words(words.verdict_counts(scorecard.claims)),
+        "Coverage": words.coverage_words(scorecard),
+        "Chance": words.chance_words(scorecard),
+        "Documentation": score + words.rate_words(documentation),
+        "Left open": f"{len(scorecard.ledger)} in the underspecification ledger",
+        "Findings": str(len(scorecard.findings)),
+        "Records": words.records_words(scorecard),
+    }
+    yield _items(f"**{name}:** {escaped(text)}" for name, text in facts.items())
+    yield _table(
+        ("Claim", "Verdict", "Evidence", "Weight", "Estimate against bound"),
+        (
+            (
+                claim.id,
+                words.words(claim.verdict),
+                words.evidence_words(claim).partition(":")[0],
+                words.stated(claim.weight),
+                words.sentence(part) if (part := words.binding_part(claim)) else "none",
+            )
+            for claim in scorecard.claims
+        ),
+    )
+
+
+def _claim(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
+    yield f"### {escaped(words.words(claim.verdict).capitalize())}: {escaped(claim.id)}"
+    where = f"{claim.locator}; weight {words.stated(claim.weight)}; rule {claim.rule_hash[:8]}"
+    yield f"{escaped(claim.statement)} ({escaped(where)})"
+    yield _items(_facts(claim))
+    yield _table(("Who", "Decision", "Estimate [interval]", "How"), _answers(scorecard, claim))
+    if len(claim.parts) > 1:
+        yield _table(
+            ("Part", "Decision", "Estimate [interval]", "Control"),
+            (
+                (one.measured, one.decision, words.sentence(one), one.control or "not judged")
+                for one in claim.parts
+            ),
+        )
+
+
+def _facts(claim: ClaimModel) -> Iterator[str]:
+    part = words.binding_part(claim)
+    yield f"**Why:** {escaped(claim.why)}"
+    yield f"**Evidence:** {escaped(words.evidence_words(claim))}"
+    if part is not None:
+        yield f"**Tolerance:** {escaped(part.reason)}"
+        if power := words.power(part):
+            yield f"**Undecided:** {escaped(power)}"
+    for warning in words.warnings(claim):
+        yield f"**Warning:** {escaped(warning)}"
+
+
+def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterator[tuple[str, str, str, str]]:
+    part = words.binding_part(claim)
+    if part is not None:
+        note = f"{part.measured}; {words.spread(part, claim.seeds)}"
+        yield "this claim", part.decision, words.sentence(part), note
+    elif claim.decision is not None:
+        why = words.no_estimate(scorecard, claim.experiment, scorecard.tier, {})
+        yield "this claim", claim.decision, why, ""
+    for name, control in words.controls_of(claim):
+        said = words.control_words(scorecard, claim, control)
+        note = f"{control.why} ({words.settings_words(control.settings)}; {control.tier} scale)"
+        yield name, control.decision or "not judged", said, note
+    if claim.positive_control is None:
+        reason = claim.positive_control_missing or "no reason given"
+        yield "positive control", "none", "none can be constructed", reason
+
+
+def _documentation(scorecard: Scorecard) -> Iterator[str]:
+    yield "## Documentation"
+    yield _table(
+        ("Variable", "Card", "Review", "Documented", "Reasons"),
+        (
+            (
+                one.name,
+                f"{one.card} ({one.card_as_of})",
+                words.words(one.decision),
+                "not scored" if one.name in UNSCORED else "yes" if one.documented else "no",
+                "; ".join(one.reasons),
+            )
+            for one in scorecard.documentation.variables
+        ),
+    )
+
+
+def _ledger(scorecard: Scorecard) -> Iterator[str]:
+    yield "## Underspecification ledger"
+    if not scorecard.ledger:
+        yield "Empty: no setting is assumed or contradicted."
+        return
+    yield _table(
+        ("Setting", "Experiment", "Value run", "Source", "Why", "What else it could be"),
+        (
+            (
+                entry.setting,
+                entry.experiment or "all",
+                words.value_words(entry.value),
+                words.words(entry.source),
+                entry.why,
+                "; ".join(words.value_words(one) for one in entry.others),
+            )
+            for entry in scorecard.ledger
+        ),
+    )
+
+
+def _findings(scorecard: Scorecard) -> Iterator[str]:
+    yield "## Findings"
+    if not scorecard.findings:
+        yield "None."
+        return
+    yield _items(
+        f"**{escaped(one['kind'])}** {escaped(one['id'])} ({escaped(one['as_of'])}): "
+        f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}. "
+        f"Measured effect: {escaped(one['effect'] or 'not measured')}"
+        for one in scorecard.findings
+    )
+
+
+def _not_audited(scorecard: Scorecard) -> Iterator[str]:
+    yield "## Claims not audited"
+    listed = [
+        escaped(f"{one['statement']} ({one['locator']}). Why not: {one['reason']}")
+        for one in scorecard.not_audited
+    ]
+    yield _items(listed) if listed else "None listed."
+
+
+def _environment(scorecard: Scorecard) -> Iterator[str]:
+    environment = scorecard.environment
+    packages = ", ".join(f"{name} {v}" for name, v in sorted(environment.packages.items()))
+    facts = {
+        "Python": ", ".join(environment.python),
+        "Platform": ", ".join(environment.platform),
+        "Device": ", ".join(environment.device),
+        "Threads": ", ".join(map(str, environment.threads)),
+        "Packages": packages,
+        "Revision": ", ".join(environment.revision),
+        "Code": ", ".join(environment.code),
+    }
+    yield "## Environment"
+    yield _items(f"**{name}:** {escaped(text or 'none recorded')}" for name, text in facts.items())
+    if scorecard.figures:
+        titles = "; ".join(figure.title for figure in scorecard.figures)
+        yield f"Figures, on the [page](scorecard.html): {escaped(titles)}."

@@ -1,0 +1,242 @@
+"""The scorecard in a terminal.
+
+It reads the same without colour: verdicts are words, rules are drawn with characters, and colour
+only repeats what is written. Text from audits and records is never taken for markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from reproaudit.render import words
+from reproaudit.render.words import ListEntry, clean
+from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
+
+__all__ = ["ListEntry", "render_index", "render_list", "render_scorecard"]
+
+STYLES = {
+    "supported": "bold green",
+    "contradicted": "bold red",
+    "inconclusive": "bold yellow",
+    "vacuous": "bold magenta",
+    "technical_failure": "bold red",
+    "not_tested": "bold",
+}
+WIDEST = 110
+"""Longer lines are harder to read, however wide the terminal."""
+
+
+def render_scorecard(scorecard: Scorecard, console: Console) -> None:
+    """Print a scorecard: the paper, every claim, and what stands behind them."""
+    blocks: list[RenderableType] = [_heading(scorecard)]
+    for claim in scorecard.claims:
+        blocks += [Text(), _claim(scorecard, claim)]
+    blocks += [Text(), _summary(scorecard)]
+    _print(Group(*blocks), console)
+
+
+def render_index(scorecards: Sequence[Scorecard], console: Console) -> None:
+    """Print one line per scorecard."""
+    table = _table("paper", "tier", "documented", "claims", "tested")
+    for one in scorecards:
+        documentation, coverage = one.documentation, one.coverage
+        table.add_row(
+            _text(str(one.paper.get("slug", ""))),
+            _text(one.tier),
+            f"{documentation.strict}/{documentation.of} card\n"
+            f"{documentation.reviewed}/{documentation.of} reviewed",
+            _counts(words.verdict_counts(one.claims)),
+            f"{coverage.tested} of {coverage.claims}",
+        )
+    _print(table, console)
+
+
+def render_list(entries: Iterable[ListEntry], console: Console) -> None:
+    """Print the known papers: title, venue, documentation (card → reviewed), last verdicts."""
+    table = _table("paper", "title", "venue", "card → reviewed", "last verdicts")
+    for one in entries:
+        verdicts = Text("not run", style="dim")
+        if one.verdicts is not None:
+            verdicts = Text.assemble(f"{one.tier or ''}: ", _counts(one.verdicts))
+        table.add_row(
+            _text(one.slug),
+            _text(one.title),
+            _text(one.venue),
+            f"{one.strict} → {one.reviewed} of {one.of}",
+            verdicts,
+        )
+    _print(table, console)
+
+
+@dataclass(frozen=True)
+class _Trimmed:
+    """The same without blanks at the ends of lines, so that output can be piped and compared."""
+
+    inner: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.inner, options, pad=False):
+            while line and not line[-1].text.strip():
+                line.pop()
+            if line:
+                last = line.pop()
+                line.append(Segment(last.text.rstrip(), last.style))
+            yield from line
+            yield Segment.line()
+
+
+def _print(content: RenderableType, console: Console) -> None:
+    width = min(console.width, WIDEST)
+    console.print(_Trimmed(content), width=width, highlight=False)
+
+
+# --- pieces -------------------------------------------------------------------------------------
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(clean(text), style=style, overflow="fold")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _pairs(rows: Iterable[tuple[str, RenderableType]], label: int = 12) -> Table:
+    """Lines of label and text, the text wrapping under itself."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=label, style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in rows:
+        grid.add_row(name, text)
+    return grid
+
+
+def _verdict(verdict: str) -> Text:
+    return Text(words.words(verdict).upper(), style=STYLES.get(verdict, "bold"))
+
+
+def _counts(counts: Mapping[str, int]) -> Text:
+    text = Text(overflow="fold")
+    for index, (verdict, count) in enumerate(counts.items()):
+        text.append(", " if index else "")
+        text.append(f"{count} {words.words(verdict)}", style=STYLES.get(verdict, "").split(" ")[-1])
+    return text or Text("no claims")
+
+
+# --- the paper ----------------------------------------------------------------------------------
+
+
+def _heading(scorecard: Scorecard) -> RenderableType:
+    paper = scorecard.paper
+    return Group(
+        Rule(style="dim"),
+        _text(str(paper.get("title", "")), style="bold"),
+        _text(f"{words.citation(paper)} · {paper.get('slug', '')} · {scorecard.tier} tier"),
+        Rule(style="dim"),
+    )
+
+
+def _summary(scorecard: Scorecard) -> RenderableType:
+    documentation = scorecard.documentation
+    score = (
+        f"{documentation.strict} of {documentation.of} variables by the card, "
+        f"{documentation.reviewed} of {documentation.of} as reviewed. "
+    )
+    left_open = len(scorecard.ledger)
+    rows: list[tuple[str, RenderableType]] = [
+        ("verdicts", _counts(words.verdict_counts(scorecard.claims))),
+        ("coverage", words.coverage_words(scorecard)),
+        ("chance", words.chance_words(scorecard)),
+        ("documented", _text(score + words.rate_words(documentation))),
+        ("left open", f"{left_open} setting{'' if left_open == 1 else 's'} (the ledger)"),
+        ("findings", f"{len(scorecard.findings)} between paper, card, code and practice"),
+        ("records", _text(words.records_words(scorecard))),
+    ]
+    for index, one in enumerate(scorecard.not_audited):
+        said = f"{one.get('statement', '')} ({one.get('locator', '')}): {one.get('reason', '')}"
+        rows.append(("not audited" if index == 0 else "", _text(said)))
+    return Group(Rule(style="dim"), _pairs(rows))
+
+
+# --- a claim ------------------------------------------------------------------------------------
+
+
+def _claim(scorecard: Scorecard, claim: ClaimModel) -> RenderableType:
+    head = Text.assemble(
+        _verdict(claim.verdict),
+        "  ",
+        (clean(claim.id), "bold"),
+        (f"  weight {words.stated(claim.weight)}", "dim"),
+        overflow="fold",
+    )
+    said = _text(f"{claim.statement} ({claim.locator})")
+    rows = [*_own_rows(scorecard, claim), *_control_rows(scorecard, claim)]
+    rows += [("evidence", words.evidence_words(claim)), ("why", _text(claim.why))]
+    part = words.binding_part(claim)
+    if part is not None and (power := words.power(part)):
+        rows.append(("undecided", _text(power)))
+    rows += [("WARNING", _text(warning, "bold")) for warning in words.warnings(claim)]
+    blocks: list[RenderableType] = [head, Padding(said, (0, 0, 0, 2))]
+    blocks.append(Padding(_pairs(rows), (0, 0, 0, 2)))
+    if len(claim.parts) > 1:
+        blocks.append(Padding(_parts(claim), (0, 0, 0, 2)))
+    return Group(*blocks)
+
+
+def _own_rows(scorecard: Scorecard, claim: ClaimModel) -> list[tuple[str, RenderableType]]:
+    part = words.binding_part(claim)
+    if part is None:
+        if claim.decision is None:
+            return [("estimate", "none")]
+        why = words.no_estimate(scorecard, claim.experiment, scorecard.tier, {})
+        return [("estimate", _text(f"{claim.decision}: {why}"))]
+    line = Text.assemble(f"{part.decision}: ", (words.sentence(part), "bold"), overflow="fold")
+    rows: list[tuple[str, RenderableType]] = [("estimate", line)]
+    of = f"of {part.measured}" + (" (the part that binds)" if len(claim.parts) > 1 else "")
+    rows.append(("", _text(f"{of}; {words.spread(part, claim.seeds)}")))
+    rows.append(("tolerance", _text(part.reason)))
+    return rows
+
+
+def _control_rows(scorecard: Scorecard, claim: ClaimModel) -> Iterable[tuple[str, RenderableType]]:
+    for name, control in words.controls_of(claim):
+        text = Text(overflow="fold")
+        said = words.control_words(scorecard, claim, control)
+        text.append(clean(f"{control.decision or 'not judged'}: {said}"))
+        text.append(f" — {clean(control.why)}")
+        yield name.replace("positive", "pos."), text
+    if claim.positive_control is None:
+        reason = claim.positive_control_missing or "no reason given"
+        yield "pos. control", _text(f"none can be constructed: {reason}")
+
+
+def _parts(claim: ClaimModel) -> RenderableType:
+    table = _table("part", "decision", "estimate", "bound", "control")
+    binding = words.binding_part(claim)
+    for part in claim.parts:
+        mark = "* " if part is binding else "  "
+        table.add_row(
+            _text(_part_name(part)),
+            mark + part.decision,
+            words.reading(part),
+            words.target(part),
+            part.control or "—",
+        )
+    return Group(Text(), table, Text("* the part that binds", style="dim"))
+
+
+def _part_name(part: PartModel) -> str:
+    """The part and its binding condition, without saying the same twice."""
+    return part.measured if part.measured.startswith(part.name) else f"{part.name}: {part.measured}"

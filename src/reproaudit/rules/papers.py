@@ -1,0 +1,206 @@
+"""Rules of the audit as a whole: variables, seeds, findings, dates and unfinished text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from reproaudit.errors import did_you_mean
+from reproaudit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.spec import TIERS, Audit, VariableName
+
+LARGEST_SEED = 2**32 - 1
+"""What every random generator in use takes (NumPy's legacy seeding is the narrowest)."""
+
+STALE_AFTER_YEARS = 2
+
+_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+
+
+def variables_complete(audit: Audit) -> Iterator[Violation]:
+    """Each of the nine variables, once."""
+    names = [variable.name for variable in audit.variables]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            yield Violation(
+                ("variables", i, "name"),
+                f"found '{name}' a second time; expected each variable once",
+                "Remove one of the two, or merge them.",
+            )
+    for missing in VariableName:
+        if missing not in names:
+            yield Violation(
+                ("variables",),
+                f"found no variable '{missing}'; expected all nine",
+                f"Add an entry with 'name: {missing}'.",
+                about=missing.value,
+            )
+
+
+def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
+    """A seed counts once, and every generator takes it."""
+    for tier in TIERS:
+        seeds: tuple[int, ...] = getattr(audit.seeds, tier)
+        for i, seed in enumerate(seeds):
+            loc = ("seeds", tier, i)
+            if seed in seeds[:i]:
+                yield Violation(loc, f"found seed {seed} again; expected different seeds")
+            if not 0 <= seed <= LARGEST_SEED:
+                yield Violation(
+                    loc,
+                    f"found seed {seed}; expected 0 to {LARGEST_SEED}",
+                    "Choose a seed in this range.",
+                )
+
+
+def finding_ids(audit: Audit) -> Iterator[Violation]:
+    """A finding's id is unique and begins with the slug."""
+    ids = [finding.id for finding in audit.findings]
+    for i, one in enumerate(ids):
+        loc = ("findings", i, "id")
+        if one in ids[:i]:
+            yield Violation(loc, f"found a second finding '{one}'; expected unique ids")
+        if not one.startswith(f"{audit.paper.slug}."):
+            yield Violation(
+                loc,
+                f"found '{one}'; expected an id that begins with '{audit.paper.slug}.'",
+                about=audit.paper.slug,
+            )
+
+
+def finding_settings_exist(audit: Audit) -> Iterator[Violation]:
+    """A finding's settings are settings of the audit."""
+    known = {*audit.settings, *(n for e in audit.experiments.values() for n in e.settings)}
+    for i, finding in enumerate(audit.findings):
+        for j, name in enumerate(finding.settings):
+            if name not in known:
+                yield Violation(
+                    ("findings", i, "settings", j),
+                    f"found the unknown setting '{name}'; expected one of this audit",
+                    did_you_mean(name, known),
+                    about=name,
+                )
+
+
+def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
+    """A finding's claims are claims of the audit."""
+    known = {claim.id for claim in audit.claims}
+    for i, finding in enumerate(audit.findings):
+        for j, name in enumerate(finding.claims):
+            if name not in known:
+                yield Violation(
+                    ("findings", i, "claims", j),
+                    f"found the unknown claim '{name}'; expected one of this audit",
+                    did_you_mean(name, known),
+                    about=name,
+                )
+
+
+def _leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _leaves(one, (*loc, key))
+    elif isinstance(value, tuple):
+        for i, one in enumerate(value):
+            yield from _leaves(one, (*loc, i))
+    else:
+        yield loc, value
+
+
+def nothing_unfinished(audit: Audit) -> Iterator[Violation]:
+    """No TODO is left in any text."""
+    for loc, value in _leaves(audit.model_dump()):
+        if isinstance(value, str) and (match := _UNFINISHED.search(value)):
+            yield Violation(loc, f"found '{match.group()}' in the text; expected finished text")
+
+
+def nothing_blank(audit: Audit) -> Iterator[Violation]:
+    """A text says something; only a setting's value may be empty."""
+    for loc, value in _leaves(audit.model_dump()):
+        is_value = "value" in loc or "alternatives" in loc or "controls" in loc
+        if isinstance(value, str) and not value.strip() and not is_value:
+            yield Violation(loc, "found a blank text; expected words")
+
+
+def dates_are_fresh(audit: Audit, today: date) -> Iterator[Violation]:
+    """What was looked up long ago may no longer be so; what lies ahead was not looked up."""
+    for loc, value in _leaves(audit.model_dump()):
+        if not isinstance(value, date):
+            continue
+        if value > today:
+            yield Violation(loc, f"found {value}, which lies in the future; expected a past date")
+        elif value < _years_before(today, STALE_AFTER_YEARS):
+            yield Violation(
+                loc,
+                f"found {value}; expected a date within {STALE_AFTER_YEARS} years of {today}",
+            )
+
+
+def _years_before(day: date, years: int) -> date:
+    try:
+        return day.replace(year=day.year - years)
+    except ValueError:  # 29 February
+        return day.replace(year=day.year - years, day=28)
+
+
+RULES = (
+    Rule(
+        "RA151",
+        Severity.ERROR,
+        "The documentation score is over nine variables, each decided once.",
+        "List each of the nine variables once.",
+        variables_complete,
+    ),
+    Rule(
+        "RA152",
+        Severity.ERROR,
+        "A repeated seed would count one run twice.",
+        "Remove the repetition.",
+        seeds_are_usable,
+    ),
+    Rule(
+        "RA153",
+        Severity.WARNING,
+        "Unfinished text has not been reviewed.",
+        "Finish the text.",
+        nothing_unfinished,
+    ),
+    Rule(
+        "RA154",
+        Severity.WARNING,
+        "A card, a repository and a reviewer's decision change with time.",
+        "Look again and write today's date.",
+        find_by_date=dates_are_fresh,
+    ),
+    Rule(
+        "RA155",
+        Severity.ERROR,
+        "A blank reason or statement is none.",
+        "Write the text.",
+        nothing_blank,
+    ),
+    Rule(
+        "RA161",
+        Severity.ERROR,
+        "A finding's id is permanent and unique over all audits.",
+        "Begin it with the slug and a dot, and use it once.",
+        finding_ids,
+    ),
+    Rule(
+        "RA162",
+        Severity.ERROR,
+        "A finding about a setting points at it.",
+        "Name a setting of this audit.",
+        finding_settings_exist,
+    ),
+    Rule(
+        "RA163",
+        Severity.ERROR,
+        "A finding about a claim points at it.",
+        "Name a claim of this audit.",
+        finding_claims_exist,
+    ),
+)
+"""RA151 to RA163."""

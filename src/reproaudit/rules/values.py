@@ -1,0 +1,51 @@
+"""How values of settings and coordinates are compared: by type as well as by value.
+
+In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reproaudit.spec import Value
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are the same setting: true is not 1, but 1 is 1.0."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return isinstance(a, bool) == isinstance(b, bool) and a == b
+
+
+def among(value: Value, others: Iterable[Value]) -> bool:
+    """Whether one of the others is the same value."""
+    return any(same(value, other) for other in others)
+
+
+def fits(value: Value, model: Value) -> bool:
+    """Whether a value can stand where the model stands; a whole number may stand for a decimal."""
+    if isinstance(model, tuple):
+        if not isinstance(value, tuple):
+            return False
+        return not model or all(any(fits(v, m) for m in model) for v in value)
+    if isinstance(value, tuple):
+        return False
+    allowed = (int, float) if type(model) is float else (type(model),)
+    return type(value) in allowed
+
+
+def kind_of(value: Value) -> str:
+    """The type in a reviewer's words."""
+    if isinstance(value, tuple):
+        return "a list"
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return words[type(value)]
+
+
+def shown(value: Value) -> str:
+    """The value as it is written in an audit."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(shown(v) for v in value) + "]"
+    return repr(value)

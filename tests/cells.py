@@ -1,0 +1,82 @@
+"""Cells of the toy paper, and a run of them as a program that can be killed."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import reproaudit
+from reproaudit.fingerprints import Cell
+from reproaudit.modules import Module
+from reproaudit.records import Record
+from reproaudit.runner import Event, run_cells
+from reproaudit.store import Store
+
+TOY = Path(__file__).parent / "toy" / "toy2020.py"
+SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}
+
+
+def locate(paper: str) -> Module:
+    package = Path(reproaudit.__file__).parent
+    return Module("toy2020", TOY, roots=(package, TOY.parent), importable=False)
+
+
+def cell(experiment: str = "descent", seed: int = 0, **settings: Any) -> Cell:
+    return Cell("toy2020", "quick", experiment, {**SETTINGS, **settings}, seed)
+
+
+def records(store: Store) -> dict[tuple[str, int], Record]:
+    return {(one.experiment, one.seed): one for one in store.records("toy2020", "quick")}
+
+
+def same_numbers(one: Record) -> dict[str, Any]:
+    """A record less what differs between two runs of the same cell."""
+    plain = one.model_dump(mode="json")
+    for name in ("started", "seconds"):
+        del plain[name]
+    return plain
+
+
+def start(store: Path, *options: str, session: bool = False) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, __file__, str(store), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=session,
+        env={**os.environ, "TOY_CHECKPOINT_SECONDS": "0.05"},
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--experiment", default="descent")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+
+    def tell(event: Event) -> None:
+        where = dataclasses.asdict(event).get("done", "")
+        print(type(event).__name__, where, flush=True)
+
+    settings = {"pause": arguments.pause, "steps": arguments.steps}
+    wanted = [cell(arguments.experiment, seed, **settings) for seed in range(arguments.seeds)]
+    try:
+        run_cells(
+            wanted, locate, Store(arguments.store), jobs=arguments.jobs, threads=1, on_event=tell
+        )
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

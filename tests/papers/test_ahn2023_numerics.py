@@ -1,0 +1,606 @@
+"""The fast forms of ahn2023 against the plain one, the algebra, and the laws of the samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import torch
+from beartype import beartype
+from jaxtyping import jaxtyped
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from reproaudit.papers.ahn2023 import constructed, kernel, model, recursion, sampling
+
+Array = NDArray[Any]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """One thread unless a test says otherwise, so that no parallel variant need be compiled."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
+
+
+SHAPES = [(1, 5, 20), (2, 5, 20), (3, 5, 20), (4, 5, 20), (3, 5, 3), (1, 3, 2), (3, 3, 7)]
+"""(layers, d, n), with contexts shorter than the dimension."""
+
+
+def problem(layers: int, d: int, n: int, batch: int, seed: int = 0) -> tuple[Array, ...]:
+    """x, w, query and matrices large enough that every product matters, in float64."""
+    rng = np.random.default_rng(seed)
+    x, w, query = (rng.standard_normal(shape) for shape in ((batch, n, d), (batch, d), (batch, d)))
+    A = rng.standard_normal((layers, d, d)) * 0.5 / d - 0.3 * np.eye(d)
+    B = rng.standard_normal((layers, d, d)) * 0.5 / d + 0.3 * np.eye(d)
+    return x, w, query, A, B
+
+
+def moments(x: Array) -> Array:
+    return np.asarray(x.transpose(0, 2, 1) @ x / x.shape[1])
+
+
+def plain(x: Array, w: Array, query: Array, A: Array, B: Array) -> tuple[float, Array, Array]:
+    """Loss and gradient of the token-by-token form."""
+    A_t, B_t = torch.tensor(A, requires_grad=True), torch.tensor(B, requires_grad=True)
+    prompts = torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(query)
+    loss = model.in_context_loss(*prompts, A_t, B_t)
+    dA, dB = torch.autograd.grad(loss, (A_t, B_t))
+    return loss.item(), dA.numpy(), dB.numpy()
+
+
+def close(actual: Any, expected: Any, tolerance: float) -> None:
+    """Equal relative to the largest entry expected."""
+    scale = np.max(np.abs(expected))
+    assert np.max(np.abs(np.asarray(actual) - np.asarray(expected))) <= tolerance * scale
+
+
+def same_law(first: Array, second: Array | float) -> None:
+    """Equal means, within 4.5 standard errors of the difference (about 7e-6 by chance)."""
+    sample = np.asarray(second)
+    variance = np.var(first, axis=0) / len(first)
+    if sample.ndim and len(sample) > 1 and sample.ndim == np.ndim(first):
+        variance = variance + np.var(sample, axis=0) / len(sample)
+        sample = sample.mean(0)
+    assert np.all(np.abs(np.mean(first, axis=0) - sample) <= 4.5 * np.sqrt(variance))
+
+
+# The three forms
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["full", "sparse"])
+@pytest.mark.parametrize(("layers", "d", "n"), SHAPES)
+def test_the_three_forms_agree(layers: int, d: int, n: int, sparse: bool) -> None:
+    x, w, query, A, B = problem(layers, d, n, batch=37)
+    S = moments(x)
+    loss, dA, dB = plain(x, w, query, A, np.zeros_like(B) if sparse else B)
+
+    fast_loss, fast_dA, fast_dB = kernel.loss_and_gradient(
+        kernel.pack(S, w, query), A, None if sparse else B
+    )
+    close(fast_loss, loss, 1e-10)
+    close(fast_dA, dA, 1e-10)
+
+    A_t, B_t = torch.tensor(A, requires_grad=True), torch.tensor(B, requires_grad=True)
+    prompts = torch.from_numpy(S), torch.from_numpy(w), torch.from_numpy(query)
+    batched = recursion.recursion_loss(*prompts, A_t, None if sparse else B_t)
+    close(batched.item(), loss, 1e-10)
+    wanted = (A_t,) if sparse or layers == 1 else (A_t, B_t)
+    gradients = torch.autograd.grad(batched, wanted)
+    close(gradients[0], dA, 1e-10)
+
+    if sparse:
+        assert not np.any(fast_dB)
+    elif layers > 1:
+        close(fast_dB, dB, 1e-10)
+        close(gradients[1], dB, 1e-10)
+        assert not np.any(fast_dB[-1])
+
+
+def test_the_plain_form_is_the_paper_token_by_token() -> None:
+    x, w, query, A, B = problem(1, 2, 3, batch=1)
+    Z = np.vstack([np.c_[x[0].T, query[0]], np.append(x[0] @ w[0], 0.0)])
+    n, d = 3, 2
+    P, Q, M = np.zeros((d + 1, d + 1)), np.zeros((d + 1, d + 1)), np.diag([1.0] * n + [0.0])
+    P[:d, :d], P[d, d], Q[:d, :d] = B[0], 1.0, A[0]
+    after = Z + P @ Z @ M @ (Z.T @ Q @ Z) / n
+    prediction = model.predict(*(torch.from_numpy(a) for a in (x, w, query, A, B)))
+    close(prediction, [-after[d, n]], 1e-12)
+
+
+def test_shapes_are_those_annotated() -> None:
+    arguments = [torch.from_numpy(array) for array in problem(2, 3, 4, batch=5)]
+    check = jaxtyped(typechecker=beartype)
+    check(model.predict)(*arguments)
+    Z = check(model.embed)(*arguments[:3])
+    check(model.forward)(Z, *arguments[3:])
+    S = check(recursion.second_moment)(arguments[0])
+    check(recursion.recursion_loss)(S, *arguments[1:])
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_float32_differs_by_rounding_only(layers: int) -> None:
+    # Some 200 dependent roundings of 6e-8 each, on entries of the size of the largest.
+    x, w, query, A, B = problem(layers, 5, 20, batch=1000)
+    single = [np.asarray(array, np.float32) for array in (moments(x), w, query, A, B)]
+    loss, dA, dB = plain(x, w, query, A, B)
+    fast_loss, fast_dA, fast_dB = kernel.loss_and_gradient(kernel.pack(*single[:3]), *single[3:])
+    close(fast_loss, loss, 1.2e-5)
+    close(fast_dA, dA, 1.2e-5)
+    if layers > 1:
+        close(fast_dB, dB, 1.2e-5)
+
+
+def test_seeds_trained_together_do_not_see_each_other() -> None:
+    problems = [problem(3, 5, 20, batch=64, seed=seed) for seed in range(4)]
+
+    def gradients(members: list[int]) -> tuple[torch.Tensor, ...]:
+        x, w, query, A, B = (
+            torch.from_numpy(np.stack([problems[seed][i] for seed in members])) for i in range(5)
+        )
+        A.requires_grad_()
+        B.requires_grad_()
+        losses = recursion.recursion_loss(recursion.second_moment(x), w, query, A, B)
+        return (losses.detach(), *torch.autograd.grad(losses.sum(), (A, B)))
+
+    together, others = gradients([0, 1, 2]), gradients([0, 3, 1])
+    for one, other in zip(together, others, strict=True):
+        assert torch.equal(one[0], other[0])
+        assert torch.equal(one[1], other[2])
+    alone = plain(*problems[0])
+    for one, expected in zip(together, alone, strict=True):
+        close(one[0], expected, 1e-10)
+
+
+# Training
+
+
+def torch_training(
+    arguments: tuple[Array, ...], steps: int, clip: float, clip_whole: bool, free_b: bool
+) -> tuple[list[float], Array, Array]:
+    """Adam on the token-by-token form, with torch's own clipping."""
+    x, w, query, A_0, B_0 = (torch.tensor(array) for array in arguments)
+    A = [matrix.clone().requires_grad_() for matrix in A_0]
+    B = [(matrix * free_b).requires_grad_() for matrix in B_0]
+    trained = A + B if free_b else A
+    adam = torch.optim.Adam(trained, lr=0.02, betas=(0.99, 0.9))
+    losses = []
+    for _ in range(steps):
+        adam.zero_grad()
+        loss = model.in_context_loss(x, w, query, torch.stack(A), torch.stack(B))
+        loss.backward()  # type: ignore[no-untyped-call]
+        for group in [trained] if clip_whole else [[matrix] for matrix in trained]:
+            torch.nn.utils.clip_grad_norm_(group, clip)
+        adam.step()
+        losses.append(loss.item())
+    return losses, torch.stack(A).detach().numpy(), torch.stack(B).detach().numpy()
+
+
+@pytest.mark.parametrize(
+    ("clip", "clip_whole", "free_b"),
+    [(0.01, False, True), (0.01, False, False), (0.05, True, True), (np.inf, False, True)],
+    ids=["each", "sparse", "whole", "unclipped"],
+)
+def test_the_fused_loop_is_adam_on_the_plain_form(
+    clip: float, clip_whole: bool, free_b: bool
+) -> None:
+    arguments = problem(3, 5, 8, batch=40)
+    expected, A, B = torch_training(arguments, 200, clip, clip_whole, free_b)
+    x, w, query, A_0, B_0 = arguments
+    state = kernel.TrainingState.start(A_0, B_0)
+    losses = kernel.advance(
+        state,
+        kernel.pack(moments(x), w, query),
+        200,
+        learning_rate=0.02,
+        betas=(0.99, 0.9),
+        clip=clip,
+        clip_whole=clip_whole,
+        free_b=free_b,
+    )
+    assert losses[-1] < 0.5 * losses[0]
+    np.testing.assert_allclose(losses, expected, rtol=1e-9)
+    close(state.A, A, 1e-9)
+    if free_b:
+        close(state.B, B, 1e-9)
+    else:
+        assert not np.any(state.B)
+    assert state.steps == 200
+
+
+def test_training_resumes_bit_for_bit() -> None:
+    x, w, query, A, B = problem(2, 5, 20, batch=50)
+    minibatch = kernel.pack(moments(x), w, query)
+
+    def go(state: kernel.TrainingState, steps: int) -> Array:
+        return kernel.advance(
+            state, minibatch, steps, learning_rate=0.1, betas=(0.9, 0.9), clip=0.01, free_b=True
+        )
+
+    whole = kernel.TrainingState.start(A, B)
+    losses = go(whole, 20)
+    first = kernel.TrainingState.start(A, B)
+    before = go(first, 7)
+    resumed = kernel.TrainingState(first.A.copy(), first.B.copy(), first.moments.copy(), 7)
+    np.testing.assert_array_equal(np.append(before, go(resumed, 13)), losses)
+    np.testing.assert_array_equal(resumed.A, whole.A)
+
+
+@pytest.mark.parametrize("free_b", [True, False])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_divergence_is_seen(bad: float, free_b: bool) -> None:
+    x, w, query, A, B = problem(3, 5, 20, batch=50)
+    minibatch = kernel.pack(moments(x), w, query)
+    A[1, 2, 3] = bad
+    loss, dA, _ = kernel.loss_and_gradient(minibatch, A, B if free_b else None)
+    assert not np.isfinite(loss)
+    assert not np.all(np.isfinite(dA))
+    state = kernel.TrainingState.start(A, B)
+    losses = kernel.advance(
+        state, minibatch, 3, learning_rate=0.1, betas=(0.9, 0.9), clip=0.01, free_b=free_b
+    )
+    assert not np.any(np.isfinite(losses))
+
+
+def test_one_bad_prompt_is_seen() -> None:
+    x, w, query, A, B = problem(3, 5, 20, batch=50)
+    w[17, 0] = np.nan
+    loss, dA, dB = kernel.loss_and_gradient(kernel.pack(moments(x), w, query), A, B)
+    assert np.isnan(loss)
+    assert np.all(np.isnan(dA))
+    assert np.all(np.isnan(dB[:-1]))
+
+
+def test_overflow_is_seen_in_training() -> None:
+    x, w, query, A, B = (np.asarray(a, np.float32) for a in problem(3, 5, 20, batch=50))
+    state = kernel.TrainingState.start(A * 1e12, B * 1e12)
+    losses = kernel.advance(
+        state,
+        kernel.pack(moments(x), w, query),
+        5,
+        learning_rate=0.1,
+        betas=(0.9, 0.9),
+        clip=0.01,
+        free_b=True,
+    )
+    assert not np.any(np.isfinite(losses))
+
+
+@pytest.mark.skipif(numba.get_num_threads() < 2, reason="one thread only")
+def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+    covariance = sampling.draw_covariance(np.random.default_rng(0))
+    _, _, _, A, B = (np.asarray(a, np.float32) for a in problem(3, 5, 20, batch=1))
+    results = []
+    for threads in (1, 2):
+        numba.set_num_threads(threads)
+        minibatch = sampling.draw_minibatch(
+            covariance, 9001, 20, seed=1, purpose="minibatch", index=3
+        )
+        state = kernel.TrainingState.start(A, B)
+        losses = kernel.advance(
+            state, minibatch, 10, learning_rate=0.1, betas=(0.9, 0.9), clip=0.01, free_b=True
+        )
+        gradient = kernel.loss_and_gradient(minibatch, A, B)
+        results.append((minibatch.data, losses, state.A, state.B, *gradient))
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_an_unaligned_minibatch_gives_the_same_bits() -> None:
+    x, w, query, A, B = problem(2, 3, 5, batch=20)
+    minibatch = kernel.pack(moments(x), w, query)
+    shifted = np.empty(minibatch.data.size + 1)[1:].reshape(minibatch.data.shape)
+    shifted[:] = minibatch.data
+    one = kernel.loss_and_gradient(minibatch, A, B)
+    two = kernel.loss_and_gradient(kernel.Minibatch(shifted, 20, 3), A, B)
+    for expected, actual in zip(one, two, strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_unfit_arguments_are_refused() -> None:
+    x, w, query, A, B = problem(2, 3, 5, batch=20)
+    S = moments(x)
+    minibatch = kernel.pack(S, w, query)
+    with pytest.raises(ValueError, match="float32"):
+        kernel.loss_and_gradient(minibatch, A.astype(np.float32))
+    with pytest.raises(ValueError, match="expected"):
+        kernel.loss_and_gradient(minibatch, A[:, :2, :2])
+    with pytest.raises(ValueError, match="B has shape"):
+        kernel.loss_and_gradient(minibatch, A, B[:1])
+    with pytest.raises(ValueError, match="layout"):
+        kernel.loss_and_gradient(kernel.Minibatch(minibatch.data[:, :, :4], 20, 3), A)
+    broken = kernel.TrainingState(A, B[:1].copy(), np.zeros((2, 2, 2, 3, 3)))
+    with pytest.raises(ValueError, match="B is float64"):
+        kernel.advance(
+            broken, minibatch, 1, learning_rate=0.1, betas=(0.9, 0.9), clip=1.0, free_b=True
+        )
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel.pack(S, w[:5], query)
+    with pytest.raises(ValueError, match="float32 or float64"):
+        kernel.pack(S.astype(np.int64), w, query)
+    with pytest.raises(ValueError, match="needs prompts"):
+        kernel.pack(S[:0], w[:0], query[:0])
+    with pytest.raises(ValueError, match="do not fit at"):
+        kernel.write_moments(minibatch, 8, S, w, query, kernel.Colouring.none(3))
+
+
+# Closed forms, constructed solutions and baselines
+
+
+@pytest.fixture(scope="module")
+def covariance() -> sampling.Covariance:
+    return sampling.draw_covariance(sampling.generator(0, "covariance", 0))
+
+
+@pytest.fixture(scope="module")
+def selection(covariance: sampling.Covariance) -> sampling.Prompts:
+    return sampling.draw_prompts(
+        covariance, 3000, 20, seed=0, purpose="selection", index=0, dtype=np.float64
+    )
+
+
+@pytest.fixture(scope="module")
+def test_prompts(covariance: sampling.Covariance) -> sampling.Prompts:
+    return sampling.draw_prompts(
+        covariance, 20000, 20, seed=0, purpose="test", index=0, dtype=np.float64
+    )
+
+
+def spectra(prompts: sampling.Prompts) -> tuple[constructed.Spectrum, constructed.Spectrum]:
+    S, sigma = moments(prompts.x), prompts.covariance.matrix
+    return constructed.whitened_spectrum(S, sigma), constructed.plain_spectrum(S, sigma)
+
+
+def test_one_layer_loss_agrees_with_sampled_prompts(
+    covariance: sampling.Covariance, test_prompts: sampling.Prompts
+) -> None:
+    A = constructed.one_layer_optimum(covariance.matrix, 20)[0]
+    A = A + 0.2 * np.random.default_rng(0).standard_normal((5, 5))
+    S = moments(test_prompts.x)
+    b = test_prompts.w + np.einsum("ij,bj->bi", A.T, np.einsum("bij,bj->bi", S, test_prompts.w))
+    errors = np.sum(b * test_prompts.query, axis=1) ** 2
+    same_law(errors, constructed.one_layer_loss(A, covariance.matrix, 20))
+    close(kernel.loss_and_gradient(test_prompts.minibatch(), A[None])[0], errors.mean(), 1e-10)
+
+
+@pytest.mark.parametrize(("n", "d"), [(20, 5), (2, 5), (7, 3)])
+def test_one_layer_optimum_minimises(n: int, d: int) -> None:
+    rng = np.random.default_rng(n)
+    root = rng.standard_normal((d, d))
+    sigma = root @ root.T + np.eye(d)
+
+    def loss(flat: Array) -> float:
+        return constructed.one_layer_loss(flat.reshape(d, d), sigma, n)
+
+    found = minimize(
+        loss,
+        0.01 * rng.standard_normal(d * d),
+        method="BFGS",
+        options={"gtol": 1e-8},
+    )
+    best = constructed.one_layer_optimum(sigma, n)[0]
+    np.testing.assert_allclose(found.x.reshape(d, d), best, atol=1e-5)
+    np.testing.assert_allclose(found.fun, constructed.one_layer_minimum(n, d), rtol=1e-9)
+    np.testing.assert_allclose(
+        constructed.one_layer_loss(best, sigma, n), constructed.one_layer_minimum(n, d), rtol=1e-12
+    )
+
+
+def test_the_papers_numbers_for_one_layer() -> None:
+    assert constructed.one_layer_scale(20, 5) == 20 / 26
+    assert constructed.one_layer_minimum(20, 5) == 30 / 26
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 4])
+def test_a_model_with_b_zero_is_preconditioned_descent(
+    layers: int, covariance: sampling.Covariance, test_prompts: sampling.Prompts
+) -> None:
+    steps = np.linspace(0.3, 1.2, layers)
+    A, B = constructed.preconditioned_descent(covariance.matrix, steps)
+    S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
+    expected = constructed.descent_loss(S, w, query, steps, covariance.inverse)
+    assert not np.any(B)
+    close(kernel.loss_and_gradient(kernel.pack(S, w, query), A)[0], expected, 1e-10)
+
+
+@pytest.mark.parametrize("plain_descent", [False, True], ids=["preconditioned", "plain"])
+def test_expected_loss_agrees_with_sampled_weights_and_queries(
+    plain_descent: bool, covariance: sampling.Covariance, test_prompts: sampling.Prompts
+) -> None:
+    steps = [0.4, 0.9]
+    spectrum = spectra(test_prompts)[plain_descent]
+    preconditioner = None if plain_descent else covariance.inverse
+    b = constructed.descent_residuals(
+        moments(test_prompts.x), test_prompts.w, steps, preconditioner
+    )
+    same_law(np.sum(b * test_prompts.query, axis=1) ** 2, spectrum.descent_loss(steps)[0])
+
+
+@pytest.mark.parametrize("plain_descent", [False, True], ids=["preconditioned", "plain"])
+def test_descent_gradient_and_best_steps(plain_descent: bool, selection: sampling.Prompts) -> None:
+    spectrum = spectra(selection)[plain_descent]
+    steps, nudge = np.array([0.3, 0.7, 1.1]), 1e-6 * np.eye(3)
+    differences = [
+        (spectrum.descent_loss(steps + e)[0] - spectrum.descent_loss(steps - e)[0]) / 2e-6
+        for e in nudge
+    ]
+    np.testing.assert_allclose(spectrum.descent_loss(steps)[1], differences, rtol=1e-6)
+    losses = []
+    for layers in (1, 2, 3, 4):
+        constant = constructed.best_constant_step(spectrum, layers)
+        equal = spectrum.descent_loss([constant] * layers)[0]
+        for off in (0.98, 1.02):
+            assert equal < spectrum.descent_loss([constant * off] * layers)[0]
+        each = spectrum.descent_loss(constructed.best_steps(spectrum, layers))[0]
+        assert each < 0.95 * equal if layers > 1 else each == equal
+        losses.append(each)
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_plain_and_preconditioned_are_one_for_isotropic_inputs() -> None:
+    isotropic = sampling.isotropic(4)
+    prompts = sampling.draw_prompts(
+        isotropic, 200, 9, seed=0, purpose="x", index=0, dtype=np.float64
+    )
+    whitened, raw = spectra(prompts)
+    close(raw.descent_loss([0.4, 0.8])[0], whitened.descent_loss([0.4, 0.8])[0], 1e-10)
+
+
+def test_corrected_descent_is_exactly_the_recursion(selection: sampling.Prompts) -> None:
+    """Summed over a basis of whitened weights, the model's residual is the polynomial's loss."""
+    spectrum, covariance = spectra(selection)[0], selection.covariance
+    found = constructed.best_corrected_descent(spectrum, 3)
+    A, B = (torch.from_numpy(matrix) for matrix in found.matrices(covariance.matrix))
+    S = torch.from_numpy(moments(selection.x))
+    total = 0.0
+    for column in covariance.colouring.dual.T:
+        w = torch.from_numpy(np.tile(column, (len(S), 1)))
+        b = recursion.residual_weights(S, w, A, B).numpy()
+        total += np.mean(np.sum((b @ covariance.root) ** 2, axis=1))
+    close(total, found.expected_loss, 1e-8)
+
+
+def test_corrected_descent_beats_descent_from_two_layers_on(selection: sampling.Prompts) -> None:
+    spectrum = spectra(selection)[0]
+    for layers in (1, 2, 3):
+        descent = spectrum.descent_loss(constructed.best_steps(spectrum, layers))[0]
+        corrected = constructed.best_corrected_descent(spectrum, layers).expected_loss
+        assert corrected < 0.5 * descent if layers > 1 else corrected == pytest.approx(descent)
+
+
+def test_the_released_baseline_is_weaker_than_the_fair_one(
+    selection: sampling.Prompts, test_prompts: sampling.Prompts
+) -> None:
+    covariance = test_prompts.covariance
+    S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
+    spectrum = spectra(selection)[0]
+    for layers in (1, 4):
+        released = constructed.released_descent_loss(
+            test_prompts.x,
+            w,
+            query,
+            selection=(selection.x, selection.w, selection.query),
+            layers=layers,
+            grid=[0.2, 0.4, 0.6, 0.8, 1.0],
+            pairs=19,
+            preconditioner=covariance.inverse,
+        )
+        steps = [constructed.best_constant_step(spectrum, layers)] * layers
+        assert constructed.descent_loss(S, w, query, steps, covariance.inverse) < released
+
+
+def test_a_grid_is_searched_whole_and_past_nan() -> None:
+    losses = {0.1: 3.0, 0.2: np.nan, 0.3: 1.0, 0.4: 1.0}
+    assert constructed.best_on_grid(losses.__getitem__, list(losses)) == 0.3
+    with pytest.raises(ValueError, match="no step"):
+        constructed.best_on_grid(lambda _step: np.nan, [0.1, 0.2])
+    with pytest.raises(ValueError, match="pairs"):
+        constructed.moments_of_pairs(np.zeros((2, 3, 1)), 4, 4)
+
+
+def test_least_squares_recovers_w_or_its_visible_part() -> None:
+    x, w, query, _, _ = problem(1, 5, 8, batch=30)
+    assert constructed.sampled_loss(constructed.least_squares_residuals(x, w), query) < 1e-20
+    few = x[:, :3]
+    left = constructed.least_squares_residuals(few, w)
+    close(np.einsum("bni,bi->bn", few, left) + 1.0, np.ones((30, 3)), 1e-10)
+    visible = w - left
+    close(np.sum(visible * left, axis=1) + 1.0, np.ones(30), 1e-10)
+    assert np.mean(np.sum(left**2, axis=1)) > 0.5
+
+
+# Sampling
+
+
+def test_generators_are_functions_of_their_names() -> None:
+    def draw(*name: Any) -> Array:
+        return sampling.generator(*name).standard_normal(1000)
+
+    base = draw(3, "minibatch", 7)
+    np.testing.assert_array_equal(base, draw(3, "minibatch", 7))
+    others = [draw(4, "minibatch", 7), draw(3, "test", 7), draw(3, "minibatch", 8)]
+    for other in (*others, draw(3, "minibatch", 7, 1), draw(7, "minibatch", 3)):
+        assert abs(np.corrcoef(base, other)[0, 1]) < 4.5 / np.sqrt(1000)
+
+
+def test_the_covariance_has_the_papers_spectrum(covariance: sampling.Covariance) -> None:
+    expected = np.sort(np.square(sampling.PAPER_SCALES))
+    np.testing.assert_allclose(np.linalg.eigvalsh(covariance.matrix), expected, rtol=1e-12)
+    np.testing.assert_allclose(covariance.inverse @ covariance.matrix, np.eye(5), atol=1e-12)
+    root = covariance.symmetric_root
+    np.testing.assert_allclose(root @ root, covariance.matrix, atol=1e-12)
+    np.testing.assert_allclose(root, root.T, atol=1e-12)
+    another = sampling.draw_covariance(sampling.generator(1, "covariance", 0))
+    assert np.linalg.norm(another.matrix - covariance.matrix) > 0.1
+
+
+def outer(rows: Array) -> Array:
+    return rows[:, :, None] * rows[:, None, :]
+
+
+def test_prompts_have_the_stated_laws(test_prompts: sampling.Prompts) -> None:
+    covariance, d = test_prompts.covariance, 5
+    same_law(outer(test_prompts.x[:, 3]), np.broadcast_to(covariance.matrix, (1, d, d)))
+    same_law(outer(test_prompts.query), np.broadcast_to(covariance.matrix, (1, d, d)))
+    same_law(outer(test_prompts.w), np.broadcast_to(covariance.inverse, (1, d, d)))
+    crossed = test_prompts.x[:, 0, :, None] * test_prompts.w[:, None, :]
+    same_law(crossed, np.zeros((1, d, d)))
+    np.testing.assert_allclose(
+        np.sum(test_prompts.w * test_prompts.query, axis=1),
+        np.sum(test_prompts.v * test_prompts.z_query, axis=1),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_kernels_minibatch_holds_the_same_prompts(
+    dtype: Any, covariance: sampling.Covariance
+) -> None:
+    name: dict[str, Any] = {"seed": 5, "purpose": "minibatch", "index": 2, "dtype": dtype}
+    size = sampling.CHUNK + 37
+    prompts = sampling.draw_prompts(covariance, size, 6, **name)
+    drawn = sampling.draw_minibatch(covariance, size, 6, **name)
+    np.testing.assert_array_equal(prompts.minibatch().data, drawn.data)
+    packed = kernel.pack(moments(prompts.x), prompts.w, prompts.query)
+    close(drawn.data, packed.data, 30 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(prompts.whitened_moment, moments(prompts.z), rtol=1e-4, atol=1e-5)
+
+
+def invariants(minibatch: kernel.Minibatch) -> Array:
+    """Mean-law statistics of S: entries, tr S², log det S; and of wwᵀ's and the query's norms."""
+    d = minibatch.dim
+    rows = minibatch.data.transpose(0, 2, 1).reshape(-1, d * d + 2 * d)[: minibatch.count]
+    S = rows[:, : d * d].reshape(-1, d, d)
+    squares = np.einsum("bij,bjk->bik", S, S).reshape(-1, d * d)
+    others = [np.linalg.slogdet(S)[1], *(rows[:, d * d :] ** 2).T]
+    return np.column_stack([rows[:, : d * d], squares, *others])
+
+
+def test_moments_drawn_directly_have_the_same_law(covariance: sampling.Covariance) -> None:
+    name: dict[str, Any] = {"seed": 0, "purpose": "law", "dtype": np.float64}
+    for n in (5, 20):
+        literal = sampling.draw_minibatch(covariance, 20000, n, index=0, **name)
+        direct = sampling.draw_minibatch_by_moments(covariance, 20000, n, index=1, **name)
+        same_law(invariants(literal), invariants(direct))
+
+
+def test_the_second_moment_of_s_is_wisharts() -> None:
+    n, d = 20, 5
+    name: dict[str, Any] = {"seed": 0, "purpose": "law", "dtype": np.float64}
+    for draw in (sampling.draw_minibatch, sampling.draw_minibatch_by_moments):
+        drawn = draw(sampling.isotropic(d), 20000, n, index=2, **name)
+        squares = invariants(drawn)[:, d * d : 2 * d * d].reshape(-1, d, d)
+        same_law(squares, (1 + (d + 1) / n) * np.eye(d)[None])
+
+
+def test_moments_cannot_be_drawn_directly_for_short_contexts() -> None:
+    with pytest.raises(ValueError, match="n ≥ d"):
+        sampling.draw_minibatch_by_moments(
+            sampling.isotropic(5), 10, 4, seed=0, purpose="x", index=0
+        )

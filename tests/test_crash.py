@@ -1,0 +1,182 @@
+"""Runs that are killed, interrupted, or share a store, as programs of their own."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cells import cell, locate, records, same_numbers, start
+from reproaudit import training
+from reproaudit.records import Record
+from reproaudit.runner import Summary, run_cells
+from reproaudit.store import Store
+
+TIMEOUT = 60
+STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}
+SLOW = ("--pause", "0.005", "--steps", "150")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Record]:
+    """What a run that nobody disturbs gives."""
+    store = Store(tmp_path_factory.mktemp("undisturbed"))
+    run_to_the_end(store)
+    return records(store)
+
+
+def run_to_the_end(store: Store) -> None:
+    run_cells([cell(seed=seed, **STEPS) for seed in range(2)], locate, store, threads=1)
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    out, errors = process.communicate(timeout=TIMEOUT)
+    assert "Traceback" not in errors, errors
+    return process.returncode, out
+
+
+def assert_same(store: Store, expected: dict[tuple[str, int], Record]) -> None:
+    found = records(store)
+    for (name, seed), record in found.items():
+        plain, wanted = same_numbers(record), same_numbers(expected[name, seed])
+        assert plain == wanted
+    assert store.unreadable("toy2020", "quick") == []
+
+
+def first_lines(process: subprocess.Popen[str], until: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(until):
+            return
+    pytest.fail(f"the program never said {until}: {process.communicate()[1]}")
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_kill_at_any_moment_and_resume(
+    tmp_path: Path, jobs: int, expected: dict[tuple[str, int], Record]
+) -> None:
+    store = Store(tmp_path)
+    process = start(tmp_path, *SLOW, "--seeds", "2", "--jobs", str(jobs))
+    first_lines(process, "Progress")
+    time.sleep(random.uniform(0.3, 0.7))
+    process.kill()
+    process.communicate(timeout=TIMEOUT)
+    assert_same(store, expected)
+    assert list(tmp_path.rglob("*.pt")), "the killed run left no checkpoint"
+    run_to_the_end(store)
+    assert_same(store, expected)
+    assert len(records(store)) == 2
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json"}
+
+
+@pytest.mark.slow
+def test_kill_many_times(tmp_path: Path, expected: dict[tuple[str, int], Record]) -> None:
+    store = Store(tmp_path)
+    moments = random.Random(7)
+    for attempt in range(25):
+        process = start(tmp_path, *SLOW, "--seeds", "2", "--jobs", str(1 + attempt % 2))
+        time.sleep(moments.uniform(0.5, 6.0))
+        process.kill()
+        process.communicate(timeout=TIMEOUT)
+        assert_same(store, expected)
+    run_to_the_end(store)
+    assert_same(store, expected)
+
+
+def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run cut off at its first checkpoint is not trained from the start again."""
+    store = Store(tmp_path)
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+
+    class Cut(BaseException):
+        pass
+
+    def cut(event: object) -> None:
+        if getattr(event, "done", 0) == 40:
+            raise Cut
+
+    wanted = [cell(pause=0.0101, steps=40)]  # a nap that nobody else takes
+    with pytest.raises(Cut):
+        run_cells(wanted, locate, store, on_event=cut, threads=1)
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    assert run_cells(wanted, locate, store, threads=1) == Summary(completed=1)
+    assert naps.count(0.0101) == 4
+    record = records(store)["descent", 0]
+    assert record.seconds > 0.01 * 36  # of both parts; the second one slept not at all
+
+
+@pytest.mark.parametrize(
+    ("jobs", "interrupt"),
+    [
+        (1, lambda process: process.send_signal(signal.SIGTERM)),
+        # a terminal sends Ctrl-C to the whole group; the workers leave it to the parent
+        (2, lambda process: os.killpg(process.pid, signal.SIGINT)),
+    ],
+    ids=["SIGTERM", "Ctrl-C"],
+)
+def test_an_interrupted_run_saves_and_resumes(
+    tmp_path: Path,
+    jobs: int,
+    interrupt: Callable[[subprocess.Popen[str]], None],
+    expected: dict[tuple[str, int], Record],
+) -> None:
+    store = Store(tmp_path)
+    process = start(tmp_path, *SLOW, "--seeds", "2", "--jobs", str(jobs), session=True)
+    first_lines(process, "Progress")
+    time.sleep(0.2)
+    interrupt(process)
+    assert finish(process)[0] == 130
+    assert list(tmp_path.rglob("*.pt")), "the interrupted run left no checkpoint"
+    run_to_the_end(store)
+    assert_same(store, expected)
+    assert len(records(store)) == 2
+
+
+def test_workers_end_with_their_killed_parent(tmp_path: Path) -> None:
+    process = start(tmp_path, "--pause", "0.05", "--steps", "4000", "--seeds", "2", "--jobs", "2")
+    first_lines(process, "Progress")
+    listing = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not listing.exists():
+        process.kill()
+        pytest.skip("this system does not list a process's children")
+    workers = [int(word) for word in listing.read_text().split()]
+    process.kill()
+    process.communicate(timeout=TIMEOUT)  # the pipes close only when the workers are gone
+
+    def gone(worker: int) -> bool:
+        try:
+            return Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    assert len(workers) >= 2
+    wait_for(lambda: all(gone(worker) for worker in workers))
+
+
+def test_two_runs_on_one_store(tmp_path: Path, expected: dict[tuple[str, int], Record]) -> None:
+    both = [start(tmp_path, *SLOW, "--seeds", "2") for _ in range(2)]
+    outputs = [finish(process) for process in both]
+    assert [code for code, _ in outputs] == [0, 0]
+    store = Store(tmp_path)
+    assert_same(store, expected)
+    assert len(records(store)) == 2
+    started = sum(out.count("CellStarted") for _, out in outputs)
+    assert started == 2  # each cell was computed once
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json"}

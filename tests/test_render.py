@@ -1,0 +1,665 @@
+"""The rendered scorecard: in a terminal, as Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import factories
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.figures import CurveModel, FigureModel, MatrixModel
+from reproaudit.render import words
+from reproaudit.render.files import (
+    FORMATS,
+    read_scorecard,
+    render_json,
+    write_index,
+    write_report,
+)
+from reproaudit.render.html import render_html, render_html_index
+from reproaudit.render.intervals import Row, lay_out
+from reproaudit.render.markdown import escaped, render_markdown
+from reproaudit.render.svg import figure_svg
+from reproaudit.render.terminal import ListEntry, render_index, render_list, render_scorecard
+from reproaudit.scorecard import AnswerModel, ClaimModel, IntervalModel, PartModel, Scorecard
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATE = "REPROAUDIT_UPDATE_GOLDEN"
+"""Set it to write the goldens anew; then read the difference."""
+
+HOSTILE = (
+    "<script>alert(1)</script> \"double\" 'single' | pipe | [red]markup[/red] $\\frac{$ "
+    "`code` &amp; \x1b[31mescape\x1b[0m \u202eoverride " + "verylongword" * 30
+)
+
+
+@pytest.fixture(scope="module")
+def card() -> Scorecard:
+    return factories.make_scorecard()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Scorecard:
+    """Every free text of the audit is hostile."""
+    data = factories.audit_data()
+    claim = factories.claim("layers", "good", statement=HOSTILE, locator=HOSTILE)
+    claim["checks"] = [factories.aligns(name=HOSTILE, reason=HOSTILE)]
+    claim["controls"][0]["why"] = HOSTILE
+    second = factories.claim("second", "good", positive_control={"not_constructible": HOSTILE})
+    variables = data["variables"]
+    variables[0]["reviews"][0]["reason"] = HOSTILE
+    variables[0]["evidence"][0]["statement"] = HOSTILE
+    variables[0]["card"]["result"] = HOSTILE
+    guess = {**factories.GUESS, "why": HOSTILE, "alternatives": [HOSTILE]}
+    for figure in data["figures"]:
+        figure["title"] = HOSTILE
+    return factories.make_scorecard(
+        paper={**data["paper"], "title": HOSTILE, "authors": [HOSTILE], "code": HOSTILE},
+        variables=variables,
+        claims=[claim, second],
+        settings={**data["settings"], "guess": guess},
+        findings=[{**data["findings"][0], "statement": HOSTILE, "effect": HOSTILE}],
+        not_audited=[{"statement": HOSTILE, "locator": HOSTILE, "reason": HOSTILE}],
+        figures=data["figures"],
+    )
+
+
+def claim_of(card: Scorecard, name: str) -> ClaimModel:
+    return next(claim for claim in card.claims if claim.id == f"toy.{name}")
+
+
+def printed(card: Scorecard, width: int = 80, **options: Any) -> str:
+    out = io.StringIO()
+    render_scorecard(card, Console(file=out, width=width, **options))
+    return out.getvalue()
+
+
+def answer(estimate: float, low: float, high: float, bound: float, **changes: Any) -> AnswerModel:
+    scale = changes.pop("scale", "linear")
+    interval = IntervalModel(low=low, high=high, confidence=0.95, method="Student t", scale=scale)
+    stated: dict[str, Any] = {
+        "name": "part",
+        "measured": "part",
+        "decision": "met",
+        "estimate": estimate,
+        "interval": interval,
+        "bound": bound,
+        "side": "at_most",
+        "margin": None,
+        "per_seed": (low, estimate, high),
+        "satisfied": None,
+    }
+    return AnswerModel(**{**stated, **changes})
+
+
+# --- the toy scorecard covers what can happen ---------------------------------------------------
+
+
+def test_the_toy_scorecard_shows_every_verdict_and_evidence_level(card: Scorecard) -> None:
+    assert {c.verdict for c in card.claims} == set(words.VERDICT_MEANING)
+    reduced = factories.make_scorecard(tier="quick")
+    levels = {c.evidence for c in (*card.claims, *reduced.claims)}
+    assert levels == set(words.EVIDENCE_MEANING)
+
+
+# --- digits -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.03122, "0.0312"),
+        (1.0, "1"),
+        (0.5, "0.500"),
+        (-2.345, "-2.35"),
+        (12345.6, "12346"),
+        (1234567.0, "1.23e6"),
+        (3.0e-7, "3.00e-7"),
+        (9.996, "10.0"),
+        (0.0, "0"),
+        (1.0e308, "1.00e308"),
+    ],
+)
+def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
+    assert words.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (answer(0.03122, 0.0281, 0.034, 0.1), "0.0312 [0.0281, 0.0340] ≤ 0.1"),
+        # Three digits would say 1.00 [1.00, 1.00].
+        (answer(1.0003, 1.0001, 1.0005, 1.1), "1.0003 [1.0001, 1.0005] ≤ 1.1"),
+        (
+            answer(0.99991, 0.99985, 0.99995, 0.999, side="at_least", scale="log_complement"),
+            "0.99991 [0.99985, 0.99995] ≥ 0.999",
+        ),
+        # So close to its bound that three digits would hide on which side it is.
+        (
+            answer(0.10002, 0.05, 0.2, 0.1, decision="undecided"),
+            "0.10002 [0.050000, 0.20000] ≤ 0.1?",
+        ),
+        (answer(1.4, 1.2, 1.6, 0.1, decision="missed"), "1.40 [1.20, 1.60] not ≤ 0.1"),
+        (
+            answer(1.0, 0.98, 1.02, 1.0, side="within", margin=0.05),
+            "1 [0.980, 1.02] within 0.05 of 1",
+        ),
+        (
+            answer(1.01, 0.98, 1.04, 1.0, side="within", margin=0.05, scale="log"),
+            "1.01 [0.980, 1.04] within a factor 1.05 of 1",
+        ),
+        (
+            answer(0.3, 0.1, 0.3, 0.1, interval=None, satisfied=2, decision="missed"),
+            "2 of 3 seeds ≤ 0.1, worst 0.300",
+        ),
+    ],
+)
+def test_a_number_stands_beside_its_interval_and_bound(given: AnswerModel, text: str) -> None:
+    assert words.sentence(given) == text
+
+
+def test_seeds_are_written_as_ranges() -> None:
+    assert words.ranges((4, 0, 1, 2, 7)) == "0–2, 4, 7"
+
+
+# --- the terminal -------------------------------------------------------------------------------
+
+
+def compared(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get(UPDATE):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"set {UPDATE}=1 to accept the change"
+
+
+def test_the_terminal_output_is_as_it_was(card: Scorecard) -> None:
+    compared("scorecard-80.txt", printed(card))
+
+
+def test_the_markdown_is_as_it_was(card: Scorecard) -> None:
+    compared("scorecard.md", render_markdown(card))
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("name", ["card", "hostile"])
+def test_no_line_is_wider_than_the_terminal(
+    width: int, name: str, request: pytest.FixtureRequest
+) -> None:
+    text = printed(request.getfixturevalue(name), width)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_colour_only_repeats_what_is_written(card: Scorecard) -> None:
+    coloured = printed(card, force_terminal=True, color_system="truecolor")
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == printed(card)
+
+
+def test_every_verdict_is_a_word_in_the_terminal(card: Scorecard) -> None:
+    text = printed(card)
+    for claim in card.claims:
+        assert f"{words.words(claim.verdict).upper()}  {claim.id}" in text
+
+
+def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
+    part = claim_of(card, "undecided").parts[0]
+    assert part.seeds_needed is not None
+    said = " ".join(printed(card).split())
+    assert f"were this mean the true one, {part.seeds_needed} seeds would do" in said
+
+
+def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
+    part = claim_of(card, "undecided").parts[0]
+    told = words.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))
+    assert told is not None
+    assert "5 seeds with this spread would decide a mean of 0.897 (power 80 %)" in told
+    alone: PartModel = part.model_copy(update={"interval": None, "per_seed": (0.9,)})
+    assert words.power(alone) == "a single seed decides nothing"
+
+
+def test_a_diverged_claim_says_which_seed(card: Scorecard) -> None:
+    assert "seed 3 diverged, which counts as missed" in printed(card)
+
+
+def test_a_rule_younger_than_its_records_is_a_warning() -> None:
+    younger = factories.make_scorecard(younger=True, claims=[factories.claim("layers", "good")])
+    for text in (printed(younger), render_markdown(younger), render_html(younger)):
+        assert "the rule is younger than its records" in " ".join(text.split())
+    same = factories.make_scorecard(claims=[factories.claim("layers", "good")])
+    assert "younger" not in printed(same)
+
+
+def test_a_single_seed_at_the_smoke_tier_is_rendered() -> None:
+    smoke = factories.make_scorecard(tier="smoke")
+    assert {c.verdict for c in smoke.claims} == {"not_tested"}
+    assert "1 value (0), no interval" in printed(smoke)
+    assert render_html(smoke)
+
+
+def test_markup_and_escapes_in_text_are_not_obeyed(hostile: Scorecard) -> None:
+    text = printed(hostile, force_terminal=True, no_color=True, color_system=None)
+    assert "[red]markup[/red]" in text.replace("\n", "")
+    assert "\x1b[31m" not in text
+    assert "\u202e" not in text
+
+
+def test_the_index_and_the_list_fit_the_terminal(card: Scorecard) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80)
+    render_index([card], console)
+    verdicts = words.verdict_counts(card.claims)
+    known = ListEntry("toy", "Toy Networks Learn Toy Directions", "NeurIPS 2023", 2, 3, 7, "quick")
+    render_list([dataclasses.replace(known, verdicts=verdicts), known], console)
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "4 supported" in text
+    assert "2 → 3 of 7" in text
+    assert "not run" in text
+
+
+# --- HTML ---------------------------------------------------------------------------------------
+
+VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+
+class Checker(HTMLParser):
+    """Refuses unbalanced tags; collects ids, what is loaded, what is linked, and text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.referred: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self._attributes(tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._attributes(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+    def _attributes(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            assert not name.startswith("on"), f"{name} on <{tag}> is a script"
+            if name == "id":
+                self.ids.append(str(value))
+            elif name in {"aria-labelledby", "aria-describedby"}:
+                self.referred.append(str(value))
+            elif name == "href" and tag == "a":
+                self.links.append(str(value))
+            elif name in {"href", "src", "srcset", "data", "xlink:href"}:
+                self.loaded.append(str(value))
+            for target in re.findall(r"url\(#([^)]*)\)", str(value)):
+                self.referred.append(target)
+
+
+def checked(page: str) -> Checker:
+    parser = Checker()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+@pytest.fixture(scope="module")
+def page(card: Scorecard) -> str:
+    return render_html(card)
+
+
+def test_the_page_is_well_formed_and_its_ids_are_unique(page: str) -> None:
+    found = checked(page)
+    assert len(found.ids) == len(set(found.ids))
+    referred = {*found.referred, *(r[1:] for r in found.loaded if r.startswith("#"))}
+    referred |= {link[1:] for link in found.links if link.startswith("#")}
+    assert referred <= set(found.ids)
+
+
+def test_the_page_loads_nothing(page: str) -> None:
+    found = checked(page)
+    assert found.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "base", "form"})
+    assert all(r.startswith(("#", "data:image/png;base64,")) for r in found.loaded)
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    outside = {link for link in found.links if "://" in link}
+    expected = {"https://arxiv.org/abs/2301.00001", "https://openreview.net/forum?id=AbCdEf"}
+    assert outside == expected
+
+
+def test_the_page_says_all_of_it(page: str, card: Scorecard) -> None:
+    text = " ".join(" ".join(checked(page).text).split())
+    for claim in card.claims:
+        assert claim.statement in text
+        assert claim.why in text
+        for part in claim.parts:
+            assert words.sentence(part) in text
+    for said in (
+        "The link to the code is dead.",
+        "It scales to a million layers.",
+        "init_scale",
+        "5 of 15 such papers were reproduced (95 % Wilson interval 15–58 %",
+        "seed 3 diverged",
+        "none can be constructed",
+        "2 custom records",
+        "9 of 12 listed claims tested",
+    ):
+        assert said in text
+
+
+def test_pictures_have_a_title_each(page: str) -> None:
+    pictures = re.findall(r"<svg[^>]*>", page)
+    assert len(pictures) > 15
+    for picture in pictures:
+        assert 'role="img"' in picture
+        assert "aria-labelledby=" in picture
+
+
+def test_hostile_text_stays_text(hostile: Scorecard) -> None:
+    page = render_html(hostile)
+    found = checked(page)
+    assert "script" not in found.tags
+    shown = words.clean(HOSTILE)
+    assert "".join(found.text).count(shown) >= 10
+    assert "\x1b" not in page
+    assert "script" not in checked(render_html_index([hostile])).tags
+
+
+def test_the_index_leads_to_the_papers(card: Scorecard) -> None:
+    other = factories.make_scorecard("toy_two")
+    found = checked(render_html_index([card, other]))
+    assert len(found.ids) == len(set(found.ids))
+    assert {"toy/scorecard.html", "toy_two/scorecard.html"} <= set(found.links)
+    text = " ".join(" ".join(found.text).split())
+    assert "Documentation: card against review" in text
+    assert "Yes, disagree" in text
+
+
+# --- Markdown -----------------------------------------------------------------------------------
+
+
+def test_markdown_shows_hostile_text_as_it_is(hostile: Scorecard) -> None:
+    text = render_markdown(hostile)
+    assert "<script" not in text
+    assert "\x1b" not in text
+    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(cells) == 1, "a cell broke its table"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        ("<b>", "&lt;b&gt;"),
+        ("# no\nheading", r"\# no heading"),
+        ("- no item", r"\- no item"),
+        ("1. no item", r"\1. no item"),
+        ("[a](b)", r"\[a\](b)"),
+        ("a\\|b", r"a\\\|b"),
+    ],
+)
+def test_markdown_is_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+def test_a_picture_of_an_interval_is_to_scale() -> None:
+    given = answer(0.1, 0.01, 1.0, 0.1, scale="log", per_seed=(0.01, 0.1, 1.0))
+    plot = lay_out([Row("claim", "claim", given)])
+    (mark,) = plot.marks
+    assert mark.whisker is not None
+    low, high = mark.whisker
+    assert mark.dot == pytest.approx((low + high) / 2, abs=0.02)
+    assert plot.bound == pytest.approx(mark.dot, abs=0.02)
+    assert plot.accepted == (plot.left, plot.bound)
+    assert next(label for _, label in plot.ticks) == "0.01"
+
+
+@pytest.mark.parametrize(
+    ("given", "cut"),
+    [
+        (answer(1.0, 1e-9, 1e9, 2.0, scale="log", per_seed=(0.5, 2.0)), (True, True)),
+        (answer(0.9, 0.0, 0.999, 0.8, scale="log_complement", per_seed=(0.8, 1.0)), (True, True)),
+        (answer(0.5, 0.2, 0.8, 0.5, scale="logit", per_seed=(0.0, 1.0)), (False, False)),
+        (answer(0.0, 0.0, 0.0, 0.0, per_seed=(0.0, 0.0)), (False, False)),
+        (answer(1.0, -1e308, 1.7e308, 2.0), (False, False)),
+    ],
+)
+def test_a_picture_stays_inside_its_frame(given: AnswerModel, cut: tuple[bool, bool]) -> None:
+    plot = lay_out([Row("claim", "claim", given)])
+    (mark,) = plot.marks
+    assert mark.whisker is not None
+    places = [mark.dot, *mark.whisker, *mark.seeds, plot.bound, *(x for x, _ in plot.ticks)]
+    assert all(math.isfinite(x) and plot.left <= x <= plot.right for x in places)
+    assert (mark.cut_low, mark.cut_high) == cut
+
+
+def curve(label: str, x: tuple[float | str, ...], *rows: tuple[float, ...]) -> CurveModel:
+    mean, low, high = rows
+    return CurveModel(label=label, x=x, mean=mean, low=low, high=high)
+
+
+def figures() -> Iterator[FigureModel]:
+    common: dict[str, Any] = {
+        "title": HOSTILE,
+        "experiment": "good",
+        "x_label": "x $_",
+        "y_label": "",
+        "band": "range",
+        "seeds": (0,),
+    }
+    zero = curve(HOSTILE, (0.0, 1.0, 2.0), (0.0, -1.0, 0.1), (-1.0, -2.0, 0.0), (1.0, 0.0, 1.0))
+    names = curve("_b", ("one", "two_$x$"), (0.0, 2.0), (-1.0, 1.0), (0.5, 3.0))
+    none = curve("none", (0.0, 1.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+    many = tuple(
+        curve(f"loss, layer {k}", (1.0, 9.0), (1.0, k), (0.5, k), (2.0, k)) for k in range(1, 20)
+    )
+    for kind in ("curves", "comparison"):
+        for log in (False, True):
+            for curves in ((zero,), (none,), many, () if kind == "curves" else (names,)):
+                yield FigureModel(id="f_1", kind=kind, log=log, curves=curves, **common)
+    wide = tuple(tuple(float(i - j) for i in range(45)) for j in range(45))
+    for values in (((0.0,),), ((1e-9, -1e9),), wide):
+        matrices = (MatrixModel(label=HOSTILE, values=values),)
+        yield FigureModel(id="m", kind="matrices", log=False, matrices=matrices, **common)
+
+
+@pytest.mark.parametrize("figure", list(figures()))
+def test_a_figure_is_drawn_the_same_twice_and_stays_text(figure: FigureModel) -> None:
+    first = figure_svg(figure)
+    assert first == figure_svg(figure)
+    found = checked(first)
+    assert found.tags.isdisjoint({"script", "style", "metadata"})
+    assert all(name.startswith(figure.id.replace("_", "-")) for name in found.ids)
+    assert len(found.ids) == len(set(found.ids))
+    assert set(found.referred) <= set(found.ids)
+
+
+def test_what_is_not_positive_leaves_a_gap_on_a_logarithmic_axis() -> None:
+    common: dict[str, Any] = {
+        "id": "f",
+        "kind": "curves",
+        "title": "t",
+        "experiment": "e",
+        "x_label": "",
+        "y_label": "",
+        "log": True,
+        "band": "",
+        "seeds": (0,),
+    }
+    gap = curve("c", (0.0, 1.0, 2.0, 3.0, 4.0), *(((1.0, 0.5, 0.0, 0.5, 1.0),) * 3))
+    whole = curve("c", (0.0, 1.0, 2.0, 3.0, 4.0), *(((1.0, 0.5, 0.1, 0.5, 1.0),) * 3))
+    moves = []
+    for one in (gap, whole):
+        svg = figure_svg(FigureModel(curves=(one,), **common))
+        path = next(p for p in re.findall(r'd="([^"]*)"[^>]*stroke: #0072b2', svg) if "L" in p)
+        moves.append(path.count("M"))
+    assert moves == [2, 1]
+
+
+def test_two_figures_of_one_page_share_no_id(card: Scorecard) -> None:
+    ids = [name for figure in card.figures for name in checked(figure_svg(figure)).ids]
+    assert len(ids) == len(set(ids))
+
+
+# --- files --------------------------------------------------------------------------------------
+
+CLAIM_KEYS = {
+    *("id", "statement", "decision", "verdict", "evidence", "estimate", "interval", "bound"),
+    *("seeds", "per_seed", "control", "positive_control", "parts", "weight", "rule_hash"),
+}
+CARD_KEYS = {
+    *("schema_version", "paper", "tier", "documentation", "claims", "not_audited", "coverage"),
+    *("findings", "figures", "environment", "records"),
+}
+
+
+def test_the_json_keeps_its_contract(card: Scorecard) -> None:
+    data = json.loads(render_json(card))
+    assert set(data) >= CARD_KEYS
+    assert data["schema_version"] == 1
+    assert data["paper"]["slug"] == "toy"
+    assert set(data["documentation"]) >= {"strict", "reviewed", "sharing_type"}
+    assert set(data["coverage"]) >= {"claims", "tested", "weight_tested"}
+    for claim in data["claims"]:
+        assert set(claim) >= CLAIM_KEYS
+        assert set(claim["control"]) >= {"decision", "estimate", "interval"}
+        for interval in (claim["interval"], claim["control"]["interval"]):
+            keys = {"low", "high", "confidence", "method", "scale"}
+            assert interval is None or set(interval) == keys
+    assert any(claim["interval"] is None for claim in data["claims"])
+
+
+def test_a_report_can_be_made_again_from_its_json(card: Scorecard, tmp_path: Path) -> None:
+    first = write_report(card, tmp_path / "a")
+    assert [p.name for p in first] == ["scorecard.html", "scorecard.json", "scorecard.md"]
+    assert first[1] == tmp_path / "a" / "paper" / "toy" / "scorecard.json"
+    again = read_scorecard(first[1])
+    assert again == card
+    second = write_report(again, tmp_path / "b")
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+    assert [p.read_bytes() for p in write_index([card], tmp_path / "a")] == [
+        p.read_bytes() for p in write_index([again], tmp_path / "b")
+    ]
+
+
+def test_only_the_formats_asked_for_are_written(card: Scorecard, tmp_path: Path) -> None:
+    write_report(card, tmp_path, ("md", "json", "md"))
+    written = sorted(p.name for p in tmp_path.rglob("*") if p.is_file())
+    assert written == ["scorecard.json", "scorecard.md"]
+    mode = stat.S_IMODE((tmp_path / "paper" / "toy" / "scorecard.md").stat().st_mode)
+    assert mode == 0o644
+
+
+def test_an_unknown_format_is_a_users_mistake(card: Scorecard, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"unknown format 'htm'\. Did you mean 'html'"):
+        write_report(card, tmp_path, ("htm",))
+    assert FORMATS == ("html", "json", "md")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_index_is_written_per_tier(card: Scorecard, tmp_path: Path) -> None:
+    smoke = factories.make_scorecard(tier="smoke")
+    written = write_index([card, smoke], tmp_path)
+    assert [p.relative_to(tmp_path).as_posix() for p in written] == [
+        "paper/index.html",
+        "smoke/index.html",
+    ]
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(card: Scorecard, tmp_path: Path) -> None:
+    (tmp_path / "paper").write_text("in the way")
+    with pytest.raises(StoreError, match=r"^cannot write .*--out\.$") as caught:
+        write_report(card, tmp_path, ("json",))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_scorecard_cannot_leave_its_folder(card: Scorecard, tmp_path: Path) -> None:
+    outside = card.model_copy(update={"paper": {**card.paper, "slug": "../../outside"}})
+    with pytest.raises(StoreError, match="cannot name a folder"):
+        write_report(outside, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_number_that_is_not_finite_is_never_written(card: Scorecard, tmp_path: Path) -> None:
+    claim = card.claims[0].model_copy(update={"estimate": math.nan})
+    broken = card.model_copy(update={"claims": (claim,)})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_report(broken, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file(
+    card: Scorecard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = write_report(card, tmp_path, ("md",))
+    before = path.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(StoreError, match="No space left"):
+        write_report(card, tmp_path, ("md",))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["scorecard.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{", "is not JSON"),
+        ('{"schema_version": 2}', "scorecard version 2, and this program reads version 1"),
+        ("[]", "scorecard version None"),
+        ('{"schema_version": 1}', "is no scorecard: paper: Field required"),
+        ('{"schema_version": 1, "tier": NaN}', "is not JSON: NaN"),
+    ],
+)
+def test_what_is_no_scorecard_is_refused(text: str, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "scorecard.json"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=re.escape(fault)):
+        read_scorecard(path)
+
+
+def test_a_missing_scorecard_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"cannot read .*: No such file or directory"):
+        read_scorecard(tmp_path / "none.json")
+
+
+def test_matplotlib_is_imported_only_to_draw() -> None:
+    code = (
+        "import sys, reproaudit.render.files, reproaudit.render.terminal; "
+        "sys.exit('matplotlib' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

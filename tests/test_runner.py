@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cells import cell, locate, records, same_numbers
+from reproaudit import runner
+from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
+from reproaudit.fingerprints import Cell
+from reproaudit.modules import Module
+from reproaudit.records import Status
+from reproaudit.runner import (
+    CellFinished,
+    CellStarted,
+    CellWaiting,
+    Event,
+    PlanReady,
+    Progress,
+    SetAside,
+    Summary,
+    run_cells,
+)
+from reproaudit.store import Store
+
+NAMES = {"toy2020": {"descent": ["loss", "final", "sizes"]}}
+
+
+def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event]]:
+    events: list[Event] = []
+    summary = run_cells(cells, locate, store, threads=1, on_event=events.append, **options)
+    return summary, events
+
+
+def kinds(events: list[Event]) -> Counter[str]:
+    return Counter(type(one).__name__ for one in events if not isinstance(one, Progress))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "runs")
+
+
+def test_missing_cells_run_and_finished_ones_do_not(store: Store) -> None:
+    summary, events = run(store, cell(seed=0), cell(seed=1), cell(seed=0), declared=NAMES)
+    assert summary == Summary(completed=2)
+    assert events[0] == PlanReady(total=2, done=0, steps=80)
+    assert kinds(events) == {"PlanReady": 1, "CellStarted": 2, "CellFinished": 2}
+    assert Progress((cell(seed=1),), "descent", 40, 40) in events
+    summary, events = run(store, cell(seed=0), cell(seed=1), cell(seed=2))
+    assert summary == Summary(present=2, completed=1)
+    assert events[0] == PlanReady(total=3, done=2, steps=40)
+    assert sorted(records(store)) == [("descent", seed) for seed in range(3)]
+
+
+def test_a_record_stands_alone(store: Store) -> None:
+    rules = {"toy2020": {"C1": "abc"}, "other": {"C9": "def"}}
+    run(store, cell("proxied", seed=3), rules=rules)
+    record = records(store)["proxied", 3]
+    assert record.status is Status.COMPLETED
+    assert record.settings == {"steps": 40, "rate": 0.1, "sizes": (3,), "pause": 0.0}
+    assert record.rules == {"C1": "abc"}
+    assert record.proxy == "made-up data"
+    assert record.data == {"digits": "sha256:40"}
+    assert record.environment.threads == 1
+    assert record.environment.packages.keys() == {"reproaudit", "torch", "numpy", "scipy", "numba"}
+    assert 0 < record.seconds < 10
+    assert record.measurements.series["loss"].steps == tuple(range(0, 41, 4))
+
+
+def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    if shutil.which("git") is None:
+        pytest.skip("no git here")
+    file = tmp_path / "code.py"
+    file.write_text("x = 1\n")
+    git("init")
+    assert runner._revision(file) is None  # within a checkout, but no part of it
+    git("add", "code.py")
+    git("commit", "-m", "First")
+    assert runner._revision(file) == git("rev-parse", "HEAD")
+    file.write_text("x = 2\n")
+    assert runner._revision(file) == git("rev-parse", "HEAD") + "+dirty"
+
+
+def test_nothing_but_the_record_is_left(store: Store) -> None:
+    run(store, cell(), cell("together", 0), cell("together", 1))
+    assert {path.suffix for path in store.root.rglob("*") if path.is_file()} == {".json"}
+    assert not list(store.root.rglob("*.partial"))
+
+
+def test_seeds_measured_together_equal_seeds_measured_alone(store: Store) -> None:
+    seeds = (2, 0, 1)
+    cells = [cell(name, seed) for seed in seeds for name in ("together", "descent")]
+    _, events = run(store, *cells)
+    started = [one.cells for one in events if isinstance(one, CellStarted)]
+    assert tuple(cell("together", seed) for seed in (0, 1, 2)) in started
+    assert len(started) == 4
+    found = records(store)
+    for seed in seeds:
+        together, alone = found["together", seed], found["descent", seed]
+        assert together.measurements.model_dump_json() == alone.measurements.model_dump_json()
+    assert len({one.seconds for (name, _), one in found.items() if name == "together"}) == 1
+
+
+@pytest.mark.parametrize("experiment", ["descent", "together"])
+def test_divergence_is_a_status_and_no_nan_is_written(store: Store, experiment: str) -> None:
+    wild = [cell(experiment, seed, rate=1e18) for seed in (0, 1)]
+    declared = {"toy2020": {experiment: ["loss", "final", "sizes"]}}
+    assert run(store, *wild, declared=declared)[0] == Summary(diverged=2)
+    for path in store.root.rglob("*.json"):
+        json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
+    record = records(store)[experiment, 1]
+    assert record.status is Status.DIVERGED
+    assert record.error == "diverged: series 'loss' is not finite at step 12"
+    assert record.measurements.series["loss"].steps == (0, 4, 8)
+    assert "final" not in record.measurements.scalars
+    assert run(store, *wild)[0] == Summary(present=2)
+
+
+def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
+    cells = [cell("broken", 5), cell(seed=1)]
+    assert run(store, *cells)[0] == Summary(completed=1, failed=1)
+    record = records(store)["broken", 5]
+    assert record.status is Status.FAILED
+    assert record.error is not None
+    assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
+    assert run(store, *cells)[0] == Summary(present=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "text"),
+    [
+        ("wrong_seeds", "measure returned seeds [1], and was given [0]"),
+        ("no_data", "FileNotFoundError: the data set 'digits' is not there (toy2020.py:"),
+    ],
+)
+def test_what_went_wrong_is_told(store: Store, experiment: str, text: str) -> None:
+    run(store, cell(experiment))
+    error = records(store)[experiment, 0].error
+    assert error is not None
+    assert text in error
+
+
+def test_measurements_other_than_declared_fail(store: Store) -> None:
+    declared = {"toy2020": {"descent": ["loss", "accuracy"]}}
+    assert run(store, cell(), declared=declared)[0] == Summary(failed=1)
+    assert records(store)["descent", 0].error == (
+        "the audit declares accuracy, which was not measured; "
+        "final, sizes was measured, which the audit does not declare"
+    )
+
+
+def test_every_fault_of_an_audit_is_told_before_anything_runs(store: Store) -> None:
+    cells = [cell(), cell("decent"), cell(rate="fast"), cell(stepz=3)]
+    with pytest.raises(SpecError) as caught:
+        run(store, *cells)
+    text = str(caught.value)
+    assert "experiment 'decent': the module has no such experiment. Did you mean 'descent'?" in text
+    assert "setting 'rate' = 'fast'" in text
+    assert "unknown setting 'stepz'. Did you mean 'steps'?" in text
+    assert len(text.splitlines()) == 3
+    assert not store.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("import nothing_of_that_name\n", "No module named 'nothing_of_that_name'"),
+        ("x = 1\n", "defines no mapping named EXPERIMENTS"),
+        ("EXPERIMENTS = {'descent': 3}\n", r"EXPERIMENTS\['descent'\] is not an Experiment"),
+        ("def (:\n", "invalid syntax"),
+    ],
+)
+def test_a_module_that_cannot_be_used_is_a_bad_audit(
+    store: Store, tmp_path: Path, source: str, text: str
+) -> None:
+    path = tmp_path / "bad2020.py"
+    path.write_text(source)
+    module = Module("bad2020", path, importable=False)
+    with pytest.raises(SpecError, match=text):
+        run_cells([cell()], lambda _paper: module, store)
+
+
+def test_a_users_module_may_import_its_siblings(store: Store, tmp_path: Path) -> None:
+    for folder, value in (("one", 1.0), ("two", 2.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "near.py").write_text(f"VALUE = {value}\n")
+        (tmp_path / folder / "mine2020.py").write_text(
+            "from dataclasses import dataclass\n"
+            "from reproaudit.experiment import Experiment\n"
+            "from reproaudit.records import Measurements\n"
+            "from .near import VALUE\n"
+            "@dataclass(frozen=True)\n"
+            "class Settings:\n"
+            "    steps: 'int'\n"
+            "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: {\n"
+            "    seed: Measurements(scalars={'x': VALUE}) for seed in session.seeds})}\n"
+        )
+    for folder, value in (("one", 1.0), ("two", 2.0)):
+        module = Module("mine2020", tmp_path / folder / "mine2020.py", importable=False)
+        one = Cell("mine2020", "quick", "e", {"steps": 1}, 0)
+        here = Store(store.root / folder)
+        run_cells([one], lambda _paper, module=module: module, here)  # type: ignore[misc]
+        (record,) = here.records("mine2020", "quick")
+        assert record.measurements.scalars == {"x": value}
+
+
+def test_an_unreadable_record_is_moved_aside_and_made_again(store: Store) -> None:
+    run(store, cell(seed=0), cell(seed=1))
+    before = records(store)["descent", 0]
+    path = next(store.root.rglob(f"{before.fingerprint}.json"))
+    path.write_text(path.read_text()[:100])
+    summary, events = run(store, cell(seed=0), cell(seed=1))
+    assert summary == Summary(present=1, completed=1)
+    (aside,) = [one for one in events if isinstance(one, SetAside)]
+    assert aside.path == path.with_name(path.name + ".bad")
+    assert "not a whole record" in aside.reason
+    assert same_numbers(records(store)["descent", 0]) == same_numbers(before)
+
+
+def test_fresh_measures_again(store: Store) -> None:
+    run(store, cell())
+    before = records(store)["descent", 0]
+    assert run(store, cell(), fresh=True)[0] == Summary(completed=1)
+    after = records(store)["descent", 0]
+    assert after.started > before.started
+    assert same_numbers(after) == same_numbers(before)
+
+
+def test_a_cell_held_by_another_run_comes_last(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(store, cell(seed=0))
+    name = records(store)["descent", 0].fingerprint
+    next(store.root.rglob(f"{name}.json")).unlink()
+    lock = store.try_lock(cell(seed=0), name)
+    assert lock is not None
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        if seconds == runner.POLL_SECONDS:  # and not one of the toy's own
+            naps.append(seconds)
+        if len(naps) == 3:
+            lock.release(finished=False)
+
+    monkeypatch.setattr(time, "sleep", nap)
+    summary, events = run(store, cell(seed=0), cell(seed=1))
+    assert summary == Summary(completed=2)
+    assert CellWaiting((cell(seed=0),)) in events
+    finished = [one.cell.seed for one in events if isinstance(one, CellFinished)]
+    assert finished == [1, 0]
+    assert len(naps) == 3
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_is_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(store, cell(seed=0))
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(TechnicalError, match="no space is left"):
+            run(store, cell(seed=0), cell(seed=1))
+    assert list(records(store)) == [("descent", 0)]
+    assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(present=1, completed=1)
+
+
+def test_a_disk_too_full_for_checkpoints_ends_the_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if str(target).endswith(".pt"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(TechnicalError, match="no space is left"):
+            run(store, cell(seed=0), cell(seed=1))
+    assert records(store) == {}
+    assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(completed=2)
+
+
+def test_a_store_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("mine")
+    with pytest.raises(StoreError, match="a file stands where a folder is needed"):
+        run(Store(tmp_path / "runs"), cell())
+
+
+def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> None:
+    cells = [cell(seed=seed) for seed in range(4)]
+    cells += [cell("dies_once", 7), cell("dies", 8), cell("broken", 9)]
+    summary, events = run(store, *cells, jobs=2)
+    assert summary == Summary(completed=5, failed=2)
+    assert any(isinstance(one, Progress) for one in events)
+    alone = Store(tmp_path / "alone")
+    run(alone, *cells[:4])
+    parallel = records(store)
+    for key, record in records(alone).items():
+        assert same_numbers(parallel[key]) == same_numbers(record)
+    assert parallel["dies", 8].error == (
+        "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
+    )
+    assert parallel["dies_once", 7].status is Status.COMPLETED
+
+
+def test_jobs_are_at_least_one(store: Store) -> None:
+    with pytest.raises(UsageError, match="cannot run 0 jobs"):
+        run(store, cell(), jobs=0)
+
+
+def test_a_cell_costs_little_beside_its_measurement(store: Store) -> None:
+    """Processor time: the wait for a disk that others use says nothing of the runner."""
+    run(store, cell(seed=0, steps=0))
+    count = 50
+    began = time.process_time()
+    run(store, *(cell(seed=seed, steps=0) for seed in range(1, count + 1)))
+    assert (time.process_time() - began) / count < 0.02
+
+
+@pytest.mark.slow
+def test_planning_ten_thousand_finished_cells_takes_two_seconds(store: Store) -> None:
+    cells = [cell(seed=seed, steps=0) for seed in range(10_000)]
+    run(store, cells[0])
+    name = records(store)["descent", 0].fingerprint
+    first = next(store.root.rglob(f"{name}.json"))
+    text = first.read_text()
+    plan = runner._Plan(cells, locate, store, "cpu")
+    for task in plan.tasks:
+        changed = text.replace(name, task.fingerprint).replace(
+            '"seed":0', f'"seed":{task.cell.seed}'
+        )
+        first.with_name(f"{task.fingerprint}.json").write_text(changed)
+    began = time.process_time()
+    summary, _ = run(store, *cells)
+    assert time.process_time() - began < 2.0
+    assert summary == Summary(present=10_000)

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cells import cell
+from reproaudit import store as store_module
+from reproaudit.errors import AuditError, StoreError, TechnicalError
+from reproaudit.records import Environment, Measurements, Record, Series, Status
+from reproaudit.store import Clock, Store
+
+ENVIRONMENT = Environment(
+    python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
+)
+
+
+def record(name: str = "f" * 32, **changes: Any) -> Record:
+    fields: dict[str, Any] = {
+        "paper": "toy2020",
+        "tier": "quick",
+        "experiment": "descent",
+        "settings": {"steps": 3},
+        "seed": 0,
+        "status": Status.COMPLETED,
+        "fingerprint": name,
+        "code": "abc",
+        "environment": ENVIRONMENT,
+        "started": datetime(2026, 1, 2, tzinfo=UTC),
+        "seconds": 1.5,
+        "measurements": Measurements(scalars={"loss": 0.1 + 0.2}),
+    }
+    return Record(**{**fields, **changes})
+
+
+def place(store: Store, name: str = "f" * 32) -> Path:
+    return store.path(cell(), name)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+setting_values = st.one_of(
+    st.booleans(),
+    st.integers(-(2**60), 2**60),
+    finite,
+    st.text(max_size=5),
+    st.lists(st.integers(-9, 9), min_size=1, max_size=3).map(tuple),
+    st.lists(finite, min_size=1, max_size=3).map(tuple),
+    st.lists(st.text(max_size=3), min_size=1, max_size=3).map(tuple),
+)
+
+
+@st.composite
+def measurements(draw: st.DrawFn) -> Measurements:
+    steps = draw(st.lists(st.integers(0, 10**9), unique=True, max_size=4).map(sorted))
+    width = draw(st.integers(0, 3))
+    rows = draw(
+        st.lists(
+            st.lists(finite, min_size=width, max_size=width),
+            min_size=len(steps),
+            max_size=len(steps),
+        )
+    )
+    series = {"s": Series(steps=tuple(steps), values=rows)} if steps else {}
+    return Measurements(
+        scalars=draw(st.dictionaries(names, finite, max_size=3)),
+        series=series,
+        arrays={"a": np.array(draw(st.lists(finite, max_size=3)))},
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.dictionaries(names, setting_values, max_size=4),
+    measured=measurements(),
+    experiment=names,
+    seconds=st.floats(0, 1e9),
+)
+def test_a_record_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory,
+    values: dict[str, Any],
+    measured: Measurements,
+    experiment: str,
+    seconds: float,
+) -> None:
+    store = Store(tmp_path_factory.mktemp("store"))
+    written = record(settings=values, measurements=measured, experiment=experiment, seconds=seconds)
+    if experiment in (".", ".."):
+        with pytest.raises(StoreError, match="not a name for a folder"):
+            store.write(written)
+        return
+    store.write(written)
+    (read,) = store.records("toy2020", "quick")
+    assert read.model_dump_json() == written.model_dump_json()
+    assert [type(one) for one in read.settings.values()] == [
+        type(one) for one in written.settings.values()
+    ]
+    for name, one in written.measurements.series.items():
+        np.testing.assert_array_equal(read.measurements.series[name].values, one.values)
+
+
+def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
+    store = Store(tmp_path / "absent")
+    assert store.find(cell(), "f" * 32) is None
+    assert list(store.records("toy2020", "quick")) == []
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(record(status=Status.FAILED, error="out of luck"))
+    assert store.find(cell(), "f" * 32) is None
+    assert [one.status for one in store.records("toy2020", "quick")] == [Status.FAILED]
+    store.write(record())
+    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
+    store.write(record(status=Status.FAILED, error="a later, forced run"))
+    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
+
+
+BAD = {
+    "empty": (b"", "an empty file"),
+    "half": (record().model_dump_json().encode()[:200], "not a whole record"),
+    "binary": (b"\xff\xfe\x00", "not a whole record"),
+    "list": (b"[1, 2]", "JSON, but not a record"),
+    "foreign": (b'{"name": "package"}', "JSON, but not a record"),
+    "newer": (b'{"version": 99, "paper": "toy2020"}', "format 99; .* reads 1"),
+    "other": (record("e" * 32).model_dump_json().encode(), "the record of another cell"),
+    "nan": (
+        record().model_dump_json().replace("0.30000000000000004", "NaN").encode(),
+        "not a record",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kind: str) -> None:
+    content, reason = BAD[kind]
+    store = Store(tmp_path)
+    store.write(record("0" * 32))
+    path = place(store)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=reason) as caught:
+        store.find(cell(), "f" * 32)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(StoreError, match=reason):
+        list(store.records("toy2020", "quick"))
+    assert [one.path for one in store.unreadable("toy2020", "quick")] == [path]
+    readable = store.records("toy2020", "quick", on_unreadable=lambda _one: None)
+    assert [one.fingerprint for one in readable] == ["0" * 32]
+
+
+def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(record())
+    kept = []
+    for text in ("first", "second"):
+        place(store).write_text(text)
+        aside = store.set_aside(cell(), "f" * 32)
+        assert aside is not None
+        kept.append(aside)
+    assert [one.read_text() for one in kept] == ["first", "second"]
+    assert store.set_aside(cell(), "f" * 32) is None
+    assert store.unreadable("toy2020", "quick") == []
+
+
+FAULTS = [
+    (errno.ENOSPC, TechnicalError, "no space is left"),
+    (errno.EDQUOT, TechnicalError, "no space is left"),
+    (errno.EACCES, StoreError, "permission denied"),
+    (errno.EROFS, StoreError, "read-only file system"),
+    (errno.EIO, TechnicalError, "rror"),
+]
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+@pytest.mark.parametrize(("number", "kind", "text"), FAULTS)
+def test_a_failing_disk_is_one_clear_line_and_leaves_earlier_records(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    number: int,
+    kind: type[AuditError],
+    text: str,
+) -> None:
+    store = Store(tmp_path)
+    store.write(record())
+    before = place(store).read_bytes()
+
+    def fail(*_arguments: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, where, fail)
+        with pytest.raises(kind, match=text) as caught:
+            store.write(record(seconds=99.0))
+    assert "\n" not in str(caught.value)
+    assert str(place(store)) in str(caught.value)
+    assert "Records made so far are kept" in str(caught.value)
+    assert place(store).read_bytes() == before
+    assert sorted(path.name for path in place(store).parent.iterdir()) == ["f" * 32 + ".json"]
+
+
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    """/dev/full fails on the write itself."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    store = Store(tmp_path)
+    path = place(store)
+    path.parent.mkdir(parents=True)
+    path.with_name(path.name + ".tmp").symlink_to("/dev/full")
+    with pytest.raises(TechnicalError, match="no space is left"):
+        store.write(record())
+
+
+def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("not a folder")
+    store = Store(tmp_path / "runs")
+    for action in (
+        lambda: store.write(record()),
+        lambda: store.find(cell(), "f" * 32),
+        lambda: list(store.records("toy2020", "quick")),
+        lambda: store.try_lock(cell(), "f" * 32),
+    ):
+        with pytest.raises(StoreError, match="a file stands where a folder is needed"):
+            action()
+    assert (tmp_path / "runs").read_text() == "not a folder"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_store_without_write_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StoreError, match="permission denied"):
+            Store(tmp_path).write(record())
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_only_old_temporary_files_are_swept(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(record())
+    folder = place(store).parent
+    old, new = folder / "a.json.tmp", folder / "b.json.tmp"
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (0, 0))
+    store.sweep("toy2020", "quick")
+    assert not old.exists()
+    assert new.exists()
+    assert store.unreadable("toy2020", "quick") == []
+    assert len(list(store.records("toy2020", "quick"))) == 1
+
+
+def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
+        "from cells import cell; from reproaudit.store import Store;"
+        "lock = Store(Path(sys.argv[1])).try_lock(cell(), 'f' * 32);"
+        "print(lock is not None, flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "True"
+        assert store.try_lock(cell(), "f" * 32) is None
+        free = store.try_lock(cell(), "e" * 32)
+        assert free is not None
+        free.release(finished=False)
+        other.kill()
+    mine = store.try_lock(cell(), "f" * 32)
+    assert mine is not None
+    mine.release(finished=True)
+    assert not list(tmp_path.rglob("f*.lock"))
+
+
+def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
+    partial = Store(tmp_path).partial(cell(), ["f" * 32])
+    assert partial.load("a/b") is None
+    assert partial.clock().seconds == 0.0
+    clock = Clock(datetime(2026, 1, 2, tzinfo=UTC), 12.5)
+    partial.save("a/b", b"one", clock)
+    partial.save("a/b", b"two", clock)
+    partial.save("a b", b"three", clock)
+    assert (partial.load("a/b"), partial.load("a b")) == (b"two", b"three")
+    assert partial.clock() == clock
+    (partial.folder / "clock.json").write_text("{")
+    assert partial.clock().seconds == 0.0
+    partial.clear()
+    assert not partial.folder.exists()
+
+
+def test_cells_measured_together_have_work_of_their_own(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folders = {
+        store.partial(cell(), names).folder for names in (["a"], ["b"], ["a", "b"], ["a", "c"])
+    }
+    assert len(folders) == 4
+
+
+def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.write(record(status=Status.DIVERGED, error="diverged"))
+    json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
+
+
+def test_the_store_needs_no_torch() -> None:
+    program = "import sys, reproaudit.store; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
+    assert store_module.__doc__ is not None

@@ -1,0 +1,110 @@
+"""A paper in miniature: noisy gradient descent on ½‖w‖², as slow as a test wants it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from toy_parts import gradient
+
+from reproaudit import training
+from reproaudit.experiment import Experiment, Session
+from reproaudit.records import Measurements, Series
+from reproaudit.training import generator, per_seed, train
+
+if "TOY_CHECKPOINT_SECONDS" in os.environ:
+    training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])
+
+
+@dataclass(frozen=True)
+class Settings:
+    steps: int
+    rate: float
+    sizes: tuple[int, ...]
+    pause: float
+
+
+def _descend(settings: Settings, session: Session) -> dict[int, dict[str, Series]]:
+    seeds, (size,) = session.seeds, settings.sizes
+    w = np.stack([generator(seed, "init").normal(size=size) for seed in seeds])
+
+    def advance(start: int, stop: int) -> None:
+        for step in range(start, stop):
+            time.sleep(settings.pause)
+            noise = np.stack([generator(seed, "noise", step).normal(size=size) for seed in seeds])
+            with np.errstate(over="ignore", invalid="ignore"):
+                w[:] = w - settings.rate * (gradient(w) + 0.1 * noise)
+
+    def observe(_step: int) -> Mapping[str, NDArray[np.float64]]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {"loss": 0.5 * np.square(w).sum(axis=1)}
+
+    series = train(
+        session,
+        "descent",
+        steps=settings.steps,
+        state={"w": w},
+        advance=advance,
+        observe=observe,
+        observe_at=range(0, settings.steps + 1, max(1, settings.steps // 10)),
+        seed_axis=True,
+    )
+    return per_seed(series, seeds)
+
+
+def descent(settings: Settings, session: Session) -> dict[int, Measurements]:
+    return {
+        seed: Measurements(
+            series=series,
+            scalars={"final": float(series["loss"].values[-1])},
+            arrays={"sizes": np.array(settings.sizes, dtype=float)},
+        )
+        for seed, series in _descend(settings, session).items()
+    }
+
+
+def broken(settings: Settings, session: Session) -> dict[int, Measurements]:
+    raise RuntimeError(f"no good\nfor seed {session.seeds[0]}")
+
+
+def dies_once(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Kills its own process the first time, and goes on the second."""
+    if session.load("mark") is None:
+        session.save("mark", b"was here")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return descent(settings, session)
+
+
+def dies(settings: Settings, session: Session) -> dict[int, Measurements]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+def wrong_seeds(settings: Settings, session: Session) -> dict[int, Measurements]:
+    return {seed + 1: one for seed, one in descent(settings, session).items()}
+
+
+def no_data(settings: Settings) -> dict[str, str]:
+    raise FileNotFoundError("the data set 'digits' is not there")
+
+
+EXPERIMENTS = {
+    "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
+    "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
+    "broken": Experiment(Settings, broken),
+    "dies_once": Experiment(Settings, dies_once),
+    "dies": Experiment(Settings, dies),
+    "wrong_seeds": Experiment(Settings, wrong_seeds),
+    "no_data": Experiment(Settings, descent, data=no_data),
+    "proxied": Experiment(
+        Settings,
+        descent,
+        data=lambda s: {"digits": f"sha256:{s.steps}"},
+        proxy=lambda _s: "made-up data",
+    ),
+}
