@@ -36,9 +36,7 @@ def forward(
 def width_for(parameters: int, inputs: int, hidden_layers: int, outputs: int) -> int:
     """The hidden width, at least 1, whose number of parameters comes closest to the wished one."""
     guesses = range(1, max(2, parameters // (inputs + 1) + 2))
-    return min(
-        guesses, key=lambda h: abs(count(inputs, h, hidden_layers, outputs) - parameters)
-    )
+    return min(guesses, key=lambda h: abs(count(inputs, h, hidden_layers, outputs) - parameters))
 
 
 def count(inputs: int, width: int, hidden_layers: int, outputs: int) -> int:
@@ -83,7 +81,7 @@ class Net:
 
         def entries(shape: tuple[int, ...], fan_in: int, bias: bool) -> Array:
             if law == "uniform":
-                return rng.uniform(-1, 1, shape).astype(dtype) / dtype(np.sqrt(fan_in))
+                return np.asarray(rng.uniform(-1, 1, shape) / np.sqrt(fan_in), dtype=dtype)
             size = 0.0 if bias else np.sqrt(2 / fan_in)
             return np.asarray(rng.standard_normal(shape) * size, dtype=dtype)
 
@@ -237,9 +235,7 @@ def train_steps(
     The arrays of the batch, ``inputs`` and ``targets`` are scratch.
     """
     for step in range(start, stop):
-        fill_batch(
-            child(key, step), subset_key, False, False, X, selected, queried, source
-        )
+        fill_batch(child(key, step), subset_key, False, False, X, selected, queried, source)
         _fill_inputs(X, queried, multi_hot, inputs, X.reshape(len(X), -1))
         _fill_targets(X, selected, source, targets)
         at = rate if step < anneal_at else annealed_rate

@@ -111,9 +111,7 @@ def reachable(seed: int, s: Task, positions: int) -> Reachable:
     scores = overlaps(
         key, s.reachable_draws, positions, s.selected, s.code_dimension, law, s.entry_scale
     )
-    return best_identity_blocks(
-        scores, s.selected, s.token_dimension, s.attend_query, s.code_norm
-    )
+    return best_identity_blocks(scores, s.selected, s.token_dimension, s.attend_query, s.code_norm)
 
 
 # ---------------------------------------------------------------------------------------- training
@@ -132,9 +130,7 @@ class Arm:
     advance: Callable[[int, int], None]
 
     @staticmethod
-    def start(
-        seed: int, s: Task, codes: NDArray[np.float32] | None, best: Reachable | None
-    ) -> Arm:
+    def start(seed: int, s: Task, codes: NDArray[np.float32] | None, best: Reachable | None) -> Arm:
         """An untrained layer.
 
         Args:
@@ -191,7 +187,7 @@ def _trainer(
             s.learning_rate,
             s.annealed_rate,
             s.anneal_at,
-            *weights.state.values(),
+            *weights.trained.values(),
         )
 
     return advance
@@ -369,28 +365,22 @@ def measure_length(s: LengthTask, session: Session) -> Mapping[int, Measurements
 
 def _length(seed: int, s: LengthTask, session: Session) -> Measurements:
     bests = [reachable(seed, s, length) for length in s.lengths]
-    sets = {
-        "stochastic": _validation(seed, s, "stochastic", None),
-        "fixed": _validation(seed, s, "fixed", _fixed_codes(seed, s, "fixed_codes")),
-    }
-    points = sets["stochastic"]
-    first = points
+    points = _validation(seed, s, None)
+    codes = _fixed_codes(seed, s, "fixed_codes")
+    fixed = _validation(seed, s, codes), Arm.start(seed, s, codes[:, : s.tokens], None)
     if s.first_arm == "fixed":
-        first = _validation(seed, s, "fixed", _fixed_codes(seed, s, "other_fixed_codes"))
+        codes = _fixed_codes(seed, s, "other_fixed_codes")
+        first = _validation(seed, s, codes), Arm.start(seed, s, codes[:, : s.tokens], None)
+    else:
+        first = points, Arm.start(seed, s, None, _placed(s, bests[0]))
     reach = np.array(
         [
             _losses([batch], _identity(s, best), s)[0]
             for batch, best in zip(points, bests, strict=True)
         ]
     )
-    codes = _fixed_codes(seed, s, "fixed_codes")[:, : s.tokens]
-    others = _fixed_codes(seed, s, "other_fixed_codes")[:, : s.tokens]
-    arms = (
-        (first, Arm.start(seed, s, others if s.first_arm == "fixed" else None, _placed(s, bests[0]))),
-        (sets["fixed"], Arm.start(seed, s, codes, None)),
-    )
     series = _stacked(
-        [_train_arm(name, *arm, s, session) for name, arm in zip(ARMS, arms, strict=True)]
+        [_train_arm(name, *arm, s, session) for name, arm in zip(ARMS, (first, fixed), strict=True)]
     )
     final = series.values[-1]
     return Measurements(
@@ -429,17 +419,15 @@ def _fixed_codes(seed: int, s: LengthTask, purpose: str) -> NDArray[np.float32]:
     return codes
 
 
-def _validation(
-    seed: int, s: LengthTask, kind: str, fixed: NDArray[np.float32] | None
-) -> tuple[Batch, ...]:
-    """One set per length: the same tokens and subsets for every kind of codes."""
+def _validation(seed: int, s: LengthTask, fixed: NDArray[np.float32] | None) -> tuple[Batch, ...]:
+    """One set per length, with fixed codes or, without any, stochastic ones; else the same."""
     key = root(seed, "validation")
     batches = []
     for length in s.lengths:
         length_key = np.uint64(child(key, length))
         own = s.validation_codes == "per_point" or s.codes_drawn == "per_sample"
         codes = None
-        if kind == "fixed" and fixed is not None:
+        if fixed is not None:
             codes = fixed[:, :length]
             if s.continuation == "redrawn" and length > s.tokens:
                 codes = _codes(length_key, s, length, s.validation_points)
@@ -502,8 +490,9 @@ def _final(series: Series, steps: int) -> float:
 
 def _net_sizes(s: BaselineTask) -> tuple[int, int]:
     """Inputs and hidden width of the net."""
-    d, inputs = s.token_dimension, baseline.input_size(
-        s.token_dimension, s.tokens, s.selected, s.subset_input == "multi_hot"
+    d, inputs = (
+        s.token_dimension,
+        baseline.input_size(s.token_dimension, s.tokens, s.selected, s.subset_input == "multi_hot"),
     )
     wished = round(s.parameter_ratio * _layer_parameters(s))
     return inputs, baseline.width_for(wished, inputs, s.hidden_layers, d)
@@ -530,11 +519,7 @@ def _train_net(
     )
     seen = [baseline.inputs_and_targets(batch, multi_hot, s.dtype) for batch in tests]
     scratch = Batch.empty(s.batch, d, s.tokens, s.selected, 1, True)
-    rows, targets = baseline.inputs_and_targets(
-        replace(scratch, queried=np.zeros_like(scratch.queried), selected=scratch.queried * 0),
-        multi_hot,
-        s.dtype,
-    )
+    rows, targets = np.empty((s.batch, inputs), s.dtype), np.empty((s.batch, d), s.dtype)
     key, subset_key, ratio = root(seed, "train"), _subset_key(seed, s), s.net_rates[index]
 
     def advance(start: int, stop: int) -> None:

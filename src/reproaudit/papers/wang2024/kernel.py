@@ -86,9 +86,14 @@ class Weights:
         return np.concatenate([self.V_x, self.V_e], axis=1)
 
     @property
-    def state(self) -> dict[str, Array]:
-        """What training changes, by name."""
+    def trained(self) -> dict[str, Array]:
+        """The blocks that have a gradient, by name."""
         return {"B": self.B, "D": self.D, "V_x": self.V_x, "V_e": self.V_e}
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """Every block, by name."""
+        return {**self.trained, "idle": self.idle}
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,8 @@ class Batch:
     Attributes:
         X: tokens, (batch, d, T), float32.
         selected: positions whose mean is the target, (batch, q).
-        queried: positions whose codes make the query, (batch, q); those selected, but in controls.
-        source: the sample whose tokens the target is taken from, (batch,); its own, but in controls.
+        queried: positions whose codes make the query, (batch, q); in controls not those selected.
+        source: whose tokens the target is taken from, (batch,); in controls another sample's.
         E: codes, (1, T, d_e) where samples share them, else (batch, T, d_e), float32.
     """
 
@@ -340,13 +345,11 @@ def _gradient_shared(
     np.dot(np.dot(M, E).T, E, dD)
     np.dot(N, E, dB)
     np.dot(R, E, dV_e)
-    return factor * total / samples
+    return float(factor * total / samples)
 
 
 @compiled()
-def _own_scores(
-    E: Array, s: Array, B: Array, D: Array, X: Array, scores: Array
-) -> None:
+def _own_scores(E: Array, s: Array, B: Array, D: Array, X: Array, scores: Array) -> None:
     """Scores of one sample with codes of its own, s the sum of the queried ones."""
     T = X.shape[1]
     key = np.dot(D, s)
@@ -454,21 +457,26 @@ def _gradient_own(
             for m in range(d):
                 dV_x[k, m] += slope * residual[k] * mean[m]
     np.dot(keys.T, queries, dD)
-    return factor * total / samples
+    return float(factor * total / samples)
 
 
-def losses(
-    batch: Batch, weights: Weights, attend_query: bool = False
-) -> tuple[Array, Array]:
+def _arguments(batch: Batch, weights: Weights, *others: Any) -> tuple[Any, ...]:
+    """What the compiled functions take, with shared codes in the working precision."""
+    shared = len(batch.E) == 1
+    codes = batch.E[0].astype(weights.D.dtype) if shared else batch.E
+    data = (batch.X, batch.selected, batch.queried, batch.source, codes)
+    return (*data, *weights.trained.values(), *others)
+
+
+def losses(batch: Batch, weights: Weights, attend_query: bool = False) -> tuple[Array, Array]:
     """Per sample ½‖output − target‖² and the attention on the selected tokens, (batch,) each."""
     kind = weights.D.dtype
     squares, mass = np.empty(len(batch.X), kind), np.empty(len(batch.X), kind)
-    data = (batch.X, batch.selected, batch.queried, batch.source)
-    blocks = (weights.B, weights.D, weights.V_x, weights.V_e, attend_query, squares, mass)
+    arguments = _arguments(batch, weights, attend_query, squares, mass)
     if len(batch.E) == 1:
-        _loss_shared(*data, batch.E[0].astype(kind), *blocks)
+        _loss_shared(*arguments)
     else:
-        _loss_own(*data, batch.E, *blocks)
+        _loss_own(*arguments)
     return squares / 2, mass
 
 
@@ -476,15 +484,11 @@ def gradient(
     batch: Batch, weights: Weights, attend_query: bool = False, factor: float = 0.5
 ) -> tuple[float, dict[str, Array]]:
     """The batch's loss, ``factor`` × mean ‖output − target‖², and its gradient by block."""
-    kind = weights.D.dtype
-    grad = {name: np.empty_like(block) for name, block in weights.state.items()}
-    data = (batch.X, batch.selected, batch.queried, batch.source)
-    blocks = (weights.B, weights.D, weights.V_x, weights.V_e, attend_query, factor, *grad.values())
+    slopes = {name: np.empty_like(block) for name, block in weights.trained.items()}
+    arguments = _arguments(batch, weights, attend_query, factor, *slopes.values())
     if len(batch.E) == 1:
-        loss = _gradient_shared(*data, batch.E[0].astype(kind), *blocks)
-    else:
-        loss = _gradient_own(*data, batch.E, *blocks)
-    return float(loss), grad
+        return _gradient_shared(*arguments), slopes
+    return _gradient_own(*arguments), slopes
 
 
 # ---------------------------------------------------------------------------------------- training
@@ -571,21 +575,45 @@ def train_steps(
     E = codes[0].astype(kind)
     for step in range(start, stop):
         step_key = child(key, step)
-        fill_batch(
-            step_key, subset_key, other_query, other_targets, X, selected, queried, source
-        )
+        fill_batch(step_key, subset_key, other_query, other_targets, X, selected, queried, source)
         if redraw_codes:
             fill_codes(step_key, code_law, code_scale, codes.reshape(-1, codes.shape[2]))
             E[...] = codes[0]
         if len(codes) == 1:
             _gradient_shared(
-                X, selected, queried, source, E, B, D, V_x, V_e, attend_query, factor,
-                dB, dD, dV_x, dV_e,
+                X,
+                selected,
+                queried,
+                source,
+                E,
+                B,
+                D,
+                V_x,
+                V_e,
+                attend_query,
+                factor,
+                dB,
+                dD,
+                dV_x,
+                dV_e,
             )
         else:
             _gradient_own(
-                X, selected, queried, source, codes, B, D, V_x, V_e, attend_query, factor,
-                dB, dD, dV_x, dV_e,
+                X,
+                selected,
+                queried,
+                source,
+                codes,
+                B,
+                D,
+                V_x,
+                V_e,
+                attend_query,
+                factor,
+                dB,
+                dD,
+                dV_x,
+                dV_e,
             )
         at = kind.type(rate if step < anneal_at else annealed_rate)
         _descend(B, dB, at)

@@ -69,5 +69,5 @@ def forward(
 def selection_loss(
     output: Float[Tensor, "batch d"], target: Float[Tensor, "batch d"], factor: float = 0.5
 ) -> Float[Tensor, ""]:
-    """The squared error, summed over the d coordinates and averaged over the batch, times a factor."""
+    """The factor times the squared error, summed over coordinates and averaged over the batch."""
     return factor * (output - target).square().sum(dim=1).mean()

@@ -123,7 +123,7 @@ class LengthTask(Task):
     """Two models, trained alike but for their codes, on longer sequences; ``codes`` is not used.
 
     Attributes:
-        lengths: of the validation sequences; the first is T.
+        length_factors: lengths of the validation sequences as multiples of T, increasing from 1.
         validation_points: samples per length, drawn before training.
         validation_codes: ``per_point``, each with codes of its own, or ``shared`` by a length's
             points; of the stochastic model.
@@ -132,7 +132,7 @@ class LengthTask(Task):
         first_arm: ``stochastic``, or in a control ``fixed``: fixed codes of another draw.
     """
 
-    lengths: tuple[int, ...]
+    length_factors: tuple[float, ...]
     validation_points: int
     validation_codes: str
     continuation: str
@@ -140,11 +140,16 @@ class LengthTask(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.lengths) < 2 or self.lengths[0] != self.tokens:
+        factors = self.length_factors
+        if len(factors) < 2 or factors[0] != 1 or list(factors) != sorted(set(factors)):
             raise UsageError(
-                f"setting 'lengths' is {list(self.lengths)}; it must begin with 'tokens', "
-                f"{self.tokens}, and go on with longer ones."
+                f"setting 'length_factors' is {list(factors)}; it must begin with 1 and increase."
             )
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Of the validation sequences; the first is T."""
+        return tuple(round(factor * self.tokens) for factor in self.length_factors)
 
 
 @dataclass(frozen=True)
