@@ -7,13 +7,13 @@ that the other commands start without torch.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import click
 import typer
 from rich.console import Console
 
@@ -35,6 +35,9 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 
+_ClickException: Any = typer.BadParameter.__mro__[2]
+"""Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""
+
 Slugs = Annotated[list[str] | None, typer.Argument(help="Papers, by slug.", metavar="SLUG…")]
 All = Annotated[bool, typer.Option("--all", help="Every paper.")]
 Audits = Annotated[
@@ -51,6 +54,9 @@ FailOn = Annotated[
 
 def main() -> NoReturn:
     """The entry point: every error that a user can mend is one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
     sys.exit(run_command(sys.argv[1:]))
 
 
@@ -63,14 +69,14 @@ def run_command(arguments: Sequence[str]) -> int:
     except AuditError as error:
         errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
+    except _ClickException as error:
+        if not arguments:  # what was raised is the help
+            error.show()
+            return 2
         message = f"{error.format_message()} See 'reproaudit --help'."
         errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         errors.print("Interrupted. The same command goes on from here.", highlight=False)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
@@ -294,9 +300,10 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
-    from reproaudit.schema import audit_schema
+    from reproaudit.schema import schema_text
 
-    _print_json(audit_schema())
+    sys.stdout.write(schema_text())
 
 
-Command = Callable[..., int | None]
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ control; a part that all controls meet shows nothing, and the claim is vacuous.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reproaudit.checks import PartFinding, binding, judge_parts
@@ -56,6 +56,7 @@ class BatchOutcome:
         parts: each part's decision, in the order of the audit.
         problem: why it could not be judged: ("not_tested" or "technical_failure", a sentence).
         why: of a control: what it lacks.
+        diverged: seeds that diverged, where that counts as missed.
     """
 
     batch: Batch
@@ -65,6 +66,7 @@ class BatchOutcome:
     parts: tuple[PartFinding, ...]
     problem: tuple[Verdict, str] | None
     why: str = ""
+    diverged: tuple[int, ...] = ()
 
     @property
     def binding(self) -> PartFinding | None:
@@ -127,7 +129,7 @@ def judge_claim(
     ]
     reasons = [c.why for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
     own = outcomes[0]
-    others = [_with_why(o, w) for o, w in zip(outcomes[1:], reasons, strict=True)]
+    others = [replace(o, why=w) for o, w in zip(outcomes[1:], reasons, strict=True)]
     controls = tuple(o for o in others if o.role is Role.CONTROL)
     positive = next((o for o in others if o.role is Role.POSITIVE_CONTROL), None)
     control_decision, undiscriminated = combine_controls(controls)
@@ -151,18 +153,6 @@ def judge_claim(
     )
 
 
-def _with_why(outcome: BatchOutcome, why: str) -> BatchOutcome:
-    return BatchOutcome(
-        outcome.batch,
-        outcome.role,
-        outcome.records,
-        outcome.decision,
-        outcome.parts,
-        outcome.problem,
-        why,
-    )
-
-
 def _judge_batch(
     audit: Audit, claim: Claim, role: Role, batch: Batch, by_seed: Mapping[int, Record]
 ) -> BatchOutcome:
@@ -183,14 +173,14 @@ def _judge_batch(
             Verdict.TECHNICAL_FAILURE,
             f"the {role} '{batch.experiment}' failed for seed {failed[0].seed}: {failed[0].error}",
         )
-    diverged = [r.seed for r in records if r.status is Status.DIVERGED]
-    if diverged:
+    diverged = tuple(r.seed for r in records if r.status is Status.DIVERGED)
+    if diverged and role is Role.EXPERIMENT and claim.if_diverged == "technical_failure":
         seeds = ", ".join(map(str, diverged))
-        why = f"the {role} '{batch.experiment}' diverged for seed {seeds}"
-        if role is Role.EXPERIMENT and claim.if_diverged == "technical_failure":
-            return unjudged(Verdict.TECHNICAL_FAILURE, why)
-        # A run that diverges does not show the phenomenon: for a control that is the point.
-        return BatchOutcome(batch, role, records, Decision.MISSED, (), None, why)
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE, f"the experiment '{batch.experiment}' diverged, seed {seeds}"
+        )
+    if diverged:  # a run that diverges does not show the phenomenon: of a control, the point
+        return BatchOutcome(batch, role, records, Decision.MISSED, (), None, diverged=diverged)
     settings = batch.settings(audit)
     declarations = audit.experiments[batch.experiment].measurements
     samples = [Sample(r.seed, r.measurements, declarations, settings) for r in records]

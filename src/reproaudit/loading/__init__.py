@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import date
+from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -33,7 +34,12 @@ __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
 MAX_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
 
-_UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+MOST_CHARACTERS = 20
+"""How many control characters are reported, since a binary file has thousands."""
+
+_UNREADABLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 
 def load_audit(path: Path | str, *, today: date | None = None) -> Audit:
@@ -61,16 +67,17 @@ def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
-    text, faults = _decode(data, file)
-    if text is None:
-        return None, faults
-    return read_text(text, file, today=today)
+    text, fault = _decode(data, file)
+    return read_text(text, file, today=today) if fault is None else (None, [fault])
 
 
 def read_text(
     text: str, file: str, *, today: date | None = None
 ) -> tuple[Audit | None, list[Fault]]:
     """The audit in a text and its faults; the file's name stands for the place and the slug."""
+    unreadable = _unreadable(text, file)
+    if unreadable:
+        return None, unreadable
     builder = TreeBuilder(file)
     root = builder.build(text)
     faults = builder.faults
@@ -88,26 +95,29 @@ def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:
     return Fault(file, place, (), message, RULES[rule].remedy, rule)
 
 
-def _decode(data: bytes, file: str) -> tuple[str | None, list[Fault]]:
+def _decode(data: bytes, file: str) -> tuple[str, Fault | None]:
     """The text of a file's bytes; a byte order mark is left out."""
     if len(data) > MAX_BYTES:
-        return None, [_fault(file, "RA001", f"found more than {MAX_BYTES} bytes")]
+        return "", _fault(file, "RA001", f"found more than {MAX_BYTES} bytes")
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
-        place = _place_in(error.object[: error.start].decode("utf-8", "replace"))
-        message = f"found the byte 0x{error.object[error.start]:02x}; expected UTF-8"
-        return None, [_fault(file, "RA002", message, place)]
-    faults = [
+        place = _place_in(data[: error.start].decode("utf-8", "replace"))
+        message = f"found the byte 0x{data[error.start]:02x}; expected UTF-8"
+        return "", _fault(file, "RA002", message, place)
+
+
+def _unreadable(text: str, file: str) -> list[Fault]:
+    """Every character that an editor would not show."""
+    return [
         _fault(
             file,
             "RA002",
             f"found the control character U+{ord(match.group()):04X}; expected readable text",
             _place_in(text[: match.start()]),
         )
-        for match in _UNREADABLE.finditer(text)
+        for match in islice(_UNREADABLE.finditer(text), MOST_CHARACTERS)
     ]
-    return (None if faults else text), faults
 
 
 def _place_in(before: str) -> Place:
@@ -118,7 +128,7 @@ def _place_in(before: str) -> Place:
 def _validate(root: MappingNode, file: str, today: date | None) -> tuple[Audit | None, list[Fault]]:
     """The audit of a tree and everything that the models and the rules have against it."""
     faults: list[Fault] = []
-    pruner = Pruner(root, Path(file).stem)
+    pruner = Pruner(root)
     while True:
         audit, found = _try(root)
         if audit is not None:
@@ -144,6 +154,7 @@ def _across(
         message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
         loc: Loc = ("paper", "slug")
         yield Fault(file, place_of(root, loc), loc, message, RULES["RA014"].remedy, "RA014")
+        pruner.hide(audit.paper.slug)  # the ids cannot begin with both
     for rule, violation in broken_rules(audit, today):
         if not pruner.hides(violation.loc, violation.about):
             place = place_of(root, violation.loc, at_key=violation.at_key)

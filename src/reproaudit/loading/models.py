@@ -13,6 +13,7 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -98,6 +99,9 @@ def _lead_back(error: Any, root: Node) -> Complaint:
             members.append((len(loc), str(step)))
         else:
             node, loc = below, (*loc, step)
+    if kind == "union_tag_invalid":
+        below = child(node, "kind")
+        node, loc = below if below is not None else node, (*loc, "kind")
     if kind == "extra_forbidden":
         field, at_key = str(steps[-1]), True
     context = error.get("ctx") or {}
@@ -134,8 +138,7 @@ def _likely(members: list[str], node: Node | None) -> str | None:
     models = {m.__name__: m for m in _all_models()}
     if isinstance(node, MappingNode):
         known = [m for m in members if m in models]
-        keys = set(node.entries)
-        return max(known, key=lambda m: len(keys & set(models[m].model_fields)), default=None)
+        return max(known, key=lambda m: _fields_in(node, models[m]), default=None)
     if isinstance(node, SequenceNode):
         return next((m for m in members if m.startswith("tuple")), None)
     return None
@@ -162,10 +165,15 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
 
     A list whose entries are all refused counts as too short; a misspelt field counts as missing.
     """
+    missing: dict[Loc, list[str]] = defaultdict(list)
+    for one in found:
+        if one.type == "missing":
+            missing[one.loc].append(one.field)
     misspelt = {
         (one.loc[:-1], close)
         for one in found
-        if one.type == "extra_forbidden" and (close := _close_field(one.field, found, one))
+        if one.type == "extra_forbidden"
+        and (close := _closest(one.field, missing.get(one.loc[:-1], [])))
     }
     return [
         one
@@ -175,9 +183,8 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
     ]
 
 
-def _close_field(name: str, found: list[Complaint], extra: Complaint) -> str:
+def _closest(name: str, missing: list[str]) -> str:
     """The missing field beside an unknown one that it was most likely meant to be."""
-    missing = [o.field for o in found if o.type == "missing" and o.loc == extra.loc[:-1]]
     hint = did_you_mean(name, missing)
     return hint.split("'")[1] if hint.startswith("Did") else ""
 
@@ -208,17 +215,22 @@ def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
     models = [a for one in annotations for a in _members(one) if _is_model(a)]
     if not isinstance(node, MappingNode):
         return models[0] if models else None
-    keys = set(node.entries)
     kind = node.entries.get("kind")
     word = kind.node.value if kind is not None and isinstance(kind.node, ScalarNode) else None
     return max(
         models,
-        key=lambda m: (_kind(m) == word, len(keys & set(m.model_fields))),
+        key=lambda m: (_kind(m) == word, _fields_in(node, m)),
         default=None,
     )
 
 
-def _all_models() -> set[type[BaseModel]]:
+def _fields_in(node: MappingNode, model: type[BaseModel]) -> int:
+    """How many of a model's fields a mapping has."""
+    return sum(field in node.entries for field in model.model_fields)
+
+
+@cache
+def _all_models() -> frozenset[type[BaseModel]]:
     found: set[type[BaseModel]] = set()
     queue: list[Any] = [Audit]
     while queue:
@@ -228,7 +240,7 @@ def _all_models() -> set[type[BaseModel]]:
                 queue += [f.annotation for f in one.model_fields.values()]
             elif get_origin(one) in (tuple, dict):
                 queue += get_args(one)
-    return found
+    return frozenset(found)
 
 
 def _members(annotation: Any) -> list[Any]:

@@ -23,26 +23,38 @@ from reproaudit.loading.tree import (
 )
 from reproaudit.rules import Loc
 
+UNKNOWN = "unknown"
+"""The slug of a paper that has none."""
 
-def _stand_ins(root: MappingNode, stem: str) -> dict[str, Any]:
+
+def _stand_ins(root: MappingNode) -> dict[str, Any]:
     """What takes the place of a field without which there is no audit."""
-    written = node_at(root, ("paper", "slug"))
-    slug = written.value if isinstance(written, ScalarNode) else stem
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", str(slug)):
-        slug = "unknown"
-    paper = {"slug": slug, "title": "-", "authors": ["-"], "venue": "-", "year": 2000}
+    paper = {
+        "slug": _slug(root) or UNKNOWN,
+        "title": "-",
+        "authors": ["-"],
+        "venue": "-",
+        "year": 2000,
+    }
     seeds = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
     return {"schema_version": 1, "paper": paper, "seeds": seeds, "variables": []}
+
+
+def _slug(root: MappingNode) -> str | None:
+    """The slug as it is written, if it has the form of one."""
+    written = node_at(root, ("paper", "slug"))
+    slug = written.value if isinstance(written, ScalarNode) else None
+    return slug if isinstance(slug, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,63}", slug) else None
 
 
 class Pruner:
     """Cuts refused nodes out of one tree, and remembers what it cut."""
 
-    def __init__(self, root: MappingNode, stem: str) -> None:
+    def __init__(self, root: MappingNode) -> None:
         self.root = root
-        self._names: set[str] = set()
+        self._names: set[str] = {UNKNOWN}
         self._stood_in: set[str] = set()
-        self._stand_ins = _stand_ins(root, stem)
+        self._stand_ins = _stand_ins(root)
 
     def cut(self, found: Sequence[Complaint]) -> bool:
         """Cut what the complaints are about; False if nothing useful would be left."""
@@ -51,6 +63,10 @@ class Pruner:
         for loc in sorted(locs, key=_from_the_end):
             cut_any |= self._cut(loc, locs[loc])
         return cut_any
+
+    def hide(self, name: str) -> None:
+        """Let nobody complain of this name any more."""
+        self._names.add(name)
 
     def hides(self, loc: Loc, about: str | None) -> bool:
         """Whether a violation may only follow from what was cut out."""
@@ -73,7 +89,8 @@ class Pruner:
         removed = _remove(parent, loc[-1])
         if removed is None:
             return False
-        self._names.update(_words(removed))
+        field = next((step for step in reversed(loc) if isinstance(step, str)), "")
+        self._names.update(_defined(removed, field))
         self._names.add(str(loc[-1]))
         if one.type == "extra_forbidden":
             parent.damaged |= known_field(one, self.root)
@@ -105,16 +122,17 @@ def _remove(parent: Node, step: str | int) -> Node | None:
     return None
 
 
-def _words(node: Node) -> Iterator[str]:
-    """Every name and text below a node."""
+def _defined(node: Node, field: str) -> Iterator[str]:
+    """The names that a cut node defines, or that a cut finding tells of."""
     if isinstance(node, MappingNode):
         for name, entry in node.entries.items():
-            yield name
-            yield from _words(entry.node)
+            if field in ("settings", "measurements", "experiments"):
+                yield name
+            yield from _defined(entry.node, name)
     elif isinstance(node, SequenceNode):
         for item in node.items:
-            yield from _words(item)
-    elif isinstance(node.value, str):
+            yield from _defined(item, field)
+    elif isinstance(node.value, str) and field in ("id", "name", "settings"):
         yield node.value
 
 

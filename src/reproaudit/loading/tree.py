@@ -157,6 +157,8 @@ class _Open:
     """The key's name, None if it is refused and its value dropped."""
     is_key: bool = False
     """Whether the whole collection stands where a key should."""
+    tagged: bool = False
+    """Whether a tag makes of it what nobody can tell."""
 
 
 class _Stop(Exception):
@@ -182,7 +184,7 @@ class TreeBuilder:
             self._syntax(error)
             return None
         except _Stop:
-            return self.root
+            return None
         except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
             self.report(START, (), "RA003", f"found text that is no YAML: {error}")
             return None
@@ -226,11 +228,11 @@ class TreeBuilder:
         if isinstance(event, ScalarEvent):
             self._scalar(event, tagged=tag is not None)
         elif isinstance(event, SequenceStartEvent):
-            self._begin(event, SequenceNode(_place(event)))
+            self._begin(event, SequenceNode(_place(event)), tagged=tag is not None)
         elif isinstance(event, MappingStartEvent):
-            self._begin(event, MappingNode(_place(event)))
+            self._begin(event, MappingNode(_place(event)), tagged=tag is not None)
 
-    def _begin(self, event: NodeEvent, node: SequenceNode | MappingNode) -> None:
+    def _begin(self, event: NodeEvent, node: SequenceNode | MappingNode, *, tagged: bool) -> None:
         if len(self._stack) >= MAX_DEPTH:
             self._report_here(
                 event, "RA013", f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
@@ -239,7 +241,7 @@ class TreeBuilder:
         is_key = self._expects_key()
         if is_key:
             self._report_here(event, "RA015", "found a list or mapping as a name; expected text")
-        self._stack.append(_Open(node, self._loc(), is_key=is_key))
+        self._stack.append(_Open(node, self._loc(), is_key=is_key, tagged=tagged))
 
     def _end(self) -> None:
         done = self._stack.pop()
@@ -247,6 +249,8 @@ class TreeBuilder:
             top = self._stack[-1]
             top.key, top.name = Entry(done.node.place, done.node), None
             top.node.damaged = True
+        elif done.tagged and self._stack:
+            self._put(ScalarNode(done.node.place, None, "", damaged=True))
         else:
             self._put(done.node)
 
@@ -311,8 +315,8 @@ class TreeBuilder:
             if doubt is not None:
                 node.damaged = True
                 self._report_here(event, doubt.rule, doubt.message, doubt.remedy)
-        if tagged or control is not None:
-            node.damaged = True
+        if tagged or control is not None:  # what it means is anybody's guess
+            node.value, node.damaged = None, True
         self._put(node)
 
     def _key(self, event: ScalarEvent) -> None:
@@ -323,7 +327,7 @@ class TreeBuilder:
         if doubt is not None:
             self.report(place, top.loc, doubt.rule, doubt.message)
             top.node.damaged = True
-            top.name = None if name == "<<" else name
+            top.name = name if doubt.rule == "RA010" else None
         assert isinstance(top.node, MappingNode)
         if top.name in top.node.entries:
             first = top.node.entries[top.name].place.line
@@ -341,7 +345,7 @@ class TreeBuilder:
 
 
 def _events(text: str) -> Iterator[Event]:
-    """The parser's events; by libyaml where PyYAML was built with it, since it is ten times faster.
+    """The parser's events; by libyaml where PyYAML has it, since that is several times faster.
 
     Both parsers are lazy and keep their own stack, so that a fault stops the work where it stands.
     """

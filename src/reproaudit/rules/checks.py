@@ -18,7 +18,7 @@ from reproaudit.declarations import Axis, Coordinate, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.looks import JUDGED, checks, coordinates, declared, looks, looks_declared
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.rules.values import among, shown
+from reproaudit.rules.values import among, shown, without
 from reproaudit.spec import Audit
 
 _RANGES = {
@@ -49,8 +49,9 @@ def axes_are_placed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         name = look.quantity.measurement
         axes = [axis.name for axis in declaration.axes]
-        for axis in axes:
-            if axis not in look.quantity.at and axis != look.check.each:
+        open_axis = look.check.each
+        for axis in axes if open_axis is None or open_axis in axes else ():
+            if axis not in look.quantity.at and axis != open_axis:
                 yield Violation(
                     look.loc,
                     f"found no coordinate on axis '{axis}' of '{name}'; expected one",
@@ -122,8 +123,8 @@ def each_is_shared(audit: Audit) -> Iterator[Violation]:
                 here, there = coordinates(axis, values), coordinates(other, values)
                 if here is None or there is None:
                     continue
-                wanted = [c for c in there if among(c, look.check.among or there)]
-                lost = tuple(c for c in wanted if not among(c, here))
+                skipped = without(there, look.check.among or there)
+                lost = without(without(there, skipped), here)
                 if lost:
                     yield Violation(
                         (*look.loc, "measurement"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.controls import controls
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.rules.values import repeated
 from reproaudit.spec import Audit
 
 LEAST_WEIGHT = 0.01
@@ -32,11 +33,11 @@ def experiment_exists(audit: Audit) -> Iterator[Violation]:
 def claim_ids(audit: Audit) -> Iterator[Violation]:
     """A claim's id is unique and begins with the slug."""
     ids = [claim.id for claim in audit.claims]
+    for i in repeated(ids):
+        yield Violation(
+            ("claims", i, "id"), f"found a second claim '{ids[i]}'; expected unique ids"
+        )
     for i, one in enumerate(ids):
-        if one in ids[:i]:
-            yield Violation(
-                ("claims", i, "id"), f"found a second claim '{one}'; expected unique ids"
-            )
         if not one.startswith(f"{audit.paper.slug}."):
             yield Violation(
                 ("claims", i, "id"),
@@ -63,12 +64,11 @@ def part_names_differ(audit: Audit) -> Iterator[Violation]:
     """The parts of a claim can be told apart on the scorecard."""
     for i, claim in enumerate(audit.claims):
         names = [check.name for check in claim.checks]
-        for j, name in enumerate(names):
-            if name in names[:j]:
-                yield Violation(
-                    ("claims", i, "checks", j, "name"),
-                    f"found a second part '{name}'; expected different names",
-                )
+        for j in repeated(names):
+            yield Violation(
+                ("claims", i, "checks", j, "name"),
+                f"found a second part '{names[j]}'; expected different names",
+            )
 
 
 RULES = (

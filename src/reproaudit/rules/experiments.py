@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.rules.values import among, shown
-from reproaudit.spec import TIERS, Audit, Figure
+from reproaudit.rules.values import repeated, shown
+from reproaudit.spec import Audit, Figure
 
 
 def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, str, Declaration]]:
@@ -34,7 +34,7 @@ def axis_has_one_source(audit: Audit) -> Iterator[Violation]:
 
 
 def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
-    """An axis that follows a setting needs one that lists coordinates at every tier."""
+    """An axis that follows a setting needs one that lists coordinates."""
     for loc, experiment, axis in _axes(audit):
         if axis.setting is None:
             continue
@@ -48,35 +48,31 @@ def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
                 about=axis.setting,
             )
             continue
-        for tier in TIERS:
-            value = settings[axis.setting].at(tier)
-            if not isinstance(value, tuple):
-                yield Violation(
-                    place,
-                    f"found setting '{axis.setting}', which is {shown(value)} at the {tier} tier; "
-                    "expected a list of coordinates",
-                )
-                break
+        value = settings[axis.setting].value
+        if not isinstance(value, tuple):
+            yield Violation(
+                place,
+                f"found setting '{axis.setting}', which is {shown(value)}; expected a list of "
+                "coordinates",
+            )
 
 
 def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
     """Two axes of one name, or two equal coordinates, could not be told apart."""
     for loc, _, _, declaration in _declarations(audit):
         names = [axis.name for axis in declaration.axes]
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                yield Violation(
-                    (*loc, "axes", i, "name"),
-                    f"found a second axis '{name}'; expected different names",
-                )
+        for i in repeated(names):
+            yield Violation(
+                (*loc, "axes", i, "name"),
+                f"found a second axis '{names[i]}'; expected different names",
+            )
     for loc, _, axis in _axes(audit):
         values = axis.values or ()
-        for i, value in enumerate(values):
-            if among(value, values[:i]):
-                yield Violation(
-                    (*loc, "values", i),
-                    f"found the coordinate {shown(value)} again; expected different ones",
-                )
+        for i in repeated(values):
+            yield Violation(
+                (*loc, "values", i),
+                f"found the coordinate {shown(values[i])} again; expected different ones",
+            )
 
 
 def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
@@ -100,9 +96,8 @@ def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
 def figure_ids_unique(audit: Audit) -> Iterator[Violation]:
     """Two figures of one name would overwrite each other."""
     ids = [figure.id for figure in audit.figures]
-    for i, one in enumerate(ids):
-        if one in ids[:i]:
-            yield Violation(("figures", i, "id"), f"found a second figure '{one}'")
+    for i in repeated(ids):
+        yield Violation(("figures", i, "id"), f"found a second figure '{ids[i]}'")
 
 
 def figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
@@ -192,7 +187,7 @@ RULES = (
         "RA122",
         Severity.ERROR,
         "An axis that follows a setting takes its coordinates from that list.",
-        "Name a setting whose value is a list at every tier.",
+        "Name a setting whose value is a list.",
         axis_setting_is_a_list,
     ),
     Rule(

@@ -9,6 +9,7 @@ from typing import Any
 
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.rules.values import repeated
 from reproaudit.spec import TIERS, Audit, VariableName
 
 LARGEST_SEED = 2**32 - 1
@@ -22,13 +23,12 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 def variables_complete(audit: Audit) -> Iterator[Violation]:
     """Each of the nine variables, once."""
     names = [variable.name for variable in audit.variables]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            yield Violation(
-                ("variables", i, "name"),
-                f"found '{name}' a second time; expected each variable once",
-                "Remove one of the two, or merge them.",
-            )
+    for i in repeated(names):
+        yield Violation(
+            ("variables", i, "name"),
+            f"found '{names[i]}' a second time; expected each variable once",
+            "Remove one of the two, or merge them.",
+        )
     for missing in VariableName:
         if missing not in names:
             yield Violation(
@@ -43,13 +43,14 @@ def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
     """A seed counts once, and every generator takes it."""
     for tier in TIERS:
         seeds: tuple[int, ...] = getattr(audit.seeds, tier)
+        for i in repeated(seeds):
+            yield Violation(
+                ("seeds", tier, i), f"found seed {seeds[i]} again; expected different seeds"
+            )
         for i, seed in enumerate(seeds):
-            loc = ("seeds", tier, i)
-            if seed in seeds[:i]:
-                yield Violation(loc, f"found seed {seed} again; expected different seeds")
             if not 0 <= seed <= LARGEST_SEED:
                 yield Violation(
-                    loc,
+                    ("seeds", tier, i),
                     f"found seed {seed}; expected 0 to {LARGEST_SEED}",
                     "Choose a seed in this range.",
                 )
@@ -58,13 +59,14 @@ def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
 def finding_ids(audit: Audit) -> Iterator[Violation]:
     """A finding's id is unique and begins with the slug."""
     ids = [finding.id for finding in audit.findings]
+    for i in repeated(ids):
+        yield Violation(
+            ("findings", i, "id"), f"found a second finding '{ids[i]}'; expected unique ids"
+        )
     for i, one in enumerate(ids):
-        loc = ("findings", i, "id")
-        if one in ids[:i]:
-            yield Violation(loc, f"found a second finding '{one}'; expected unique ids")
         if not one.startswith(f"{audit.paper.slug}."):
             yield Violation(
-                loc,
+                ("findings", i, "id"),
                 f"found '{one}'; expected an id that begins with '{audit.paper.slug}.'",
                 about=audit.paper.slug,
             )

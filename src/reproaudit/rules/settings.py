@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.rules.values import among, fits, kind_of, same, shown
+from reproaudit.rules.values import fits, kind_of, repeated, same, shown
 from reproaudit.spec import Audit, Setting, Source, Value
 
 
@@ -44,13 +44,12 @@ def one_type(audit: Audit) -> Iterator[Violation]:
 def others_differ(audit: Audit) -> Iterator[Violation]:
     """An alternative is another value, and stated once."""
     for loc, name, setting in _settings(audit):
-        for i, value in enumerate(setting.alternatives):
-            if same(value, setting.value) or among(value, setting.alternatives[:i]):
-                yield Violation(
-                    (*loc, "alternatives", i),
-                    f"found {shown(value)} again; expected alternatives that differ from "
-                    f"'{name}' and from each other",
-                )
+        for i in repeated((setting.value, *setting.alternatives)):
+            yield Violation(
+                (*loc, "alternatives", i - 1),
+                f"found {shown(setting.alternatives[i - 1])} again; expected alternatives that "
+                f"differ from '{name}' and from each other",
+            )
         for i, contradiction in enumerate(setting.contradicted_by):
             if same(contradiction.value, setting.value):
                 yield Violation(

@@ -5,21 +5,44 @@ In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different set
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TypeVar
 
 from reproaudit.spec import Value
+
+_V = TypeVar("_V", bound=Value)
+
+
+def _key(value: Value) -> Hashable:
+    """What two values share exactly if they are the same setting."""
+    if isinstance(value, tuple):
+        return tuple(_key(v) for v in value)
+    return isinstance(value, bool), value
 
 
 def same(a: Value, b: Value) -> bool:
     """Whether two values are the same setting: true is not 1, but 1 is 1.0."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return isinstance(a, bool) == isinstance(b, bool) and a == b
+    return _key(a) == _key(b)
 
 
 def among(value: Value, others: Iterable[Value]) -> bool:
     """Whether one of the others is the same value."""
     return any(same(value, other) for other in others)
+
+
+def without(values: Iterable[_V], others: Iterable[Value]) -> tuple[_V, ...]:
+    """The values that are not among the others."""
+    keys = {_key(other) for other in others}
+    return tuple(value for value in values if _key(value) not in keys)
+
+
+def repeated(values: Iterable[Value]) -> Iterator[int]:
+    """Where a value stands that came before."""
+    seen: set[Hashable] = set()
+    for i, value in enumerate(values):
+        if _key(value) in seen:
+            yield i
+        seen.add(_key(value))
 
 
 def fits(value: Value, model: Value) -> bool:

@@ -852,7 +852,10 @@ def _dims(minibatch: Minibatch, A: Array) -> tuple[int, ...]:
     if A.ndim != 3 or A.shape[1:] != (minibatch.dim, minibatch.dim) or len(A) == 0:
         raise ValueError(f"A has shape {A.shape}; expected (layers, {minibatch.dim}, same)")
     d, lanes = minibatch.dim, VECTOR_BYTES // minibatch.data.itemsize
-    if minibatch.data.shape[1:] != (d * d + 2 * d, lanes) or not minibatch.data.flags.c_contiguous:
+    if (
+        minibatch.data.shape[1:] != (d * d + 2 * d + 1, lanes)
+        or not minibatch.data.flags.c_contiguous
+    ):
         raise ValueError(f"not a minibatch's layout: {minibatch.data.shape}")
     if A.dtype != minibatch.data.dtype:
         raise ValueError(f"A is {A.dtype}, the minibatch {minibatch.data.dtype}")

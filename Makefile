@@ -1,0 +1,43 @@
+# Two commands: `make audit` runs the audits and shows the scorecard, `make test` proves the tool.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: audit test lint types contracts slow bench schema clean
+
+audit: $(READY)
+	$(BIN)/reproaudit run --all --tier quick
+	$(BIN)/reproaudit report --all --tier quick --format html,md,json
+
+test: lint types contracts
+	$(BIN)/pytest -n auto --dist worksteal
+
+slow: $(READY)
+	$(BIN)/pytest --slow -n auto --dist worksteal
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+contracts: $(READY)
+	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+schema: $(READY)
+	$(BIN)/reproaudit schema > audits/schema.json
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "reproaudit needs Python 3.11 or newer; found $$($(PYTHON) --version). Set PYTHON=…"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
