@@ -121,9 +121,11 @@ def _fill_inputs(X: Array, queried: Array, multi_hot: bool, inputs: Array, flat:
             for j in queried[b]:
                 inputs[b, d * T + j] = 1
         else:
-            ordered = np.sort(queried[b])
-            for k in range(ordered.size):
-                inputs[b, d * T + k] = ordered[k] / T
+            for j in queried[b]:
+                rank = 0
+                for other in queried[b]:
+                    rank += other < j
+                inputs[b, d * T + rank] = j / T
 
 
 @compiled()

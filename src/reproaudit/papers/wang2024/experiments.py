@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reproaudit.experiment import Experiment, Session
 from reproaudit.papers.wang2024 import baseline, kernel
-from reproaudit.papers.wang2024.kernel import Batch, Weights
+from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
 from reproaudit.papers.wang2024.reachable import Reachable, best_identity_blocks, overlaps
 from reproaudit.papers.wang2024.sampling import CODE_LAWS, child, fill_codes, root
 from reproaudit.papers.wang2024.settings import BaselineTask, DimensionTask, LengthTask, Task
@@ -158,39 +158,31 @@ class Arm:
 def _trainer(
     seed: int, s: Task, codes: NDArray[np.float32] | None, weights: Weights
 ) -> Callable[[int, int], None]:
-    key, subset_key = root(seed, "train"), _subset_key(seed, s)
-    shared = codes is not None or s.codes_drawn == "per_batch"
     scratch = Batch.empty(
-        s.batch, s.token_dimension, s.tokens, s.selected, s.code_dimension, shared
+        s.batch,
+        s.token_dimension,
+        s.tokens,
+        s.selected,
+        s.code_dimension,
+        codes is not None or s.codes_drawn == "per_batch",
     )
     if codes is not None:
         scratch.E[...] = codes
-
-    def advance(start: int, stop: int) -> None:
-        kernel.train_steps(
-            start,
-            stop,
-            key,
-            subset_key,
-            s.query == "independent",
-            s.targets == "shuffled",
-            scratch.X,
-            scratch.selected,
-            scratch.queried,
-            scratch.source,
-            scratch.E,
-            codes is None,
-            CODE_LAWS[s.code_law],
-            s.entry_scale,
-            s.attend_query,
-            s.loss_factor,
-            s.learning_rate,
-            s.annealed_rate,
-            s.anneal_at,
-            *weights.trained.values(),
-        )
-
-    return advance
+    how = Sgd(
+        key=root(seed, "train"),
+        subset_key=_subset_key(seed, s),
+        other_query=s.query == "independent",
+        other_targets=s.targets == "shuffled",
+        redraw_codes=codes is None,
+        code_law=CODE_LAWS[s.code_law],
+        code_scale=s.entry_scale,
+        attend_query=s.attend_query,
+        factor=s.loss_factor,
+        rate=s.learning_rate,
+        annealed_rate=s.annealed_rate,
+        anneal_at=s.anneal_at,
+    )
+    return lambda start, stop: kernel.train_steps(start, stop, how, scratch, weights)
 
 
 def _identity(s: Task, best: Reachable) -> Weights:

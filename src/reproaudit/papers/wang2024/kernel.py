@@ -540,18 +540,13 @@ def _descend(block: Array, slope: Array, rate: Any) -> None:
 
 
 @compiled()
-def train_steps(
+def _train_shared(
     start: int,
     stop: int,
     key: Any,
     subset_key: Any,
     other_query: bool,
     other_targets: bool,
-    X: Array,
-    selected: Array,
-    queried: Array,
-    source: Array,
-    codes: Array,
     redraw_codes: bool,
     code_law: int,
     code_scale: float,
@@ -560,63 +555,99 @@ def train_steps(
     rate: float,
     annealed_rate: float,
     anneal_at: int,
+    X: Array,
+    selected: Array,
+    queried: Array,
+    source: Array,
+    codes: Array,
     B: Array,
     D: Array,
     V_x: Array,
     V_e: Array,
 ) -> None:
-    """Steps ``start`` to ``stop − 1`` of online SGD; step k draws under child k of ``key``.
-
-    The arrays of the batch are scratch, except for ``codes`` where they are not redrawn.
-    """
+    """`train_steps` where the samples of a batch share their codes."""
     kind = D.dtype
     dB, dD = np.empty_like(B), np.empty_like(D)
     dV_x, dV_e = np.empty_like(V_x), np.empty_like(V_e)
     E = codes[0].astype(kind)
     for step in range(start, stop):
-        step_key = child(key, step)
-        fill_batch(step_key, subset_key, other_query, other_targets, X, selected, queried, source)
+        drawn = child(key, step)
+        fill_batch(drawn, subset_key, other_query, other_targets, X, selected, queried, source)
         if redraw_codes:
-            fill_codes(step_key, code_law, code_scale, codes.reshape(-1, codes.shape[2]))
+            fill_codes(drawn, code_law, code_scale, codes[0])
             E[...] = codes[0]
-        if len(codes) == 1:
-            _gradient_shared(
-                X,
-                selected,
-                queried,
-                source,
-                E,
-                B,
-                D,
-                V_x,
-                V_e,
-                attend_query,
-                factor,
-                dB,
-                dD,
-                dV_x,
-                dV_e,
-            )
-        else:
-            _gradient_own(
-                X,
-                selected,
-                queried,
-                source,
-                codes,
-                B,
-                D,
-                V_x,
-                V_e,
-                attend_query,
-                factor,
-                dB,
-                dD,
-                dV_x,
-                dV_e,
-            )
+        data = (X, selected, queried, source, E)
+        blocks = (B, D, V_x, V_e)
+        _gradient_shared(*data, *blocks, attend_query, factor, dB, dD, dV_x, dV_e)
         at = kind.type(rate if step < anneal_at else annealed_rate)
         _descend(B, dB, at)
         _descend(D, dD, at)
         _descend(V_x, dV_x, at)
         _descend(V_e, dV_e, at)
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """How a layer is trained: online stochastic gradient descent, a fresh batch at each step.
+
+    Attributes:
+        key: step k draws under child k of it.
+        subset_key: of the subset that all samples share; 0 where each has its own.
+        other_query: whether the query is drawn independently of the selected subset (a control).
+        other_targets: whether a target is taken from the next sample's tokens (a control).
+        redraw_codes: whether codes are drawn at each step; else those of the scratch batch stay.
+        code_law: one of `CODE_LAWS`.
+        code_scale: the standard deviation of a code's entry.
+        attend_query: whether the query is among the attended tokens.
+        factor: c in the loss c · mean ‖output − target‖².
+        rate: the learning rate at first.
+        annealed_rate: from step ``anneal_at`` on.
+        anneal_at: a training step.
+    """
+
+    key: np.uint64
+    subset_key: np.uint64
+    other_query: bool
+    other_targets: bool
+    redraw_codes: bool
+    code_law: int
+    code_scale: float
+    attend_query: bool
+    factor: float
+    rate: float
+    annealed_rate: float
+    anneal_at: int
+
+
+def train_steps(start: int, stop: int, how: Sgd, scratch: Batch, weights: Weights) -> None:
+    """Steps ``start`` to ``stop − 1``, in place.
+
+    Args:
+        start: first step.
+        stop: one past the last.
+        how: the training.
+        scratch: room for a batch, with the codes in it where they are not redrawn.
+        weights: what is trained.
+    """
+    if len(scratch.E) == 1:
+        options: tuple[Any, ...] = tuple(vars(how).values())
+        arrays: tuple[Any, ...] = tuple(vars(scratch).values())
+        arguments = (start, stop, *options, *arrays, *weights.trained.values())
+        _train_shared(*arguments)
+        return
+    for step in range(start, stop):
+        _step_with_own_codes(step, how, scratch, weights)
+
+
+def _step_with_own_codes(step: int, how: Sgd, scratch: Batch, weights: Weights) -> None:
+    key = np.uint64(child(how.key, step))
+    X, selected, queried, source, codes = vars(scratch).values()
+    fill_batch(
+        key, how.subset_key, how.other_query, how.other_targets, X, selected, queried, source
+    )
+    if how.redraw_codes:
+        fill_codes(key, how.code_law, how.code_scale, codes.reshape(-1, codes.shape[2]))
+    _, slopes = gradient(scratch, weights, how.attend_query, how.factor)
+    rate = how.rate if step < how.anneal_at else how.annealed_rate
+    for name, block in weights.trained.items():
+        block -= block.dtype.type(rate) * slopes[name]
