@@ -15,8 +15,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reproaudit.papers.wang2024.compiling import compiled, one_thread
 from reproaudit.papers.wang2024.kernel import Batch, fill_batch
-from reproaudit.papers.wang2024.sampling import child, compiled
+from reproaudit.papers.wang2024.sampling import child
 
 Array = NDArray[Any]
 
@@ -200,45 +201,77 @@ def _descend(
 
 def losses(net: Net, inputs: Array, targets: Array) -> Array:
     """Per sample ½‖output − target‖², (batch,)."""
-    _, outputs = _layers(inputs, *net.state.values())
+    with one_thread():
+        _, outputs = _layers(inputs, *net.state.values())
     return np.asarray(((outputs - targets) ** 2).sum(axis=1) / 2)
 
 
 def descend(net: Net, inputs: Array, targets: Array, factor: float, rate: float) -> None:
     """One step on given data, in place."""
-    _descend(inputs, targets, factor, rate, *net.state.values())
+    with one_thread():
+        _descend(inputs, targets, factor, rate, *net.state.values())
 
 
 @compiled()
-def train_steps(
+def _train(
     start: int,
     stop: int,
     key: Any,
     subset_key: Any,
+    multi_hot: bool,
+    factor: float,
+    rate: float,
+    annealed_rate: float,
+    anneal_at: int,
     X: Array,
     selected: Array,
     queried: Array,
     source: Array,
     inputs: Array,
     targets: Array,
-    multi_hot: bool,
-    factor: float,
-    rate: float,
-    annealed_rate: float,
-    anneal_at: int,
     W_in: Array,
     W_mid: Array,
     W_out: Array,
     b_hidden: Array,
     b_out: Array,
 ) -> None:
-    """Steps ``start`` to ``stop − 1`` of online SGD on the batches that the attention layer sees.
-
-    The arrays of the batch, ``inputs`` and ``targets`` are scratch.
-    """
     for step in range(start, stop):
         fill_batch(child(key, step), subset_key, False, False, X, selected, queried, source)
         _fill_inputs(X, queried, multi_hot, inputs, X.reshape(len(X), -1))
         _fill_targets(X, selected, source, targets)
         at = rate if step < anneal_at else annealed_rate
         _descend(inputs, targets, factor, at, W_in, W_mid, W_out, b_hidden, b_out)
+
+
+@dataclass(frozen=True)
+class NetSgd:
+    """How a net is trained: on the batches that an attention layer sees under the same keys.
+
+    Attributes:
+        key: step k draws under child k of it.
+        subset_key: of the subset that all samples share; 0 where each has its own.
+        multi_hot: whether the subset is given as indicators, or as its positions.
+        factor: c in the loss c · mean ‖output − target‖².
+        rate: the learning rate at first.
+        annealed_rate: from step ``anneal_at`` on.
+        anneal_at: a training step.
+    """
+
+    key: np.uint64
+    subset_key: np.uint64
+    multi_hot: bool
+    factor: float
+    rate: float
+    annealed_rate: float
+    anneal_at: int
+
+
+def train_steps(start: int, stop: int, how: NetSgd, scratch: Batch, net: Net) -> None:
+    """Steps ``start`` to ``stop − 1`` of online SGD, in place; the batch's arrays are scratch."""
+    samples, d, T = scratch.X.shape
+    kind = net.W_in.dtype
+    rows = np.empty((samples, input_size(d, T, scratch.queried.shape[1], how.multi_hot)), kind)
+    arrays = (scratch.X, scratch.selected, scratch.queried, scratch.source)
+    arguments: tuple[Any, ...] = (*vars(how).values(), *arrays, rows, np.empty((samples, d), kind))
+    with one_thread():
+        _train(start, stop, *arguments, *net.state.values())

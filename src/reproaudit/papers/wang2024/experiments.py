@@ -440,9 +440,6 @@ def _validation(seed: int, s: LengthTask, fixed: NDArray[np.float32] | None) -> 
 
 # --------------------------------------------------------------------------------------- baseline
 
-MODELS = ("transformer", "fully_connected")
-
-
 def measure_fully_connected(s: BaselineTask, session: Session) -> Mapping[int, Measurements]:
     """The layer and a fully-connected net with as many parameters, on the same batches."""
     return {seed: _fully_connected(seed, s, session) for seed in session.seeds}
@@ -511,28 +508,16 @@ def _train_net(
     )
     seen = [baseline.inputs_and_targets(batch, multi_hot, s.dtype) for batch in tests]
     scratch = Batch.empty(s.batch, d, s.tokens, s.selected, 1, True)
-    rows, targets = np.empty((s.batch, inputs), s.dtype), np.empty((s.batch, d), s.dtype)
-    key, subset_key, ratio = root(seed, "train"), _subset_key(seed, s), s.net_rates[index]
-
-    def advance(start: int, stop: int) -> None:
-        baseline.train_steps(
-            start,
-            stop,
-            key,
-            subset_key,
-            scratch.X,
-            scratch.selected,
-            scratch.queried,
-            scratch.source,
-            rows,
-            targets,
-            multi_hot,
-            s.loss_factor,
-            s.learning_rate * ratio,
-            s.annealed_rate * ratio,
-            s.anneal_at,
-            *net.state.values(),
-        )
+    ratio = s.net_rates[index]
+    how = baseline.NetSgd(
+        key=root(seed, "train"),
+        subset_key=_subset_key(seed, s),
+        multi_hot=multi_hot,
+        factor=s.loss_factor,
+        rate=s.learning_rate * ratio,
+        annealed_rate=s.annealed_rate * ratio,
+        anneal_at=s.anneal_at,
+    )
 
     def observe(_step: int) -> dict[str, float | Array]:
         return {"loss": float(np.mean([baseline.losses(net, *one) for one in seen]))}
@@ -542,7 +527,7 @@ def _train_net(
         _net_phase(index),
         steps=s.steps,
         state=net.state,
-        advance=advance,
+        advance=lambda start, stop: baseline.train_steps(start, stop, how, scratch, net),
         observe=observe,
         observe_at=observation_steps(s.steps, 60),
     )["loss"]

@@ -12,8 +12,8 @@ columns of a second T × T matrix M, and the gradient of D is Eᵀ M E.
 
 Where each sample has codes of its own the same formulas are applied to one sample at a time.
 
-Sums run in a fixed order on one thread, except for those within a matrix product or a vector
-instruction; results do not depend on how steps are cut into calls.
+Everything runs on one thread, matrix products included: they are too small to share out, and their
+bits would depend on the number of threads. Results do not depend on how steps are cut into calls.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.papers.wang2024.compiling import compiled, one_thread
 from reproaudit.papers.wang2024.sampling import (
     OTHER_SUBSETS,
     SUBSETS,
     child,
-    compiled,
     fill_codes,
     fill_subsets,
     fill_tokens,
@@ -473,10 +473,11 @@ def losses(batch: Batch, weights: Weights, attend_query: bool = False) -> tuple[
     kind = weights.D.dtype
     squares, mass = np.empty(len(batch.X), kind), np.empty(len(batch.X), kind)
     arguments = _arguments(batch, weights, attend_query, squares, mass)
-    if len(batch.E) == 1:
-        _loss_shared(*arguments)
-    else:
-        _loss_own(*arguments)
+    with one_thread():
+        if len(batch.E) == 1:
+            _loss_shared(*arguments)
+        else:
+            _loss_own(*arguments)
     return squares / 2, mass
 
 
@@ -486,9 +487,10 @@ def gradient(
     """The batch's loss, ``factor`` × mean ‖output − target‖², and its gradient by block."""
     slopes = {name: np.empty_like(block) for name, block in weights.trained.items()}
     arguments = _arguments(batch, weights, attend_query, factor, *slopes.values())
-    if len(batch.E) == 1:
-        return _gradient_shared(*arguments), slopes
-    return _gradient_own(*arguments), slopes
+    with one_thread():
+        if len(batch.E) == 1:
+            return _gradient_shared(*arguments), slopes
+        return _gradient_own(*arguments), slopes
 
 
 # ---------------------------------------------------------------------------------------- training
@@ -521,15 +523,17 @@ def fill_batch(
     samples, _, T = X.shape
     if subset_key != np.uint64(0):
         fill_subsets(subset_key, SUBSETS, T, selected[:1])
-        selected[1:] = selected[0]
     else:
         fill_subsets(key, SUBSETS, T, selected)
     if other_query:
         fill_subsets(key, OTHER_SUBSETS, T, queried)
-    else:
-        queried[...] = selected
     for b in range(samples):
         source[b] = (b + 1) % samples if other_targets else b
+        for k in range(selected.shape[1]):
+            if subset_key != np.uint64(0):
+                selected[b, k] = selected[0, k]
+            if not other_query:
+                queried[b, k] = selected[b, k]
 
 
 @compiled()
@@ -633,7 +637,8 @@ def train_steps(start: int, stop: int, how: Sgd, scratch: Batch, weights: Weight
         options: tuple[Any, ...] = tuple(vars(how).values())
         arrays: tuple[Any, ...] = tuple(vars(scratch).values())
         arguments = (start, stop, *options, *arrays, *weights.trained.values())
-        _train_shared(*arguments)
+        with one_thread():
+            _train_shared(*arguments)
         return
     for step in range(start, stop):
         _step_with_own_codes(step, how, scratch, weights)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from reproaudit.papers.wang2024.compiling import one_thread
 from reproaudit.papers.wang2024.sampling import child, fill_codes
 
 SUBSETS_PER_DRAW = 8
@@ -53,13 +54,14 @@ def overlaps(
     codes = np.empty((T, d_e), np.float32)
     subsets = min(SUBSETS_PER_DRAW, T // q)
     rows = []
-    for draw in range(draws):
-        fill_codes(np.uint64(child(key, draw)), law, scale, codes)
-        E = codes.astype(np.float64)
-        for first in range(0, subsets * q, q):
-            s = E[first : first + q].sum(axis=0)
-            scores = np.roll(E @ s, -first)
-            rows.append(np.append(scores, s @ s))
+    with one_thread():
+        for draw in range(draws):
+            fill_codes(np.uint64(child(key, draw)), law, scale, codes)
+            E = codes.astype(np.float64)
+            sums = E[: subsets * q].reshape(subsets, q, d_e).sum(axis=1)
+            scores = sums @ E.T
+            for index, s in enumerate(sums):
+                rows.append(np.append(np.roll(scores[index], -index * q), s @ s))
     return np.array(rows)
 
 

@@ -13,17 +13,15 @@ reach to 6.6 standard deviations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.papers.wang2024.compiling import compiled
 from reproaudit.training import generator
 
 Array = NDArray[Any]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 GAUSSIAN, SIGNS, SPHERE = 0, 1, 2
 CODE_LAWS = {"gaussian": GAUSSIAN, "signs": SIGNS, "sphere": SPHERE}
@@ -40,15 +38,6 @@ BLOCK = 512
 
 TOKENS, SUBSETS, CODES, OTHER_SUBSETS = 1, 2, 3, 4
 """Parts of a batch; each has its own stream under the batch's key."""
-
-
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Numba's decorator with this paper's options, typed.
-
-    Division follows IEEE 754: the check for a zero divisor would keep loops from vector form.
-    """
-    decorator = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
-    return cast("Callable[[Function], Function]", decorator)
 
 
 @compiled()
