@@ -200,10 +200,11 @@ def _descend(
 
 
 def losses(net: Net, inputs: Array, targets: Array) -> Array:
-    """Per sample ½‖output − target‖², (batch,)."""
+    """Per sample ½‖output − target‖², (batch,); infinite or NaN where training diverged."""
     with one_thread():
         _, outputs = _layers(inputs, *net.state.values())
-    return np.asarray(((outputs - targets) ** 2).sum(axis=1) / 2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(((outputs.astype(np.float64) - targets) ** 2).sum(axis=1) / 2)
 
 
 def descend(net: Net, inputs: Array, targets: Array, factor: float, rate: float) -> None:

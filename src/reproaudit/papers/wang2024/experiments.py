@@ -440,6 +440,7 @@ def _validation(seed: int, s: LengthTask, fixed: NDArray[np.float32] | None) -> 
 
 # --------------------------------------------------------------------------------------- baseline
 
+
 def measure_fully_connected(s: BaselineTask, session: Session) -> Mapping[int, Measurements]:
     """The layer and a fully-connected net with as many parameters, on the same batches."""
     return {seed: _fully_connected(seed, s, session) for seed in session.seeds}

@@ -469,7 +469,11 @@ def _arguments(batch: Batch, weights: Weights, *others: Any) -> tuple[Any, ...]:
 
 
 def losses(batch: Batch, weights: Weights, attend_query: bool = False) -> tuple[Array, Array]:
-    """Per sample ½‖output − target‖² and the attention on the selected tokens, (batch,) each."""
+    """Per sample ½‖output − target‖² and the attention on the selected tokens, (batch,) each.
+
+    Computed in the weights' precision and returned in double, so that means of a training that is
+    about to diverge do not overflow.
+    """
     kind = weights.D.dtype
     squares, mass = np.empty(len(batch.X), kind), np.empty(len(batch.X), kind)
     arguments = _arguments(batch, weights, attend_query, squares, mass)
@@ -478,7 +482,7 @@ def losses(batch: Batch, weights: Weights, attend_query: bool = False) -> tuple[
             _loss_shared(*arguments)
         else:
             _loss_own(*arguments)
-    return squares / 2, mass
+    return squares.astype(np.float64) / 2, mass.astype(np.float64)
 
 
 def gradient(
