@@ -274,7 +274,7 @@ def _formats(words: str) -> frozenset[str]:
     return kinds
 
 
-# --- check, schema ------------------------------------------------------------------------------
+# --- check, new, schema -------------------------------------------------------------------------
 
 
 @app.command()
@@ -295,6 +295,22 @@ def check(
         return explain_rule(explain, as_json)
     files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
     return check_files(files, as_json)
+
+
+@app.command()
+def new(
+    slug: Annotated[str, typer.Argument(help="The paper's short name, such as vaswani2017.")],
+    card: Annotated[Path, typer.Option("--card", help="The reproducibility card, a text file.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
+        "audits"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Draft an audit and an experiment from a reproducibility card; what it leaves open is TODO."""
+    from reproaudit.commands.drafting import draft
+
+    return draft(slug, card, out, force=force, as_json=as_json)
 
 
 @app.command()

@@ -104,6 +104,15 @@ def child(node: Node, step: str | int) -> Node | None:
     return None
 
 
+def children(node: Node) -> Iterator[tuple[str | int, Node]]:
+    """Everything one step further down, with the step."""
+    if isinstance(node, MappingNode):
+        for name, entry in node.entries.items():
+            yield name, entry.node
+    elif isinstance(node, SequenceNode):
+        yield from enumerate(node.items)
+
+
 def node_at(root: Node, loc: Loc) -> Node | None:
     """What stands at a loc, if anything does."""
     node: Node | None = root
