@@ -12,19 +12,20 @@ Nesting is bounded and the tree is built without recursion: no input can exhaust
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 from yaml.events import (
     AliasEvent,
-    CollectionEndEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
     Event,
+    MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
+    SequenceEndEvent,
     SequenceStartEvent,
 )
 
@@ -183,12 +184,23 @@ class TreeBuilder:
         self.root: Node | None = None
         self._stack: list[_Open] = []
         self._documents = 0
+        self._takers: dict[type[Event], Callable[[Any], None]] = {
+            ScalarEvent: self._scalar,
+            MappingStartEvent: self._begin_mapping,
+            SequenceStartEvent: self._begin_sequence,
+            MappingEndEvent: self._end,
+            SequenceEndEvent: self._end,
+            AliasEvent: self._alias,
+            DocumentStartEvent: self._document,
+        }
 
     def build(self, text: str) -> Node | None:
         """The tree of the text; None if it is empty or cannot be read to its end."""
         try:
             for event in _events(text):
-                self._take(event)
+                take = self._takers.get(type(event))
+                if take is not None:
+                    take(event)
         except yaml.YAMLError as error:
             self._syntax(error)
             return None
@@ -208,14 +220,6 @@ class TreeBuilder:
 
     # --- events -----------------------------------------------------------------------------
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, NodeEvent):
-            self._node(event)
-        elif isinstance(event, CollectionEndEvent):
-            self._end()
-        elif isinstance(event, DocumentStartEvent):
-            self._document(event)
-
     def _document(self, event: DocumentStartEvent) -> None:
         self._documents += 1
         if self._documents > 1:
@@ -224,24 +228,26 @@ class TreeBuilder:
             )
             raise _Stop
 
-    def _node(self, event: NodeEvent) -> None:
-        if isinstance(event, AliasEvent):
-            self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
-            self._put(ScalarNode(_place(event), None, f"*{event.anchor}", damaged=True))
-            return
+    def _alias(self, event: AliasEvent) -> None:
+        self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
+        self._put(ScalarNode(_place(event), None, f"*{event.anchor}", damaged=True))
+
+    def _is_tagged(self, event: ScalarEvent | CollectionStartEvent) -> bool:
+        """Whether a tag changes what the node means; reports it, and an anchor."""
         if event.anchor is not None:
             self._report_here(event, "RA007", f"found the anchor &{event.anchor}; expected none")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            self._report_here(event, "RA008", f"found the tag {show(tag)}; expected none")
-        if isinstance(event, ScalarEvent):
-            self._scalar(event, tagged=tag is not None)
-        elif isinstance(event, SequenceStartEvent):
-            self._begin(event, SequenceNode(_place(event)), tagged=tag is not None)
-        elif isinstance(event, MappingStartEvent):
-            self._begin(event, MappingNode(_place(event)), tagged=tag is not None)
+        if event.tag is not None:
+            self._report_here(event, "RA008", f"found the tag {show(event.tag)}; expected none")
+        return event.tag is not None
 
-    def _begin(self, event: NodeEvent, node: SequenceNode | MappingNode, *, tagged: bool) -> None:
+    def _begin_mapping(self, event: MappingStartEvent) -> None:
+        self._begin(event, MappingNode(_place(event)))
+
+    def _begin_sequence(self, event: SequenceStartEvent) -> None:
+        self._begin(event, SequenceNode(_place(event)))
+
+    def _begin(self, event: CollectionStartEvent, node: SequenceNode | MappingNode) -> None:
+        tagged = self._is_tagged(event)
         if len(self._stack) >= MAX_DEPTH:
             self._report_here(
                 event, "RA013", f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
@@ -252,7 +258,7 @@ class TreeBuilder:
             self._report_here(event, "RA015", "found a list or mapping as a name; expected text")
         self._stack.append(_Open(node, self._loc(), is_key=is_key, tagged=tagged))
 
-    def _end(self) -> None:
+    def _end(self, _: Event) -> None:
         done = self._stack.pop()
         if done.is_key:
             top = self._stack[-1]
@@ -304,7 +310,8 @@ class TreeBuilder:
 
     # --- scalars ----------------------------------------------------------------------------
 
-    def _scalar(self, event: ScalarEvent, *, tagged: bool) -> None:
+    def _scalar(self, event: ScalarEvent) -> None:
+        tagged = self._is_tagged(event)
         as_key = self._expects_key()
         escapes = event.style == '"'  # elsewhere a character stands for itself, and was read
         control = _UNPRINTABLE.search(event.value) if escapes else None
@@ -358,9 +365,8 @@ def _events(text: str) -> Iterator[Event]:
 
     Both parsers are lazy and keep their own stack, so that a fault stops the work where it stands.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events: Iterator[Event] = yaml.parse(text, Loader=loader)
-    return events
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    return iter(loader.get_event, None)
 
 
 def _place(event: Event) -> Place:

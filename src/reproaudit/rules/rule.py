@@ -51,8 +51,8 @@ class Rule:
         why: one sentence.
         remedy: what to do.
         find: where an audit breaks the rule; None if that shows while the file is read.
-        find_in_leaf: what a single value breaks, from its place, the value and today's date; the
-            values of an audit are walked once for all such rules.
+        find_in_leaf: what a single text or date breaks, from its place, itself and today's date;
+            an audit is walked once for all such rules.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Rule:
 
 
 def leaves(audit: Audit) -> Iterator[tuple[Loc, Any]]:
-    """Every single value of an audit with its place."""
+    """Every text and date of an audit with its place."""
     waiting: list[tuple[Loc, Any]] = [((), audit.model_dump())]
     while waiting:
         loc, value = waiting.pop()
@@ -72,5 +72,5 @@ def leaves(audit: Audit) -> Iterator[tuple[Loc, Any]]:
             waiting += [((*loc, key), one) for key, one in value.items()]
         elif isinstance(value, tuple):
             waiting += [((*loc, i), one) for i, one in enumerate(value)]
-        elif value is not None:
+        elif isinstance(value, str | date):
             yield loc, value
