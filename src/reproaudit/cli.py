@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -20,10 +20,10 @@ from rich.console import Console
 from reproaudit import __version__
 from reproaudit.catalog import Catalog, Entry
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
-from reproaudit.judging import Verdict
-from reproaudit.scorecard import Scorecard
 from reproaudit.spec import TIERS, Audit, TierName
-from reproaudit.store import Store
+
+if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
+    from reproaudit.scorecard import Scorecard
 
 app = typer.Typer(
     add_completion=False,
@@ -90,6 +90,8 @@ def _print_json(value: Any) -> None:
 
 def _fail_on(words: str | None) -> frozenset[str]:
     """The verdicts that ``--fail-on`` names."""
+    from reproaudit.judging import Verdict
+
     wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
     known = [verdict.value for verdict in Verdict]
     for word in sorted(wanted - set(known)):
@@ -134,6 +136,7 @@ def list_papers(
     from reproaudit.render.terminal import ListEntry, render_list
     from reproaudit.render.words import verdict_counts
     from reproaudit.results import highest_tier, scorecard_of
+    from reproaudit.store import Store
 
     entries = []
     for entry in Catalog(audits).entries.values():
@@ -190,6 +193,7 @@ def run(
     Other seeds, settings or single experiments make custom records, which feed no verdict.
     """
     from reproaudit.commands.running import Custom, How, run_custom, run_tier
+    from reproaudit.store import Store
 
     catalog = Catalog(audits)
     entries = catalog.select(slugs or (), everything)
@@ -209,6 +213,7 @@ def _scorecards(
     papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
 ) -> list[Scorecard]:
     from reproaudit.results import scorecard_of
+    from reproaudit.store import Store
 
     return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
 
@@ -252,6 +257,7 @@ def report(
     records but its scorecard.json is in the report folder, that is rendered again.
     """
     from reproaudit.commands.reporting import render_files, scorecards_to_report
+    from reproaudit.store import Store
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -17,13 +19,26 @@ from reproaudit.rules.rule import Severity
 
 def check_files(files: Sequence[Path], as_json: bool) -> int:
     """Prints the faults of audits; errors give the exit code of a bad audit, warnings 0."""
-    faults = [fault for file in files for fault in read_audit(file)[1]]
+    with _no_garbage_collection():
+        faults = [fault for file in files for fault in read_audit(file)[1]]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
     if as_json:
         sys.stdout.write(json.dumps([_as_data(fault) for fault in faults], indent=2) + "\n")
     else:
         _print(faults, len(files), errors)
     return SpecError.exit_code if errors else 0
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """An audit's tree has no cycles, and looking for them takes a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _print(faults: Sequence[Fault], files: int, errors: int) -> None:

@@ -161,8 +161,8 @@ class _Open:
 
     node: SequenceNode | MappingNode
     loc: Loc
-    key: Entry | None = None
-    """Of a mapping: the key whose value comes next."""
+    key: Place | None = None
+    """Of a mapping: where the key stands whose value comes next."""
     name: str | None = None
     """The key's name, None if it is refused and its value dropped."""
     is_key: bool = False
@@ -262,7 +262,7 @@ class TreeBuilder:
         done = self._stack.pop()
         if done.is_key:
             top = self._stack[-1]
-            top.key, top.name = Entry(done.node.place, done.node), None
+            top.key, top.name = done.node.place, None
             top.node.damaged = True
         elif done.tagged and self._stack:
             self._put(ScalarNode(done.node.place, None, "", damaged=True))
@@ -285,11 +285,11 @@ class TreeBuilder:
         if isinstance(top.node, SequenceNode):
             top.node.append(node)
         elif top.key is None:
-            top.key, top.name = Entry(node.place, node), None
+            top.key, top.name = node.place, None
             top.node.damaged = True
         else:
             if top.name is not None:
-                top.node.entries[top.name] = Entry(top.key.place, node)
+                top.node.entries[top.name] = Entry(top.key, node)
             top.key = None
 
     def _loc(self) -> Loc:
@@ -312,7 +312,7 @@ class TreeBuilder:
 
     def _scalar(self, event: ScalarEvent) -> None:
         tagged = self._is_tagged(event)
-        as_key = self._expects_key()
+        is_plain = not event.style  # None or empty, depending on the parser
         escapes = event.style == '"'  # elsewhere a character stands for itself, and was read
         control = _UNPRINTABLE.search(event.value) if escapes else None
         if control is not None:
@@ -321,10 +321,9 @@ class TreeBuilder:
                 "RA002",
                 f"found the control character {control.group()!r}; expected readable text",
             )
-        if as_key:
+        if self._expects_key():
             self._key(event)
             return
-        is_plain = not event.style  # None or empty, depending on the parser
         node = ScalarNode(_place(event), event.value, event.value, quoted=not is_plain)
         if is_plain and not tagged:
             node.value, doubt = read_plain(event.value)
@@ -338,7 +337,7 @@ class TreeBuilder:
     def _key(self, event: ScalarEvent) -> None:
         top = self._stack[-1]
         place, name = _place(event), event.value
-        top.key, top.name = Entry(place, ScalarNode(place, name, name)), name
+        top.key, top.name = place, name
         doubt = doubt_about_name(name) if not event.style else None
         if doubt is not None:
             self.report(place, top.loc, doubt.rule, doubt.message)
