@@ -293,14 +293,19 @@ def check(
     ] = None,
     audits: Audits = None,
     as_json: Json = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
+    ] = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and what to do."""
     from reproaudit.commands.checking import check_files, explain_rule
 
+    if as_sarif and (as_json or explain is not None):
+        raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
         return explain_rule(explain, as_json)
     files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
-    return check_files(files, as_json)
+    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text")
 
 
 @app.command()

@@ -636,7 +636,9 @@ def _detectable(
         if far >= farthest:
             return None
         far = min(2 * far, farthest)
-    enough = scipy.optimize.brentq(lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9)
+    enough = scipy.optimize.brentq(
+        lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9
+    )
     return limit + away * float(enough) * error
 
 
