@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from reproaudit.cards import Card, read_card
+from reproaudit.catalog import PACKAGE, shipped_audits
 from reproaudit.drafts import draft_audit, draft_module
 from reproaudit.errors import UsageError
 from reproaudit.loading import read_text
@@ -20,6 +21,8 @@ SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 def draft(slug: str, card_file: Path, out: Path, *, force: bool, as_json: bool) -> int:
     """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py`` and says what the card leaves open.
+
+    Beside the shipped audits no module is found, so there the module goes to the shipped ones.
 
     Raises:
         UsageError: on a slug that is no name, or files that are there already.
@@ -32,9 +35,10 @@ def draft(slug: str, card_file: Path, out: Path, *, force: bool, as_json: bool) 
         )
     card = read_card(card_file)
     schema = "schema.json" if (out / "schema.json").is_file() else None
+    shipped = out.resolve() == shipped_audits().resolve()
     texts = {
         out / f"{slug}.yaml": draft_audit(slug, card, date.today(), schema),
-        out / f"{slug}.py": draft_module(slug),
+        (PACKAGE / "papers" if shipped else out) / f"{slug}.py": draft_module(slug),
     }
     _write(texts, force)
     audit_file, audit_text = next(iter(texts.items()))
