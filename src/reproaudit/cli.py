@@ -150,7 +150,7 @@ def list_papers(
             ListEntry(
                 slug=entry.slug,
                 title=audit.paper.title,
-                venue=audit.paper.venue,
+                venue=f"{audit.paper.venue} {audit.paper.year}",
                 strict=scores.strict,
                 reviewed=scores.reviewed,
                 tier=tier,

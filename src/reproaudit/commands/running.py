@@ -290,7 +290,7 @@ class _Watcher:
     def __init__(self, bar: Progress, console: Console) -> None:
         self._bar, self._console = bar, console
         self._task = bar.add_task("", total=None, cells="")
-        self._done: dict[tuple[Cell, str], int] = {}
+        self._done: dict[tuple[str | int, ...], int] = {}
         self._cells = self._finished = 0
 
     def __call__(self, event: Event) -> None:
@@ -318,7 +318,7 @@ class _Watcher:
         self._bar.update(self._task, cells=cells)
 
     def _advance(self, event: Advance) -> None:
-        key = (event.cells[0], event.phase)
+        key = (*_key(event.cells[0]), event.phase)
         before = self._done.get(key, 0)
         self._done[key] = event.done
         self._bar.update(

@@ -114,8 +114,13 @@ class Task:
         return cls(seed, pairs, own, measured, settings)
 
     def minibatch(self, index: int) -> kernel.Minibatch:
-        """The training prompts of a draw; their labels are shuffled in a control."""
-        return sampling.draw_minibatch(
+        """The training prompts of a draw; their labels are shuffled in a control.
+
+        Where the pairs allow it, S is drawn directly, which is equal in law to drawing the inputs.
+        """
+        by_moments = self.pairs >= self.settings.dimension
+        draw = sampling.draw_minibatch_by_moments if by_moments else sampling.draw_minibatch
+        return draw(
             self.covariance,
             self.settings.prompts,
             self.pairs,
