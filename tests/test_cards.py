@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from reproaudit.cards import MAX_BYTES, Card, Row, parse_card, read_card
 from reproaudit.cli import run_command
+from reproaudit.commands import drafting
 from reproaudit.documentation import UNSCORED
 from reproaudit.drafts import draft_audit, draft_module
 from reproaudit.errors import CardError
@@ -42,7 +43,7 @@ def test_plain_lines_with_a_notice() -> None:
     assert card.title == "Counting Sheep with Recurrent Networks"
     names = ("Ada Example", "Bo Sample-Test", "Carl D. Placeholder Jr.", "Dee O'Proof")
     assert card.authors == names
-    assert (card.venue, card.year, card.has_notice) == ("TESTCONF 2031", 2031, True)
+    assert (card.venue, card.year, card.has_notice) == ("TESTCONF", 2031, True)
     assert results(card) == [
         "Experimental", "Collaboration", "Yes", "No", "Yes", "No", "No", "No", "Yes",
     ]  # fmt: skip
@@ -57,7 +58,7 @@ def test_a_table_without_a_notice_and_the_venue_first() -> None:
     card = read_card(CARDS / "table.md")
     assert card.title == 'Sheep: a "theory" of {counting}, #1'
     assert card.authors == ("Ada Example",)
-    assert (card.venue, card.year, card.has_notice) == ("TESTCONF 2032", 2032, False)
+    assert (card.venue, card.year, card.has_notice) == ("TESTCONF", 2032, False)
     assert results(card) == [
         "Theoretical", "Academia", "No", "No", "No", "No", "Yes", "No", "No",
     ]  # fmt: skip
@@ -68,7 +69,7 @@ def test_a_table_without_a_notice_and_the_venue_first() -> None:
 
 def test_an_abstract_alone() -> None:
     card = read_card(CARDS / "abstract.txt")
-    assert (card.title, card.venue, card.year) == ("On the Number of Sheep", "TESTCONF 2033", 2033)
+    assert (card.title, card.venue, card.year) == ("On the Number of Sheep", "TESTCONF", 2033)
     assert card.authors == ("Ada Example", "Bo Sample-Test")
     assert card.rows == {}
     assert [remark.about for remark in card.remarks] == ["authors", *VariableName]
@@ -102,8 +103,7 @@ def test_what_cannot_be_read_is_named_and_left_open() -> None:
 def test_cards_of_the_four_papers() -> None:
     cards = [read_card(path) for path in sorted(SHARED.glob("*.txt"))]
     assert [(card.venue, len(card.authors)) for card in cards] == [
-        ("ICLR 2025", 4), ("ICLR 2025", 4), ("NeurIPS 2024", 4), ("ICML 2024", 4),
-        ("NeurIPS 2023", 4),
+        ("ICLR", 4), ("ICLR", 4), ("NeurIPS", 4), ("ICML", 4), ("NeurIPS", 4),
     ]  # fmt: skip
     assert cards[0].title == cards[1].title
     strict = [sum(card.rows[n].result == "Yes" for n in VariableName if n not in UNSCORED)
@@ -115,11 +115,11 @@ def test_cards_of_the_four_papers() -> None:
 @pytest.mark.parametrize(
     ("line", "venue"),
     [
-        ("ICLR 2025", ("ICLR 2025", 2025)),
-        ("ICLR2025", ("ICLR 2025", 2025)),
-        ("NeurIPS 2024 | Venue PDF", ("NeurIPS 2024", 2024)),
-        ("Journal of Sheep 1999 | Conference PDF | Plain Text", ("Journal of Sheep 1999", 1999)),
-        ("Venue: Journal of Sheep, 2018", ("Journal of Sheep 2018", 2018)),
+        ("ICLR 2025", ("ICLR", 2025)),
+        ("ICLR2025", ("ICLR", 2025)),
+        ("NeurIPS 2024 | Venue PDF", ("NeurIPS", 2024)),
+        ("Journal of Sheep 1999 | Conference PDF | Plain Text", ("Journal of Sheep", 1999)),
+        ("Venue: Journal of Sheep, 2018", ("Journal of Sheep", 2018)),
         ("A survey of sheep until 2018", None),
         ("Sheep 2018 | part one", None),
         ("ICLR 1825", None),
@@ -153,7 +153,7 @@ def cards(draw: st.DrawFn) -> Card:
     return Card(
         title=f"X{draw(SENTENCE)}",
         authors=tuple(draw(st.lists(PERSON, min_size=1, max_size=5))),
-        venue=f"{draw(st.sampled_from(['ICLR', 'NeurIPS', 'TMLR']))} {year}",
+        venue=draw(st.sampled_from(["ICLR", "NeurIPS", "TMLR"])),
         year=year,
         rows=rows,
         has_notice=draw(st.booleans()),
@@ -161,7 +161,11 @@ def cards(draw: st.DrawFn) -> Card:
 
 
 def rendered(card: Card, shape: str, order: list[int]) -> str:
-    head = [card.title, f"Authors: {', '.join(card.authors)}", f"{card.venue} | Venue PDF"]
+    head = [
+        card.title,
+        f"Authors: {', '.join(card.authors)}",
+        f"{card.venue} {card.year} | Venue PDF",
+    ]
     lines = ["Notice: scores are estimates."] if card.has_notice else []
     lines += [str(head[i]) for i in order]
     if shape == "table":
@@ -342,6 +346,17 @@ def test_a_folder_that_cannot_be_written(
     (tmp_path / "file").write_text("")
     assert new(tmp_path / "file") == 2
     assert "file" in capsys.readouterr().err
+
+
+def test_beside_the_shipped_audits_the_module_goes_to_the_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafting, "shipped_audits", lambda: tmp_path / "audits")
+    monkeypatch.setattr(drafting, "PACKAGE", tmp_path / "package")
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["new", "sheep2031", "--card", str(CARDS / "lines.txt")]) == 0
+    written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("sheep2031.*"))
+    assert written == [Path("audits/sheep2031.yaml"), Path("package/papers/sheep2031.py")]
 
 
 def test_editors_find_a_schema_that_is_there(tmp_path: Path) -> None:

@@ -355,7 +355,7 @@ def _venue(text: str) -> tuple[str, int] | None:
     read = _labelled_venue(text)
     if read is None:
         return None
-    acronym = _ACRONYM.fullmatch(read[0].rpartition(" ")[0])
+    acronym = _ACRONYM.fullmatch(read[0])
     return read if acronym or _LINKS.search(links) else None
 
 
@@ -364,8 +364,7 @@ def _labelled_venue(text: str) -> tuple[str, int] | None:
     match = _VENUE.fullmatch(first) if len(first) <= LONGEST["venue"] else None
     if match is None:
         return None
-    name, year = match[1] or match[3], match[2] or match[4]
-    return f"{name} {year}", int(year)
+    return match[1] or match[3], int(match[2] or match[4])
 
 
 def _persons(text: str) -> tuple[str, ...]:
