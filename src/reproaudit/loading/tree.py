@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 from yaml.events import (
@@ -38,11 +38,34 @@ MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
 
 
+class Mark(Protocol):
+    """A place as the parser counts, from 0."""
+
+    @property
+    def line(self) -> int:
+        """The line."""
+
+    @property
+    def column(self) -> int:
+        """The column."""
+
+
 @dataclass(slots=True, eq=False)
-class ScalarNode:
+class _Marked:
+    """Something that stands in the file; its place is worked out when a fault needs it."""
+
+    mark: Mark | None
+
+    @property
+    def place(self) -> Place:
+        """Line and column, from 1."""
+        return _place(self.mark)
+
+
+@dataclass(slots=True, eq=False)
+class ScalarNode(_Marked):
     """One value."""
 
-    place: Place
     value: Plain
     text: str
     """As it is written in the file."""
@@ -52,10 +75,9 @@ class ScalarNode:
 
 
 @dataclass(slots=True, eq=False)
-class SequenceNode:
+class SequenceNode(_Marked):
     """A list."""
 
-    place: Place
     items: list[Node] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     """Where each item stands in the file's list, of which some may have been cut out."""
@@ -68,18 +90,16 @@ class SequenceNode:
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class Entry(_Marked):
     """A field or a name in a mapping, and what it holds."""
 
-    place: Place
     node: Node
 
 
 @dataclass(slots=True, eq=False)
-class MappingNode:
+class MappingNode(_Marked):
     """Fields or names and what they hold, in the file's order."""
 
-    place: Place
     entries: dict[str, Entry] = field(default_factory=dict)
     damaged: bool = False
 
@@ -161,7 +181,7 @@ class _Open:
 
     node: SequenceNode | MappingNode
     loc: Loc
-    key: Place | None = None
+    key: Mark | None = None
     """Of a mapping: where the key stands whose value comes next."""
     name: str | None = None
     """The key's name, None if it is refused and its value dropped."""
@@ -224,13 +244,16 @@ class TreeBuilder:
         self._documents += 1
         if self._documents > 1:
             self.report(
-                _place(event), (), "RA004", "found a second YAML document; expected one audit"
+                _place(event.start_mark),
+                (),
+                "RA004",
+                "found a second YAML document; expected one audit",
             )
             raise _Stop
 
     def _alias(self, event: AliasEvent) -> None:
         self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
-        self._put(ScalarNode(_place(event), None, f"*{event.anchor}", damaged=True))
+        self._put(ScalarNode(event.start_mark, None, f"*{event.anchor}", damaged=True))
 
     def _is_tagged(self, event: ScalarEvent | CollectionStartEvent) -> bool:
         """Whether a tag changes what the node means; reports it, and an anchor."""
@@ -241,10 +264,10 @@ class TreeBuilder:
         return event.tag is not None
 
     def _begin_mapping(self, event: MappingStartEvent) -> None:
-        self._begin(event, MappingNode(_place(event)))
+        self._begin(event, MappingNode(event.start_mark))
 
     def _begin_sequence(self, event: SequenceStartEvent) -> None:
-        self._begin(event, SequenceNode(_place(event)))
+        self._begin(event, SequenceNode(event.start_mark))
 
     def _begin(self, event: CollectionStartEvent, node: SequenceNode | MappingNode) -> None:
         tagged = self._is_tagged(event)
@@ -262,10 +285,10 @@ class TreeBuilder:
         done = self._stack.pop()
         if done.is_key:
             top = self._stack[-1]
-            top.key, top.name = done.node.place, None
+            top.key, top.name = done.node.mark, None
             top.node.damaged = True
         elif done.tagged and self._stack:
-            self._put(ScalarNode(done.node.place, None, "", damaged=True))
+            self._put(ScalarNode(done.node.mark, None, "", damaged=True))
         else:
             self._put(done.node)
 
@@ -285,7 +308,7 @@ class TreeBuilder:
         if isinstance(top.node, SequenceNode):
             top.node.append(node)
         elif top.key is None:
-            top.key, top.name = node.place, None
+            top.key, top.name = node.mark, None
             top.node.damaged = True
         else:
             if top.name is not None:
@@ -306,7 +329,7 @@ class TreeBuilder:
     def _report_here(
         self, event: Event, rule: str, message: str, remedy: str | None = None
     ) -> None:
-        self.report(_place(event), self._loc(), rule, message, remedy)
+        self.report(_place(event.start_mark), self._loc(), rule, message, remedy)
 
     # --- scalars ----------------------------------------------------------------------------
 
@@ -324,7 +347,7 @@ class TreeBuilder:
         if self._expects_key():
             self._key(event)
             return
-        node = ScalarNode(_place(event), event.value, event.value, quoted=not is_plain)
+        node = ScalarNode(event.start_mark, event.value, event.value, quoted=not is_plain)
         if is_plain and not tagged:
             node.value, doubt = read_plain(event.value)
             if doubt is not None:
@@ -336,18 +359,18 @@ class TreeBuilder:
 
     def _key(self, event: ScalarEvent) -> None:
         top = self._stack[-1]
-        place, name = _place(event), event.value
-        top.key, top.name = place, name
+        name = event.value
+        top.key, top.name = event.start_mark, name
         doubt = doubt_about_name(name) if not event.style else None
         if doubt is not None:
-            self.report(place, top.loc, doubt.rule, doubt.message)
+            self.report(_place(event.start_mark), top.loc, doubt.rule, doubt.message)
             top.node.damaged = True
             top.name = name if doubt.rule == "RA010" else None
         assert isinstance(top.node, MappingNode)
         if top.name in top.node.entries:
             first = top.node.entries[top.name].place.line
             self.report(
-                place,
+                _place(event.start_mark),
                 (*top.loc, name),
                 "RA006",
                 f"found {show(name)} a second time (first on line {first}); expected it once",
@@ -368,9 +391,8 @@ def _events(text: str) -> Iterator[Event]:
     return iter(loader.get_event, None)
 
 
-def _place(event: Event) -> Place:
-    mark: Any = event.start_mark  # never missing on what a parser made
-    return Place(mark.line + 1, mark.column + 1)
+def _place(mark: Mark | None) -> Place:
+    return START if mark is None else Place(mark.line + 1, mark.column + 1)
 
 
 _UNPRINTABLE = re.compile(

@@ -111,8 +111,9 @@ def nothing_unfinished(loc: Loc, value: Any, _today: date | None = None) -> Viol
 
 def nothing_blank(loc: Loc, value: Any, _today: date) -> Violation | None:
     """A text says something; only a setting's value may be empty."""
-    is_value = "value" in loc or "alternatives" in loc or "controls" in loc
-    if not isinstance(value, str) or value.strip() or is_value:
+    if not isinstance(value, str) or value.strip():
+        return None
+    if "value" in loc or "alternatives" in loc or "controls" in loc:
         return None
     return Violation(loc, "found a blank text; expected words")
 
