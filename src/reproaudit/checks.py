@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
@@ -88,6 +88,15 @@ class _Check(StrictModel):
     """With `each`: only these coordinates."""
     floor: Positive = 1.0e-12
     """The resolution of the measurement on a logarithmic scale: what lies below counts as this."""
+
+    def reading(self, substitutes: Mapping[str, str]) -> Self:
+        """The same check with measurements replaced, by name."""
+        replaced = {
+            field: value.model_copy(update={"measurement": substitutes[value.measurement]})
+            for field, value in self.__dict__.items()
+            if isinstance(value, Quantity) and value.measurement in substitutes
+        }
+        return self.model_copy(update=replaced)
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that the check looks at."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.checks import PartFinding, binding, judge_parts
+from reproaudit.checks import Check, PartFinding, binding, judge_parts
 from reproaudit.declarations import MeasurementMissingError, Sample
 from reproaudit.planning import Batch, Role, claim_batches
 from reproaudit.records import Record, Status
@@ -57,6 +57,7 @@ class BatchOutcome:
         problem: why it could not be judged: ("not_tested" or "technical_failure", a sentence).
         why: of a control: what it lacks.
         diverged: seeds that diverged, where that counts as missed.
+        substitutes: of a control: (measurement of the claim, what was judged in its place).
     """
 
     batch: Batch
@@ -67,6 +68,7 @@ class BatchOutcome:
     problem: tuple[Verdict, str] | None
     why: str = ""
     diverged: tuple[int, ...] = ()
+    substitutes: tuple[tuple[str, str], ...] = ()
 
     @property
     def binding(self) -> PartFinding | None:
@@ -123,13 +125,13 @@ def judge_claim(
     audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
 ) -> ClaimOutcome:
     """Judge one claim: its own experiment, its controls, its positive control."""
-    outcomes = [
-        _judge_batch(audit, claim, role, batch, lookup(batch))
-        for role, batch in claim_batches(audit, claim, tier)
+    named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    batches = list(claim_batches(audit, claim, tier))
+    own = _judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
+    others = [
+        _judge_control(audit, claim, control, role, batch, lookup(batch))
+        for control, (role, batch) in zip(named, batches[1:], strict=True)
     ]
-    reasons = [c.why for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
-    own = outcomes[0]
-    others = [replace(o, why=w) for o, w in zip(outcomes[1:], reasons, strict=True)]
     controls = tuple(o for o in others if o.role is Role.CONTROL)
     positive = next((o for o in others if o.role is Role.POSITIVE_CONTROL), None)
     control_decision, undiscriminated = combine_controls(controls)
@@ -153,8 +155,26 @@ def judge_claim(
     )
 
 
+def _judge_control(
+    audit: Audit,
+    claim: Claim,
+    control: Control,
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
+) -> BatchOutcome:
+    checks = [check.reading(control.substitutes) for check in claim.checks]
+    outcome = _judge_batch(audit, claim, checks, role, batch, by_seed)
+    return replace(outcome, why=control.why, substitutes=tuple(sorted(control.substitutes.items())))
+
+
 def _judge_batch(
-    audit: Audit, claim: Claim, role: Role, batch: Batch, by_seed: Mapping[int, Record]
+    audit: Audit,
+    claim: Claim,
+    checks: Sequence[Check],
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
 ) -> BatchOutcome:
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
@@ -185,7 +205,7 @@ def _judge_batch(
     declarations = audit.experiments[batch.experiment].measurements
     samples = [Sample(r.seed, r.measurements, declarations, settings) for r in records]
     try:
-        parts = judge_parts(claim.checks, samples, audit.confidence)
+        parts = judge_parts(checks, samples, audit.confidence)
     except (MeasurementMissingError, ValueError) as error:
         return unjudged(
             Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"

@@ -74,6 +74,8 @@ class ControlModel(ReportModel):
     interval: IntervalModel | None
     experiment: str
     settings: dict[str, Value]
+    substitutes: dict[str, str] = Field(default_factory=dict)
+    """Measurement of the claim -> what was judged in its place."""
     tier: str
     why: str
     part: str | None
@@ -333,6 +335,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
         interval=_interval(bound.finding.interval) if bound else None,
         experiment=outcome.batch.experiment,
         settings=dict(outcome.batch.overrides),
+        substitutes=dict(outcome.substitutes),
         tier=outcome.batch.tier,
         why=outcome.why,
         part=bound.name if bound else None,

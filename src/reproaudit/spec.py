@@ -247,12 +247,21 @@ class Control(StrictModel):
 
     experiment: Name
     """Which experiment is run."""
-    settings: dict[Name, Value] = Field(min_length=1)
+    settings: dict[Name, Value] = Field(default_factory=dict)
     """The settings that differ from the claim's own experiment."""
+    substitutes: dict[Name, Name] = Field(default_factory=dict)
+    """Measurement of the claim's checks -> the measurement that is judged in its place, such as a
+    distance to another run's target. Without settings beside it nothing is run again."""
     why: Text
     """What the control lacks, or how the positive control is constructed."""
     scale: Literal["quick", "same"] = "quick"
     """At the paper tier: whether the control runs at quick scale or at the paper's."""
+
+    @model_validator(mode="after")
+    def _differs(self) -> Self:
+        if not self.settings and not self.substitutes:
+            raise ValueError("state settings or substitutes: what the control does differently")
+        return self
 
 
 class NoPositiveControl(StrictModel):
@@ -378,6 +387,12 @@ class Audit(StrictModel):
     def settings_of(self, experiment: str) -> dict[str, Setting]:
         """The settings of an experiment: the shared ones and its own, which win."""
         return {**self.settings, **self.experiments[experiment].settings}
+
+    def value_of(self, experiment: str, name: str, tier: TierName) -> Value | None:
+        """The value of one setting of an experiment at a tier; None if it has no such setting."""
+        own = self.experiments[experiment].settings
+        setting = own[name] if name in own else self.settings.get(name)
+        return setting.at(tier) if setting is not None else None
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, Value] | None = None

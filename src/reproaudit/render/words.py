@@ -228,6 +228,12 @@ def evidence_words(claim: ClaimModel) -> str:
     return f"{claim.evidence}: {EVIDENCE_MEANING.get(claim.evidence, '')}"
 
 
+def differences(control: ControlModel) -> str:
+    """What a control does differently: its settings, and what is judged in place of what."""
+    read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
+    return ", ".join([*([settings_words(control.settings)] if control.settings else []), *read])
+
+
 def settings_words(settings: Mapping[str, Value]) -> str:
     """``learning_rate = 0, mechanism = none``."""
     return ", ".join(f"{name} = {value_words(settings[name])}" for name in sorted(settings))
