@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -20,10 +20,10 @@ from rich.console import Console
 from reproaudit import __version__
 from reproaudit.catalog import Catalog, Entry
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
-from reproaudit.judging import Verdict
-from reproaudit.scorecard import Scorecard
 from reproaudit.spec import TIERS, Audit, TierName
-from reproaudit.store import Store
+
+if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
+    from reproaudit.scorecard import Scorecard
 
 app = typer.Typer(
     add_completion=False,
@@ -46,7 +46,7 @@ Audits = Annotated[
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Jobs = Annotated[int, typer.Option("--jobs", help="Cells at once, each in a process.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
 DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="A Dask scheduler, such as tcp://host:8786, that computes."),
@@ -70,7 +70,8 @@ def run_command(arguments: Sequence[str]) -> int:
     errors = Console(stderr=True)
     try:
         result = app(list(arguments), standalone_mode=False, prog_name="reproaudit")
-        return int(result) if isinstance(result, int) else 0
+        code = int(result) if isinstance(result, int) else 0
+        return _interrupted(errors) if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
     except AuditError as error:
         errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return error.exit_code
@@ -82,11 +83,15 @@ def run_command(arguments: Sequence[str]) -> int:
         errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        errors.print("Interrupted. The same command goes on from here.", highlight=False)
-        return INTERRUPTED
+        return _interrupted(errors)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         return 0
+
+
+def _interrupted(errors: Console) -> int:
+    errors.print("Interrupted. The same command goes on from here.", highlight=False)
+    return INTERRUPTED
 
 
 def _print_json(value: Any) -> None:
@@ -95,6 +100,8 @@ def _print_json(value: Any) -> None:
 
 def _fail_on(words: str | None) -> frozenset[str]:
     """The verdicts that ``--fail-on`` names."""
+    from reproaudit.judging import Verdict
+
     wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
     known = [verdict.value for verdict in Verdict]
     for word in sorted(wanted - set(known)):
@@ -139,6 +146,7 @@ def list_papers(
     from reproaudit.render.terminal import ListEntry, render_list
     from reproaudit.render.words import verdict_counts
     from reproaudit.results import highest_tier, scorecard_of
+    from reproaudit.store import Store
 
     entries = []
     for entry in Catalog(audits).entries.values():
@@ -152,7 +160,7 @@ def list_papers(
             ListEntry(
                 slug=entry.slug,
                 title=audit.paper.title,
-                venue=audit.paper.venue,
+                venue=f"{audit.paper.venue} {audit.paper.year}",
                 strict=scores.strict,
                 reviewed=scores.reviewed,
                 tier=tier,
@@ -196,6 +204,7 @@ def run(
     Other seeds, settings or single experiments make custom records, which feed no verdict.
     """
     from reproaudit.commands.running import Custom, How, run_custom, run_tier
+    from reproaudit.store import Store
 
     catalog = Catalog(audits)
     entries = catalog.select(slugs or (), everything)
@@ -215,6 +224,7 @@ def _scorecards(
     papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
 ) -> list[Scorecard]:
     from reproaudit.results import scorecard_of
+    from reproaudit.store import Store
 
     return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
 
@@ -258,6 +268,7 @@ def report(
     records but its scorecard.json is in the report folder, that is rendered again.
     """
     from reproaudit.commands.reporting import render_files, scorecards_to_report
+    from reproaudit.store import Store
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
@@ -280,7 +291,7 @@ def _formats(words: str) -> frozenset[str]:
     return kinds
 
 
-# --- check, schema ------------------------------------------------------------------------------
+# --- check, new, schema -------------------------------------------------------------------------
 
 
 @app.command()
@@ -293,14 +304,35 @@ def check(
     ] = None,
     audits: Audits = None,
     as_json: Json = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
+    ] = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and what to do."""
     from reproaudit.commands.checking import check_files, explain_rule
 
+    if as_sarif and (as_json or explain is not None):
+        raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
         return explain_rule(explain, as_json)
     files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
-    return check_files(files, as_json)
+    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text")
+
+
+@app.command()
+def new(
+    slug: Annotated[str, typer.Argument(help="The paper's short name, such as vaswani2017.")],
+    card: Annotated[Path, typer.Option("--card", help="The reproducibility card, a text file.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
+        "audits"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Draft an audit and an experiment from a reproducibility card; what it leaves open is TODO."""
+    from reproaudit.commands.drafting import draft
+
+    return draft(slug, card, out, force=force, as_json=as_json)
 
 
 @app.command()
@@ -349,6 +381,7 @@ def multiverse(
     """
     from reproaudit.commands.running import How
     from reproaudit.commands.varying import Varied, design_of, parse_budget, show, show_explanation
+    from reproaudit.store import Store
 
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
     if (explain is None) != (not against):

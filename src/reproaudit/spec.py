@@ -247,12 +247,21 @@ class Control(StrictModel):
 
     experiment: Name
     """Which experiment is run."""
-    settings: dict[Name, Value] = Field(min_length=1)
+    settings: dict[Name, Value] = Field(default_factory=dict)
     """The settings that differ from the claim's own experiment."""
+    substitutes: dict[Name, Name] = Field(default_factory=dict)
+    """Measurement of the claim's checks -> the measurement that is judged in its place, such as a
+    distance to another run's target. Without settings beside it nothing is run again."""
     why: Text
     """What the control lacks, or how the positive control is constructed."""
     scale: Literal["quick", "same"] = "quick"
     """At the paper tier: whether the control runs at quick scale or at the paper's."""
+
+    @model_validator(mode="after")
+    def _differs(self) -> Self:
+        if not self.settings and not self.substitutes:
+            raise ValueError("state settings or substitutes: what the control does differently")
+        return self
 
 
 class NoPositiveControl(StrictModel):
@@ -341,7 +350,7 @@ class Figure(StrictModel):
 class Tiers(StrictModel):
     """The seeds of each tier; they belong to the rule."""
 
-    smoke: tuple[int, ...] = (0,)
+    smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """Seeds of the smoke tier, which judges nothing."""
     quick: tuple[int, ...] = Field(min_length=5)
     """Seeds of the quick tier; at least 5."""
@@ -379,6 +388,12 @@ class Audit(StrictModel):
         """The settings of an experiment: the shared ones and its own, which win."""
         return {**self.settings, **self.experiments[experiment].settings}
 
+    def value_of(self, experiment: str, name: str, tier: TierName) -> Value | None:
+        """The value of one setting of an experiment at a tier; None if it has no such setting."""
+        own = self.experiments[experiment].settings
+        setting = own[name] if name in own else self.settings.get(name)
+        return setting.at(tier) if setting is not None else None
+
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, Value] | None = None
     ) -> dict[str, Value]:
@@ -397,21 +412,23 @@ class Audit(StrictModel):
                     yield LedgerEntry(experiment=experiment, name=name, setting=setting)
 
     def rule_hash(self, claim: Claim, tier: TierName) -> str:
-        """The hash of everything that decides a claim at a tier, besides the measurements."""
+        """The hash of everything that decides a claim at a tier, besides the measurements.
+
+        Reasons are left out, since no decision hangs on how they are worded. The quick tier's seeds
+        are those of controls that run at its scale.
+        """
+        worded = {"reason", "why", "not_constructible"}
+        controls = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+        tiers = {tier} | {"quick" for c in controls if tier == "paper" and c.scale == "quick"}
         rule: dict[str, Any] = {
-            "claim": claim.model_dump(
-                mode="json",
-                include={
-                    "id",
-                    "experiment",
-                    "checks",
-                    "controls",
-                    "positive_control",
-                    "if_diverged",
-                },
-            ),
+            "id": claim.id,
+            "experiment": claim.experiment,
+            "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
+            "controls": [one.model_dump(mode="json", exclude=worded) for one in claim.controls],
+            "positive_control": claim.positive_control.model_dump(mode="json", exclude=worded),
+            "if_diverged": claim.if_diverged,
             "confidence": self.confidence,
-            "seeds": getattr(self.seeds, tier),
+            "seeds": {name: getattr(self.seeds, name) for name in tiers},
         }
         canonical = json.dumps(rule, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]

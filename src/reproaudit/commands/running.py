@@ -173,13 +173,13 @@ class Custom:
         cells = []
         for experiment in chosen:
             values = audit.values_of(experiment, tier)
-            overrides = {
-                name.rpartition(".")[2]: value
-                for name, value in self.settings.items()
+            fitting = {
+                name: name.rpartition(".")[2]
+                for name in sorted(self.settings, key=lambda name: "." in name)  # its own win
                 if name.rpartition(".")[0] in ("", experiment) and name.rpartition(".")[2] in values
             }
-            used |= {name for name in self.settings if name.rpartition(".")[2] in overrides}
-            settings = {**values, **overrides}
+            used |= set(fitting)
+            settings = {**values, **{short: self.settings[name] for name, short in fitting.items()}}
             cells += [
                 Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
                 for seed in self.seeds or seeds_of(audit, tier)
@@ -317,7 +317,7 @@ class _Watcher:
     def __init__(self, bar: Progress, console: Console) -> None:
         self._bar, self._console = bar, console
         self._task = bar.add_task("", total=None, cells="")
-        self._done: dict[tuple[Cell, str], int] = {}
+        self._done: dict[tuple[str | int, ...], int] = {}
         self._cells = self._finished = 0
 
     def __call__(self, event: Event) -> None:
@@ -345,7 +345,7 @@ class _Watcher:
         self._bar.update(self._task, cells=cells)
 
     def _advance(self, event: Advance) -> None:
-        key = (event.cells[0], event.phase)
+        key = (*_key(event.cells[0]), event.phase)
         before = self._done.get(key, 0)
         self._done[key] = event.done
         self._bar.update(

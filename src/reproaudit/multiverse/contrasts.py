@@ -158,8 +158,8 @@ def _by_name(
 
 def _difference(default: ConditionFinding, other: ConditionFinding) -> Difference:
     condition = default.condition
-    before = place(condition, default.finding.per_seed)
-    after = place(condition, other.finding.per_seed)
+    before = place(condition, default.values)
+    after = place(condition, other.values)
     return Difference(
         label=condition.label,
         scale=condition.scale,

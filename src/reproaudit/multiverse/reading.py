@@ -270,7 +270,7 @@ def _level(completion: Completion, choice: Choice) -> Change | None:
 
 def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -> Judged:
     """A claim's own experiment in one completion; controls play no part."""
-    outcome = judge_batch(audit, claim, Role.EXPERIMENT, batch, lookup(batch))
+    outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
     diverged = sum(record.status is RecordStatus.DIVERGED for record in outcome.records)
     conditions: tuple[ConditionFinding, ...] = ()
     if outcome.parts:
