@@ -253,7 +253,8 @@ def level(mechanism: str, value: float) -> Said:
         (but("full", 3, **DIVERGES), {}, Verdict.TECHNICAL_FAILURE, "diverged, seed 3"),
         (
             but("full", 3, **DIVERGES),
-            {"if_diverged": "missed"},
+            {"controls": [{**CONTROL, "substitutes": {"distance": "accuracy"}}]},
+        {"if_diverged": "missed"},
             Verdict.CONTRADICTED,
             "missed at the paper's scale",
         ),
