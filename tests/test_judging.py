@@ -253,8 +253,7 @@ def level(mechanism: str, value: float) -> Said:
         (but("full", 3, **DIVERGES), {}, Verdict.TECHNICAL_FAILURE, "diverged, seed 3"),
         (
             but("full", 3, **DIVERGES),
-            {"controls": [{**CONTROL, "substitutes": {"distance": "accuracy"}}]},
-        {"if_diverged": "missed"},
+            {"if_diverged": "missed"},
             Verdict.CONTRADICTED,
             "missed at the paper's scale",
         ),
@@ -385,6 +384,7 @@ SEEDS = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
         {"controls": [{**CONTROL, "scale": "same"}]},
         {"controls": [CONTROL, {**CONTROL, "settings": {"mechanism": "noise"}}]},
         {"positive_control": {"not_constructible": "No closed form."}},
+        {"controls": [{**CONTROL, "substitutes": {"distance": "accuracy"}}]},
         {"if_diverged": "missed"},
         {"experiment": "opposite"},
     ],
