@@ -48,6 +48,7 @@ class Condition:
         margin: of an equivalence, how far from the target still counts as equal.
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
+        scale: where the numbers are near normal over seeds.
     """
 
     label: str
@@ -55,6 +56,7 @@ class Condition:
     side: str
     margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
+    scale: Scale = Scale.LINEAR
 
 
 class _Check(StrictModel):
@@ -116,7 +118,7 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, side.value, None, decide)
+        return Condition(label, value, side.value, None, decide, scale)
 
 
 class Aligns(_Check):
@@ -413,7 +415,14 @@ class GrowsLike(_Check):
                 Side.AT_LEAST,
                 Scale.LINEAR,
             ),
-            Condition(f"{self.name}: ratio of gains", self._ratio, "within", self.margin, near),
+            Condition(
+                f"{self.name}: ratio of gains",
+                self._ratio,
+                "within",
+                self.margin,
+                near,
+                Scale.LOG,
+            ),
         )
 
     def _gain(self, sample: Sample, end: float, start: float) -> float:
@@ -511,7 +520,7 @@ class Matches(_Check):
                 floor=self.floor,
             )
 
-        return (Condition(self.name, self._value, "within", self.margin, decide),)
+        return (Condition(self.name, self._value, "within", self.margin, decide, scale),)
 
     def _value(self, sample: Sample) -> float:
         value = sample.number(self.quantity)
@@ -542,6 +551,8 @@ class PartFinding:
         margin: of an equivalence, how far from the target still counts as equal.
         finding: what the seeds say about the binding condition.
         reason: why the tolerance is what it is.
+        scale: of the binding condition, where its numbers are near normal over seeds.
+        floor: what lies below counts as this on a logarithmic scale.
     """
 
     name: str
@@ -551,6 +562,8 @@ class PartFinding:
     margin: float | None
     finding: Finding
     reason: str
+    scale: Scale
+    floor: float
 
 
 def judge_parts(
@@ -594,6 +607,8 @@ def _judge_part(
         condition.margin,
         finding,
         part.reason,
+        condition.scale,
+        part.floor,
     )
 
 

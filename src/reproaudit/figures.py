@@ -63,12 +63,15 @@ class FigureModel(ReportModel):
 
 
 def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[FigureModel]:
-    """The data of every figure whose experiment has completed records."""
+    """The data of every figure whose experiment has completed records.
+
+    What comes from elsewhere may lack a measurement that no claim needs; its figure is left out.
+    """
     for figure in audit.figures:
         batch = experiment_batch(audit, figure.experiment, tier)
         records = [r for r in lookup(batch).values() if r.status == "completed"]
-        if records:
-            yield _figure(audit, figure, records, batch.settings(audit))
+        if records and all(r.measurements.names.issuperset(figure.measurements) for r in records):
+            yield _figure(audit, figure, records, records[0].settings)
 
 
 def _figure(

@@ -285,6 +285,39 @@ class Claim(StrictModel):
     """What a seed that diverged means."""
 
 
+class Effect(StrictModel):
+    """What another value of one setting was measured to change in one claim.
+
+    The fields are those that `reproaudit multiverse --json` prints for an alternative.
+    """
+
+    claim: ClaimId
+    """The claim whose measure was compared."""
+    setting: Name
+    """The setting that was varied."""
+    value: Value
+    """The value that was run instead."""
+    found: Literal["decisive", "matters", "harmless"]
+    """decisive: the decision flips; matters: beyond noise and margin, same decision; harmless:
+    equivalent within the claim's margin."""
+    tier: Literal["quick", "paper"]
+    """The scale at which it was run."""
+    difference: float
+    """From the audit's own value, on the scale on which the claim is judged."""
+    low: float
+    """Lower end of the difference's interval."""
+    high: float
+    """Upper end of the difference's interval."""
+    as_of: date
+    """When it was run."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.low <= self.difference <= self.high:
+            raise ValueError("'difference' must lie between 'low' and 'high'")
+        return self
+
+
 class Finding(StrictModel):
     """A discrepancy between paper, card, code and practice."""
 
@@ -304,7 +337,24 @@ class Finding(StrictModel):
     claims: tuple[ClaimId, ...] = ()
     """The claims that it may affect."""
     effect: Text | None = None
-    """What it was measured to change, if it was measured."""
+    """What it was measured to change, in words, if it was measured."""
+    effects: tuple[Effect, ...] = ()
+    """What it was measured to change, in numbers: a multiverse run's."""
+
+
+class Response(StrictModel):
+    """What the authors, or others concerned, answer to a finding or a verdict."""
+
+    to: ClaimId
+    """The id of the finding or of the claim that is answered."""
+    by: Text
+    """Who answers: a name or a role."""
+    statement: Text
+    """The answer, in their words or a fair summary of them."""
+    locator: Text | None = None
+    """Where the answer stands, if it is public."""
+    as_of: date
+    """When it was given."""
 
 
 class NotAudited(StrictModel):
@@ -372,6 +422,8 @@ class Audit(StrictModel):
     """Claims of the paper that are not judged here, with the reason."""
     findings: tuple[Finding, ...] = ()
     """Discrepancies."""
+    responses: tuple[Response, ...] = ()
+    """Answers to findings and verdicts, shown beside them."""
     figures: tuple[Figure, ...] = ()
     """Pictures on the scorecard."""
 
@@ -396,9 +448,9 @@ class Audit(StrictModel):
                 if setting.underspecified:
                     yield LedgerEntry(experiment=experiment, name=name, setting=setting)
 
-    def rule_hash(self, claim: Claim, tier: TierName) -> str:
-        """The hash of everything that decides a claim at a tier, besides the measurements."""
-        rule: dict[str, Any] = {
+    def rule(self, claim: Claim, tier: TierName) -> dict[str, Any]:
+        """Everything that decides a claim at a tier, besides the measurements, as plain data."""
+        return {
             "claim": claim.model_dump(
                 mode="json",
                 include={
@@ -411,7 +463,11 @@ class Audit(StrictModel):
                 },
             ),
             "confidence": self.confidence,
-            "seeds": getattr(self.seeds, tier),
+            "seeds": list(getattr(self.seeds, tier)),
         }
+
+    def rule_hash(self, claim: Claim, tier: TierName) -> str:
+        """The hash of a claim's rule at a tier."""
+        rule = self.rule(claim, tier)
         canonical = json.dumps(rule, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reproaudit.documentation import UNSCORED
 from reproaudit.render import words
@@ -91,7 +92,7 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     yield f"### {escaped(words.words(claim.verdict).capitalize())}: {escaped(claim.id)}"
     where = f"{claim.locator}; weight {words.stated(claim.weight)}; rule {claim.rule_hash[:8]}"
     yield f"{escaped(claim.statement)} ({escaped(where)})"
-    yield _items(_facts(claim))
+    yield _items(_facts(scorecard, claim))
     yield _table(("Who", "Decision", "Estimate [interval]", "How"), _answers(scorecard, claim))
     if len(claim.parts) > 1:
         yield _table(
@@ -103,7 +104,7 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
         )
 
 
-def _facts(claim: ClaimModel) -> Iterator[str]:
+def _facts(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     part = words.binding_part(claim)
     yield f"**Why:** {escaped(claim.why)}"
     yield f"**Evidence:** {escaped(words.evidence_words(claim))}"
@@ -113,6 +114,14 @@ def _facts(claim: ClaimModel) -> Iterator[str]:
             yield f"**Undecided:** {escaped(power)}"
     for warning in words.warnings(claim):
         yield f"**Warning:** {escaped(warning)}"
+    if found := ", ".join(name for _, name in words.findings_about(scorecard, claim)):
+        yield f"**Findings:** {escaped(found)}"
+    yield from _responses(scorecard, claim.id)
+
+
+def _responses(scorecard: Scorecard, identifier: str) -> Iterator[str]:
+    for response in words.responses_to(scorecard, identifier):
+        yield f"**Response:** {escaped(words.response_words(response))}"
 
 
 def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterator[tuple[str, str, str, str]]:
@@ -147,6 +156,11 @@ def _documentation(scorecard: Scorecard) -> Iterator[str]:
             for one in scorecard.documentation.variables
         ),
     )
+    agreement = scorecard.documentation.agreement
+    if agreement is not None:
+        yield f"{escaped(words.agreement_words(agreement))}."
+        still_open = words.open_disagreements(scorecard.documentation)
+        yield _items(f"**Open: {escaped(name)}:** {escaped(said)}" for name, said in still_open)
 
 
 def _ledger(scorecard: Scorecard) -> Iterator[str]:
@@ -175,12 +189,20 @@ def _findings(scorecard: Scorecard) -> Iterator[str]:
     if not scorecard.findings:
         yield "None."
         return
-    yield _items(
+    yield _items(line for one in scorecard.findings for line in _finding(scorecard, one))
+
+
+def _finding(scorecard: Scorecard, one: Mapping[str, Any]) -> Iterator[str]:
+    about = ", ".join(name for _, name in words.claims_of(scorecard, one))
+    parts = [
         f"**{escaped(one['kind'])}** {escaped(one['id'])} ({escaped(one['as_of'])}): "
-        f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}. "
-        f"Measured effect: {escaped(one['effect'] or 'not measured')}"
-        for one in scorecard.findings
-    )
+        f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}.",
+        f"Settings: {escaped(', '.join(one['settings']))}." if one["settings"] else "",
+        f"Claims: {escaped(about)}." if about else "",
+        f"Measured effect: {escaped(words.effect_words(one))}",
+    ]
+    yield " ".join(part for part in parts if part)
+    yield from _responses(scorecard, str(one["id"]))
 
 
 def _not_audited(scorecard: Scorecard) -> Iterator[str]:

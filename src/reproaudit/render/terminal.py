@@ -161,13 +161,35 @@ def _summary(scorecard: Scorecard) -> RenderableType:
         ("chance", words.chance_words(scorecard)),
         ("documented", _text(score + words.rate_words(documentation))),
         ("left open", f"{left_open} setting{'' if left_open == 1 else 's'} (the ledger)"),
+        *_agreement_rows(scorecard),
         ("findings", f"{len(scorecard.findings)} between paper, card, code and practice"),
+        *_finding_rows(scorecard),
         ("records", _text(words.records_words(scorecard))),
     ]
     for index, one in enumerate(scorecard.not_audited):
         said = f"{one.get('statement', '')} ({one.get('locator', '')}): {one.get('reason', '')}"
         rows.append(("not audited" if index == 0 else "", _text(said)))
     return Group(Rule(style="dim"), _pairs(rows))
+
+
+def _agreement_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
+    documentation = scorecard.documentation
+    if documentation.agreement is not None:
+        yield "reviewers", _text(words.agreement_words(documentation.agreement))
+        for name, said in words.open_disagreements(documentation):
+            yield "", _text(f"open: {name}: {said}")
+
+
+def _finding_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
+    for finding in scorecard.findings:
+        said = [f"{finding['kind']}, {finding['as_of']}: {finding['statement']}"]
+        if named := ", ".join(name for _, name in words.claims_of(scorecard, finding)):
+            said.append(f"Claims: {named}.")
+        said.append(f"Measured effect: {words.effect_words(finding)}")
+        name = (clean(str(finding["id"])), "bold")
+        yield "", Text.assemble(name, " ", clean(" ".join(said)), overflow="fold")
+        for response in words.responses_to(scorecard, str(finding["id"])):
+            yield "  response", _text(words.response_words(response))
 
 
 # --- a claim ------------------------------------------------------------------------------------
@@ -188,6 +210,10 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> RenderableType:
     if part is not None and (power := words.power(part)):
         rows.append(("undecided", _text(power)))
     rows += [("WARNING", _text(warning, "bold")) for warning in words.warnings(claim)]
+    if found := ", ".join(name for _, name in words.findings_about(scorecard, claim)):
+        rows.append(("findings", _text(found)))
+    for response in words.responses_to(scorecard, claim.id):
+        rows.append(("response", _text(words.response_words(response))))
     blocks: list[RenderableType] = [head, Padding(said, (0, 0, 0, 2))]
     blocks.append(Padding(_pairs(rows), (0, 0, 0, 2)))
     if len(claim.parts) > 1:
