@@ -305,5 +305,27 @@ def schema() -> None:
     sys.stdout.write(schema_text())
 
 
+# --- diff ---------------------------------------------------------------------------------------
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
+    after: Annotated[str, typer.Argument(help="The same.")],
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """What changed between two scorecards or audits, and whether it is noise.
+
+    Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
+    slug@revision, read from the git checkout. Changes are separated into rule, settings, code,
+    environment, records and documentation; a changed result is laid to one of them only if that
+    one alone differs.
+    """
+    from reproaudit.commands.diffing import diff as print_difference
+
+    return print_difference(before, after, audits, as_json)
+
+
 if __name__ == "__main__":
     main()

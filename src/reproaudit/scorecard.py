@@ -366,7 +366,7 @@ def build(
         records=tuple(records),
         custom_records=custom_records,
         custom=tuple(custom),
-        settings=_settings(audit, tier),
+        settings=settings_of(audit, tier),
         responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
     )
 
@@ -555,7 +555,9 @@ def _agreement(audit: Audit) -> AgreementModel | None:
     )
 
 
-def _settings(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
+def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
+    """Every setting as it is run at a tier, the shared ones first."""
+
     def laid_out(experiment: str | None, name: str, one: Setting) -> SettingModel:
         return SettingModel(
             experiment=experiment,

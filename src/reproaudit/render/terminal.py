@@ -21,7 +21,7 @@ from reproaudit.render import words
 from reproaudit.render.words import ListEntry, clean
 from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
 
-__all__ = ["ListEntry", "render_index", "render_list", "render_scorecard"]
+__all__ = ["ListEntry", "pairs", "print_trimmed", "render_index", "render_list", "render_scorecard"]
 
 STYLES = {
     "supported": "bold green",
@@ -41,7 +41,7 @@ def render_scorecard(scorecard: Scorecard, console: Console) -> None:
     for claim in scorecard.claims:
         blocks += [Text(), _claim(scorecard, claim)]
     blocks += [Text(), _summary(scorecard)]
-    _print(Group(*blocks), console)
+    print_trimmed(Group(*blocks), console)
 
 
 def render_index(scorecards: Sequence[Scorecard], console: Console) -> None:
@@ -57,7 +57,7 @@ def render_index(scorecards: Sequence[Scorecard], console: Console) -> None:
             _counts(words.verdict_counts(one.claims)),
             f"{coverage.tested} of {coverage.claims}",
         )
-    _print(table, console)
+    print_trimmed(table, console)
 
 
 def render_list(entries: Iterable[ListEntry], console: Console) -> None:
@@ -74,7 +74,7 @@ def render_list(entries: Iterable[ListEntry], console: Console) -> None:
             f"{one.strict} → {one.reviewed} of {one.of}",
             verdicts,
         )
-    _print(table, console)
+    print_trimmed(table, console)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class _Trimmed:
             yield Segment.line()
 
 
-def _print(content: RenderableType, console: Console) -> None:
+def print_trimmed(content: RenderableType, console: Console) -> None:
+    """Print without blanks at the ends of lines, and no wider than reads well."""
     width = min(console.width, WIDEST)
     console.print(_Trimmed(content), width=width, highlight=False)
 
@@ -113,7 +114,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _pairs(rows: Iterable[tuple[str, RenderableType]], label: int = 12) -> Table:
+def pairs(rows: Iterable[tuple[str, RenderableType]], label: int = 12) -> Table:
     """Lines of label and text, the text wrapping under itself."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=label, style="dim", no_wrap=True)
@@ -169,7 +170,7 @@ def _summary(scorecard: Scorecard) -> RenderableType:
     for index, one in enumerate(scorecard.not_audited):
         said = f"{one.get('statement', '')} ({one.get('locator', '')}): {one.get('reason', '')}"
         rows.append(("not audited" if index == 0 else "", _text(said)))
-    return Group(Rule(style="dim"), _pairs(rows))
+    return Group(Rule(style="dim"), pairs(rows))
 
 
 def _agreement_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
@@ -215,7 +216,7 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> RenderableType:
     for response in words.responses_to(scorecard, claim.id):
         rows.append(("response", _text(words.response_words(response))))
     blocks: list[RenderableType] = [head, Padding(said, (0, 0, 0, 2))]
-    blocks.append(Padding(_pairs(rows), (0, 0, 0, 2)))
+    blocks.append(Padding(pairs(rows), (0, 0, 0, 2)))
     if len(claim.parts) > 1:
         blocks.append(Padding(_parts(claim), (0, 0, 0, 2)))
     return Group(*blocks)
