@@ -327,5 +327,35 @@ def diff(
     return print_difference(before, after, audits, as_json)
 
 
+# --- judge --------------------------------------------------------------------------------------
+
+
+@app.command()
+def judge(
+    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
+    measurements: Annotated[
+        Path, typer.Option("--measurements", help="A folder with a manifest and its files.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the scorecard's pages here, too.")
+    ] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Annotated[
+        Path, typer.Option("--reports", help="Our scorecards, where there are no records.")
+    ] = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Judge measurements made elsewhere by the same rules, marked as not ours.
+
+    The authors' own logs, or another framework's runs: see docs/measurements.md for the manifest.
+    Where there are records of ours, both are shown side by side.
+    """
+    from reproaudit.commands.judging import judge as judge_submission
+
+    entry = Catalog(audits)[slug]
+    return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
 if __name__ == "__main__":
     main()

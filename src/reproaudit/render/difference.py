@@ -101,7 +101,7 @@ def _claim(claim: ClaimChange) -> Iterable[RenderableType]:
     if claim.before and claim.after:
         moved = _moved(claim.before, claim.after)
         rows += [("", _text(line)) for line in moved]
-        rows += [(words(one.state), _text(_part(one))) for one in _telling(claim)]
+        rows += [(words(one.state), _text(change_words(one))) for one in _telling(claim)]
     if claim.changed:
         rows.append(("cause", _text(cause_words(claim), "bold")))
     yield head
@@ -138,7 +138,8 @@ def _telling(claim: ClaimChange) -> Iterator[PartChange]:
         )
 
 
-def _part(part: PartChange) -> str:
+def change_words(part: PartChange) -> str:
+    """How a part's numbers moved, and whether that is noise."""
     if part.state == "identical":
         return f"{part.name}: the same numbers, seed by seed"
     if part.before is None or part.after is None:

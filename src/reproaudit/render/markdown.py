@@ -23,6 +23,7 @@ def render_markdown(scorecard: Scorecard) -> str:
         *_summary(scorecard),
         "## Claims",
         *(block for claim in scorecard.claims for block in _claim(scorecard, claim)),
+        *_beside(scorecard),
         *_documentation(scorecard),
         *_ledger(scorecard),
         *_findings(scorecard),
@@ -55,6 +56,31 @@ def _heading(scorecard: Scorecard) -> Iterator[str]:
     yield f"# {escaped(paper.get('title', ''))}"
     slug, tier = escaped(paper.get("slug", "")), escaped(scorecard.tier)
     yield f"{escaped(words.citation(paper))}. Scorecard of {slug} at the {tier} tier."
+    if scorecard.origin is not None:
+        yield f"**{escaped(words.origin_words(scorecard.origin))}**"
+
+
+def _beside(scorecard: Scorecard) -> Iterator[str]:
+    if not scorecard.beside:
+        return
+    yield "## Beside our own records"
+    theirs = {claim.id: claim for claim in scorecard.claims}
+    yield _table(
+        ("Claim", "Elsewhere", "Estimate", "Ours", "Estimate", "Difference"),
+        (
+            (
+                ours.id,
+                f"{words.words(theirs[ours.id].verdict)}, {theirs[ours.id].evidence}",
+                words.sentence(part)
+                if (part := words.binding_part(theirs[ours.id]))
+                else "no estimate",
+                f"{words.words(ours.verdict)}, {ours.evidence}",
+                ours.reading,
+                ours.difference,
+            )
+            for ours in scorecard.beside
+        ),
+    )
 
 
 def _summary(scorecard: Scorecard) -> Iterator[str]:

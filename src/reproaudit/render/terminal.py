@@ -19,7 +19,7 @@ from rich.text import Text
 
 from reproaudit.render import words
 from reproaudit.render.words import ListEntry, clean
-from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard import BesideModel, ClaimModel, PartModel, Scorecard
 
 __all__ = ["ListEntry", "pairs", "print_trimmed", "render_index", "render_list", "render_scorecard"]
 
@@ -40,6 +40,8 @@ def render_scorecard(scorecard: Scorecard, console: Console) -> None:
     blocks: list[RenderableType] = [_heading(scorecard)]
     for claim in scorecard.claims:
         blocks += [Text(), _claim(scorecard, claim)]
+    if scorecard.beside:
+        blocks += [Text(), _beside(scorecard)]
     blocks += [Text(), _summary(scorecard)]
     print_trimmed(Group(*blocks), console)
 
@@ -145,7 +147,31 @@ def _heading(scorecard: Scorecard) -> RenderableType:
         Rule(style="dim"),
         _text(str(paper.get("title", "")), style="bold"),
         _text(f"{words.citation(paper)} · {paper.get('slug', '')} · {scorecard.tier} tier"),
+        *([_text(words.origin_words(scorecard.origin), "bold")] if scorecard.origin else []),
         Rule(style="dim"),
+    )
+
+
+def _beside(scorecard: Scorecard) -> RenderableType:
+    """Each claim from elsewhere and ours, line under line."""
+    theirs = {claim.id: claim for claim in scorecard.claims}
+    blocks: list[RenderableType] = [Rule("beside our own records", style="dim", align="left")]
+    for ours in scorecard.beside:
+        claim = theirs[ours.id]
+        part = words.binding_part(claim)
+        rows: list[tuple[str, RenderableType]] = [
+            ("elsewhere", _answer(claim, words.sentence(part) if part else "no estimate")),
+            ("ours", _answer(ours, ours.reading)),
+            ("difference", _text(ours.difference)),
+        ]
+        blocks += [_text(ours.id, "bold"), Padding(pairs(rows), (0, 0, 0, 2))]
+    return Group(*blocks)
+
+
+def _answer(one: ClaimModel | BesideModel, reading: str) -> Text:
+    decision = one.decision or "not judged"
+    return Text.assemble(
+        _verdict(one.verdict), clean(f" ({decision}, {one.evidence}): {reading}"), overflow="fold"
     )
 
 

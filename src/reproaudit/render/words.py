@@ -21,6 +21,7 @@ from reproaudit.scorecard import (
     ControlModel,
     DocumentationModel,
     IntervalModel,
+    OriginModel,
     PartModel,
     ResponseModel,
     Scorecard,
@@ -450,9 +451,29 @@ def chance_words(scorecard: Scorecard) -> str:
     )
 
 
+def origin_words(origin: OriginModel) -> str:
+    """Whose the measurements are, if they are not ours, and what they lack."""
+    said = [
+        f"Measurements from elsewhere, not ours: made {origin.made} by {origin.who} with "
+        f"{origin.framework}; {origin.source}.",
+        "They are judged by this audit's rule; whether it was fixed before they were made, and "
+        "that they are what they say, nobody here has checked.",
+    ]
+    if origin.settings:
+        said.append(f"In every run {settings_words(origin.settings)}.")
+    if origin.absent:
+        said.append(
+            f"Not supplied: {'; '.join(origin.absent)}. A claim without its controls stays not "
+            "tested, whatever its own decision."
+        )
+    return " ".join(said)
+
+
 def records_words(scorecard: Scorecard) -> str:
     """How many records stand behind the scorecard, when they were made, and how long it took."""
     records = scorecard.records
+    if scorecard.origin is not None:
+        return f"{len(records)} runs from elsewhere, dated {scorecard.origin.made}"
     if not records:
         return "no records"
     days = sorted({record.started.date().isoformat() for record in records})
