@@ -436,3 +436,28 @@ def test_a_shipped_paper_is_compared_by_its_slug() -> None:
 def test_diff_starts_without_torch() -> None:
     code = "import reproaudit.commands.diffing, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_custom_records_are_told_in_the_report(tmp_path: Path) -> None:
+    from reproaudit.render.html import render_html
+    from reproaudit.render.markdown import render_markdown
+    from reproaudit.render.terminal import render_scorecard
+    from reproaudit.results import CUSTOM, scorecard_of
+    from reproaudit.store import Store
+
+    one, store = audit(), Store(tmp_path)
+    for record in factories.make_lookup(one)(_batch()).values():
+        settings = {**record.settings, "steps": 7}
+        name = f"{record.seed:032x}"
+        store.write(
+            record.model_copy(update={"tier": CUSTOM, "settings": settings, "fingerprint": name})
+        )
+    found = scorecard_of(store, one, "paper")
+    assert found.custom_records == 5
+    assert found.custom == (
+        CustomModel(experiment="good", settings={"steps": 7}, seeds=factories.SEEDS),
+    )
+    out = io.StringIO()
+    render_scorecard(found, Console(file=out, width=80))
+    for text in (out.getvalue(), render_html(found), render_markdown(found)):
+        assert "good with steps = 7, seeds 0–4" in text

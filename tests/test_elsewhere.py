@@ -280,7 +280,7 @@ LOSS = "step,loss\n0,1.0\n10,0.5\n"
 LAYERS = "layer,layer_distance\n1,0.1\n2,0.1\n3,0.1\n"
 CASES: list[tuple[str, dict[str, Any], str, str, str]] = [
     # (name, change of the manifest, the file a.csv or b.json, place, words)
-    ("unknown field", {"whom": "x"}, LOSS, "manifest.yaml:6:1: whom", "Did you mean 'who'?"),
+    ("unknown field", {"whom": "x"}, LOSS, "manifest.yaml:6:7: whom", "Did you mean 'who'?"),
     ("missing field", {"who": None}, LOSS, "manifest.yaml:2:6: who", "found null"),
     ("bad tier", {"tier": "smoke"}, LOSS, "manifest.yaml:6:7: tier", "'quick' or 'paper'"),
     ("other paper", {"paper": "other"}, LOSS, "manifest.yaml:6:8: paper", "expected 'toy'"),
@@ -403,7 +403,7 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         read_submission(AUDIT, tmp_path)
     lines = str(caught.value).splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 7
     assert all(re.match(r"(manifest\.yaml:\d+:\d+|a\.csv:\d*|b\.json): ", line) for line in lines)
 
 

@@ -94,7 +94,7 @@ def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:
                 id=claim.id,
                 decision=own.decision,
                 verdict=own.verdict,
-                evidence=own.evidence,
+                evidence=words.evidence_level(own),
                 reading="no estimate" if part is None else words.sentence(part),
                 difference=_difference(own, claim),
             )

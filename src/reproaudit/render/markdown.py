@@ -70,7 +70,7 @@ def _beside(scorecard: Scorecard) -> Iterator[str]:
         (
             (
                 ours.id,
-                f"{words.words(theirs[ours.id].verdict)}, {theirs[ours.id].evidence}",
+                f"{words.words(theirs[ours.id].verdict)}, {words.evidence_level(theirs[ours.id])}",
                 words.sentence(part)
                 if (part := words.binding_part(theirs[ours.id]))
                 else "no estimate",
@@ -254,6 +254,9 @@ def _environment(scorecard: Scorecard) -> Iterator[str]:
     }
     yield "## Environment"
     yield _items(f"**{name}:** {escaped(text or 'none recorded')}" for name, text in facts.items())
+    if scorecard.custom:
+        yield "Custom records, which feed no verdict:"
+        yield _items(escaped(words.custom_words(one)) for one in scorecard.custom)
     if scorecard.figures:
         titles = "; ".join(figure.title for figure in scorecard.figures)
         yield f"Figures, on the [page](scorecard.html): {escaped(titles)}."

@@ -160,19 +160,24 @@ def _beside(scorecard: Scorecard) -> RenderableType:
         claim = theirs[ours.id]
         part = words.binding_part(claim)
         rows: list[tuple[str, RenderableType]] = [
-            ("elsewhere", _answer(claim, words.sentence(part) if part else "no estimate")),
-            ("ours", _answer(ours, ours.reading)),
+            (
+                "elsewhere",
+                _answer(
+                    claim,
+                    words.evidence_level(claim),
+                    words.sentence(part) if part else "no estimate",
+                ),
+            ),
+            ("ours", _answer(ours, ours.evidence, ours.reading)),
             ("difference", _text(ours.difference)),
         ]
         blocks += [_text(ours.id, "bold"), Padding(pairs(rows), (0, 0, 0, 2))]
     return Group(*blocks)
 
 
-def _answer(one: ClaimModel | BesideModel, reading: str) -> Text:
-    decision = one.decision or "not judged"
-    return Text.assemble(
-        _verdict(one.verdict), clean(f" ({decision}, {one.evidence}): {reading}"), overflow="fold"
-    )
+def _answer(one: ClaimModel | BesideModel, evidence: str, reading: str) -> Text:
+    said = f"({one.decision or 'not judged'}, evidence {evidence}): {reading}"
+    return Text.assemble(_verdict(one.verdict), " ", clean(said), overflow="fold")
 
 
 def _summary(scorecard: Scorecard) -> RenderableType:
@@ -192,6 +197,7 @@ def _summary(scorecard: Scorecard) -> RenderableType:
         ("findings", f"{len(scorecard.findings)} between paper, card, code and practice"),
         *_finding_rows(scorecard),
         ("records", _text(words.records_words(scorecard))),
+        *(("  custom", _text(words.custom_words(one))) for one in scorecard.custom),
     ]
     for index, one in enumerate(scorecard.not_audited):
         said = f"{one.get('statement', '')} ({one.get('locator', '')}): {one.get('reason', '')}"

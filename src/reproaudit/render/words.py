@@ -19,6 +19,7 @@ from reproaudit.scorecard import (
     AnswerModel,
     ClaimModel,
     ControlModel,
+    CustomModel,
     DocumentationModel,
     IntervalModel,
     OriginModel,
@@ -231,6 +232,11 @@ def evidence_words(claim: ClaimModel) -> str:
     if claim.verdict in UNJUDGED:
         return "none: not judged"
     return f"{claim.evidence}: {EVIDENCE_MEANING.get(claim.evidence, '')}"
+
+
+def evidence_level(claim: ClaimModel) -> str:
+    """The evidence level alone; of an unjudged claim ``none``."""
+    return evidence_words(claim).partition(":")[0]
 
 
 def settings_words(settings: Mapping[str, Value]) -> str:
@@ -482,6 +488,13 @@ def records_words(scorecard: Scorecard) -> str:
     if scorecard.custom_records:
         said += f"; {scorecard.custom_records} custom records (other seeds or settings) not used"
     return said
+
+
+def custom_words(custom: CustomModel) -> str:
+    """What a group of custom records is: the experiment, what was changed, over which seeds."""
+    changed = settings_words(custom.settings) or "the tier's own settings"
+    plural = "" if len(custom.seeds) == 1 else "s"
+    return f"{custom.experiment} with {changed}, seed{plural} {ranges(custom.seeds)}"
 
 
 def duration(seconds: float) -> str:
