@@ -109,8 +109,8 @@ def test_a_tolerance_is_a_rule_of_its_claim_alone() -> None:
 def test_a_reworded_reason_is_no_cause() -> None:
     told = factories.claim("layers", "good", checks=[factories.aligns(reason="Because.")])
     found = compared(PLAIN, card(audit(claims=[told, CLAIMS[1]]), by=2.0, noise=0.01))
-    (change,) = [c for c in found.changes if c.kind == "rule"]
-    assert (change.matters, change.after) == (False, "Because.")
+    (change,) = found.changes
+    assert (change.kind, change.matters, change.after) == ("documentation", False, "Because.")
     assert of(found).causes == ()
     assert of(found).parts[0].paired  # the rule decides as before
 
@@ -118,7 +118,9 @@ def test_a_reworded_reason_is_no_cause() -> None:
 def test_seeds_of_the_rule_are_a_rule_and_prevent_pairing() -> None:
     seeds = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4, 5]}
     found = compared(PLAIN, card(audit(seeds=seeds)))
-    assert ("toy.layers: seeds", [0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]) in changes(found, "rule")
+    assert ("toy.layers: seeds paper", [0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]) in changes(
+        found, "rule"
+    )
     (part,) = of(found).parts
     assert (part.paired, part.state) == (False, "within_noise")
     assert part.interval is not None

@@ -116,6 +116,18 @@ def test_complete_measurements_have_verdicts_by_the_same_rule(tmp_path: Path) ->
     assert {r.status for r in card.records} == {"completed"}
 
 
+def test_a_control_that_reads_another_measurement_needs_no_runs_of_its_own(tmp_path: Path) -> None:
+    other = factories.claim("distance", "good", positive_control=factories.NO_SOLUTION)
+    reads = {"experiment": "good", "substitutes": {"distance": "accuracy"}, "why": "Not small."}
+    audit = factories.make_audit(
+        claims=[{**other, "controls": [reads]}], responses=[], findings=[], figures=[]
+    )
+    submission = read_submission(audit, write(tmp_path, manifest(run())))
+    (one,) = scorecard_of_submission(submission, None).claims
+    assert submission.absent == ()
+    assert (one.control.decision, one.verdict) == ("missed", "supported")
+
+
 def test_without_controls_a_claim_is_not_tested_and_says_so(tmp_path: Path) -> None:
     card = judged(write(tmp_path, manifest(run())))
     one = claim(card, "distance")
@@ -503,7 +515,7 @@ def test_the_documented_controls_are_those_of_the_audit(tmp_path: Path) -> None:
     from reproaudit.catalog import Catalog
 
     submission = read_submission(Catalog()["ahn2023"].audit(), folder)
-    assert len(submission.records) == 20
+    assert len(submission.records) == 15
     assert not [one for one in submission.absent if "one_layer" in one]
 
 

@@ -13,8 +13,10 @@ Each kind says which numbers it takes (`conditions`). Most have one condition; a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -23,6 +25,7 @@ from pydantic import Field, model_validator
 from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
 from reproaudit.records import Series
 from reproaudit.stats import (
+    FLOOR,
     Decision,
     Finding,
     Scale,
@@ -49,6 +52,9 @@ class Condition:
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
         scale: where the numbers are near normal over seeds.
+        kindest: of a measure that depends on how it is defined, where `value` is its least
+            favourable reading: the most favourable one. The condition is missed only if this one
+            misses it as well; if the readings disagree, it is undecided.
     """
 
     label: str
@@ -57,6 +63,17 @@ class Condition:
     margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
     scale: Scale = Scale.LINEAR
+    kindest: Callable[[Sample], float] | None = None
+
+    def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> Finding:
+        """What the seeds say; shown is the least favourable reading unless both miss."""
+        finding = self.decide([self.value(s) for s in samples], confidence, parts)
+        if self.kindest is None or finding.decision is not Decision.MISSED:
+            return finding
+        kindest = self.decide([self.kindest(s) for s in samples], confidence, parts)
+        if kindest.decision is Decision.MISSED:
+            return kindest
+        return replace(finding, decision=Decision.UNDECIDED)
 
 
 class _Check(StrictModel):
@@ -74,6 +91,15 @@ class _Check(StrictModel):
     """With `each`: only these coordinates."""
     floor: Positive = 1.0e-12
     """The resolution of the measurement on a logarithmic scale: what lies below counts as this."""
+
+    def reading(self, substitutes: Mapping[str, str]) -> Self:
+        """The same check with measurements replaced, by name."""
+        replaced = {
+            field: value.model_copy(update={"measurement": substitutes[value.measurement]})
+            for field, value in self.__dict__.items()
+            if isinstance(value, Quantity) and value.measurement in substitutes
+        }
+        return self.model_copy(update=replaced)
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that the check looks at."""
@@ -119,6 +145,33 @@ class _Check(StrictModel):
             )
 
         return Condition(label, value, side.value, None, decide, scale)
+
+    def _equal(
+        self,
+        label: str,
+        value: Callable[[Sample], float],
+        target: float,
+        margin: float,
+        scale: Scale,
+    ) -> Condition:
+        """A condition that holds a number against a target, within a margin."""
+
+        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            if self.over == "every_seed":
+                return decide_every_seed_within(
+                    values, target, margin, scale=scale, floor=self.floor
+                )
+            return decide_equivalence(
+                values,
+                target,
+                margin,
+                scale=scale,
+                confidence=confidence,
+                parts=parts,
+                floor=self.floor,
+            )
+
+        return Condition(label, value, "within", margin, decide, scale)
 
 
 class Aligns(_Check):
@@ -301,9 +354,13 @@ class OrderedOnsets(_Check):
 
     An onset is the last crossing of a share of a change that is itself large enough to matter
     (`reproaudit.stats.onset`). Two conditions: in every seed both changes come; and the later
-    onset is at least `by` times the earlier one, on a logarithmic scale, at the *least* favourable
-    of the shares 0.4, 0.5 and 0.6 and of the whole horizon and its first four fifths, so that the
-    order does not hang on how an onset is defined.
+    onset is at least `by` times the earlier one, on a logarithmic scale.
+
+    Where an onset is depends on how it is defined and how often one looked, so the ratio has a
+    range: over the shares 0.4, 0.5 and 0.6, over the whole time and its first four fifths, and over
+    the two observations that an onset lies between. The order is met by the smallest ratio of that
+    range and missed by the largest; otherwise it is undecided. Changes that come together are
+    therefore never found apart because one of them was looked at less often.
     """
 
     kind: Literal["ordered_onsets"]
@@ -326,57 +383,86 @@ class OrderedOnsets(_Check):
             del confidence, parts  # whether a change came is a count over seeds
             return decide_every_seed(values, 1.0, Side.AT_LEAST)
 
+        ratio = self._bounded(
+            f"{self.name}: ratio of the onsets",
+            lambda s: self._ratios(s)[0],
+            self.by,
+            Side.AT_LEAST,
+            Scale.LOG,
+        )
         return (
             Condition(
                 f"{self.name}: both changes come", self._come, Side.AT_LEAST.value, None, both_come
             ),
-            self._bounded(
-                f"{self.name}: ratio of the onsets", self._ratio, self.by, Side.AT_LEAST, Scale.LOG
-            ),
+            replace(ratio, kindest=lambda s: self._ratios(s)[1]),
         )
-
-    def _onset(
-        self, series: Series, least_change: float, share: float, horizon: float
-    ) -> float | None:
-        steps = np.asarray(series.steps, dtype=np.float64)
-        seen = steps <= steps[0] + horizon * (steps[-1] - steps[0])
-        return onset(steps[seen], series.values[seen], share=share, least_change=least_change).step
 
     def _come(self, sample: Sample) -> float:
         """1 if both changes come, else 0."""
         pairs = ((self.earlier, self.earlier_change), (self.later, self.later_change))
-        onsets = [self._onset(sample.series(q), least, 0.5, 1.0) for q, least in pairs]
-        return float(all(step is not None for step in onsets))
+        return float(all(_onset_between(sample.series(q), least, 0.5) for q, least in pairs))
 
-    def _ratio(self, sample: Sample) -> float:
-        """The least ratio of later to earlier; one that never comes counts as the last step."""
+    def _ratios(self, sample: Sample) -> tuple[float, float]:
+        """The smallest and the largest ratio of later to earlier onset.
+
+        A change that never comes counts as at the last step, one before the first observation
+        after the start as at that observation. Where an earlier end of time shows neither change,
+        it says nothing of their order.
+        """
         earlier, later = sample.series(self.earlier), sample.series(self.later)
-        last = float(max(earlier.steps[-1], later.steps[-1]))
-        first_step = float(earlier.steps[1]) if len(earlier.steps) > 1 else 1.0
-        ratios = []
-        for share in (0.4, 0.5, 0.6):
-            for horizon in (1.0, 0.8):
-                a = self._onset(earlier, self.earlier_change, share, horizon)
-                b = self._onset(later, self.later_change, share, horizon)
-                a = last if a is None else max(a, first_step)
-                b = last if b is None else max(b, first_step)
-                ratios.append(b / a)
-        return min(ratios)
+        steps = {*earlier.steps, *later.steps}
+        start, end = min(steps), max(steps)
+        first = min((step for step in steps if step > 0), default=1)
+        ratios: list[float] = []
+        for share, horizon in itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)):
+            until = start + horizon * (end - start)
+            a = _onset_between(earlier, self.earlier_change, share, until)
+            b = _onset_between(later, self.later_change, share, until)
+            if a is None and b is None and until < end:
+                continue
+            a, b = a or (end, end), b or (end, end)
+            ratios += (max(b[i], first) / max(a[1 - i], first) for i in (0, 1))
+        return min(ratios), max(ratios)
+
+
+def _onset_between(
+    series: Series, least_change: float, share: float, until: float = math.inf
+) -> tuple[float, float] | None:
+    """The two observations that an onset lies between, or None if the change has not come.
+
+    Args:
+        series: values of shape (step,).
+        least_change: the smallest change that counts.
+        share: of the change, at which its onset is.
+        until: the last step that is looked at.
+    """
+    steps = np.asarray(series.steps, dtype=np.float64)
+    seen = steps <= until
+    if steps.size > 1 and seen.sum() < 2:
+        return None
+    found = onset(steps[seen], series.values[seen], share=share, least_change=least_change)
+    if found.step is None:
+        return None
+    after = int(np.searchsorted(steps, found.step))
+    return float(steps[max(after - 1, 0)]), float(steps[after])
 
 
 class GrowsLike(_Check):
     """A quantity grows by a law late in training: like log t, or like a power of t.
 
     Compares what it gained in the last two doublings of the training time: the last gain over the
-    one before is 1 for a logarithm and 2^p for t^p, and falls towards 0 when growth stops. Held
-    against the law's ratio within a relative margin, on a logarithmic scale; and the whole growth
-    must be at least `least_growth`.
+    one before is 1 for a logarithm and 2^p for t^p. Held against the law's ratio within a relative
+    margin, on a logarithmic scale; and the whole growth must be at least `least_growth`.
+
+    A doubling's gain is that of the least-squares line in log t through it, so that noise in single
+    observations averages out. Gains below a hundredth of the whole growth are not resolved: growth
+    whose last gain is smaller, or negative, has stopped, and its ratio counts as 1/100.
     """
 
     kind: Literal["grows_like"]
     """Which phenomenon is checked."""
     quantity: Quantity
-    """A series."""
+    """A series, observed at least three times in each of its last two doublings of the time."""
     law: Literal["logarithm", "power"]
     """The law of growth."""
     exponent: Positive | None = None
@@ -395,45 +481,50 @@ class GrowsLike(_Check):
     def conditions(self) -> tuple[Condition, ...]:
         """It grows, and the ratio of its last two gains is the law's."""
         ratio = 1.0 if self.exponent is None else 2.0**self.exponent
-
-        def near(values: Sequence[float], confidence: float, parts: int) -> Finding:
-            return decide_equivalence(
-                values,
-                ratio,
-                self.margin,
-                scale=Scale.LOG,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
-
         return (
             self._bounded(
                 f"{self.name}: growth",
-                lambda s: self._gain(s, 1.0, 0.0),
+                self._growth,
                 self.least_growth,
                 Side.AT_LEAST,
                 Scale.LINEAR,
             ),
-            Condition(
-                f"{self.name}: ratio of gains",
-                self._ratio,
-                "within",
-                self.margin,
-                near,
-                Scale.LOG,
-            ),
+            self._equal(f"{self.name}: ratio of gains", self._ratio, ratio, self.margin, Scale.LOG),
         )
 
-    def _gain(self, sample: Sample, end: float, start: float) -> float:
-        series = sample.series(self.quantity)
-        steps = np.asarray(series.steps, dtype=np.float64)
-        values = np.interp([start * steps[-1], end * steps[-1]], steps, series.values)
-        return float(values[1] - values[0])
+    def _growth(self, sample: Sample) -> float:
+        values = sample.series(self.quantity).values
+        return float(values[-1] - values[0])
 
     def _ratio(self, sample: Sample) -> float:
-        before = max(self._gain(sample, 0.5, 0.25), self.floor)
-        return max(self._gain(sample, 1.0, 0.5), self.floor) / before
+        series = sample.series(self.quantity)
+        resolved = RESOLVED_GAIN * self._growth(sample)
+        before, last = _gain(series, 0.5), _gain(series, 1.0)
+        if resolved <= 0 or last <= resolved:
+            return RESOLVED_GAIN
+        return last / max(before, resolved)
+
+
+RESOLVED_GAIN = 0.01
+"""The smallest gain in a doubling of the time that `GrowsLike` resolves, of the whole growth."""
+
+
+def _gain(series: Series, end: float) -> float:
+    """The gain over the doubling of the time that ends at a share of the last step.
+
+    Raises:
+        ValueError: if it was observed fewer than three times.
+    """
+    steps = np.asarray(series.steps, dtype=np.float64)
+    stop = end * steps[-1]
+    if np.count_nonzero((steps >= stop / 2) & (steps <= stop)) < 3:
+        raise ValueError(
+            f"fewer than three observations between steps {stop / 2:g} and {stop:g}, too few to "
+            "tell a law of growth"
+        )
+    log2 = np.linspace(-1.0, 0.0, 33)  # even in log t, so that the ratio of a power is exact
+    values = np.interp(stop * 2.0**log2, steps, series.values)
+    return float(np.polynomial.polynomial.polyfit(log2, values, 1)[1])
 
 
 class Separates(_Check):
@@ -504,23 +595,7 @@ class Matches(_Check):
             target = float(self.target if self.target is not None else 0.0)
         else:
             target = 1.0 if scale is Scale.LOG else 0.0
-
-        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
-            if self.over == "every_seed":
-                return decide_every_seed_within(
-                    values, target, self.margin, scale=scale, floor=self.floor
-                )
-            return decide_equivalence(
-                values,
-                target,
-                self.margin,
-                scale=scale,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
-
-        return (Condition(self.name, self._value, "within", self.margin, decide, scale),)
+        return (self._equal(self.name, self._value, target, self.margin, scale),)
 
     def _value(self, sample: Sample) -> float:
         value = sample.number(self.quantity)
@@ -562,8 +637,8 @@ class PartFinding:
     margin: float | None
     finding: Finding
     reason: str
-    scale: Scale
-    floor: float
+    scale: Scale = Scale.LINEAR
+    floor: float = FLOOR
 
 
 def judge_parts(
@@ -593,7 +668,7 @@ def _judge_part(
 ) -> PartFinding:
     conditions = {condition.label: condition for condition in part.conditions()}
     findings = {
-        label: condition.decide([condition.value(s) for s in samples], confidence, total)
+        label: condition.judge(samples, confidence, total)
         for label, condition in conditions.items()
     }
     label = binding(findings)
@@ -612,18 +687,26 @@ def _judge_part(
     )
 
 
-_WORST_FIRST = {Decision.MISSED: 0, Decision.UNDECIDED: 1, Decision.MET: 2}
+def binding(findings: dict[str, Finding], worst: Decision = Decision.MISSED) -> str:
+    """The label of the finding that decides: the worst decision, then the least room.
 
-
-def binding(findings: dict[str, Finding]) -> str:
-    """The label of the finding that decides: the worst decision, then the least room."""
-    return min(findings, key=lambda k: (_WORST_FIRST[findings[k].decision], _room(findings[k])))
+    Args:
+        findings: by label.
+        worst: missed; of controls, which are to miss, met.
+    """
+    order = [Decision.MISSED, Decision.UNDECIDED, Decision.MET]
+    if worst is Decision.MET:
+        order.reverse()
+    return min(findings, key=lambda k: (order.index(findings[k].decision), _room(findings[k])))
 
 
 def _room(finding: Finding) -> float:
-    """How many half-widths of its interval lie between the estimate and the bound."""
+    """How many half-widths of its interval lie between the estimate and the bound.
+
+    A count has no width: one that is met is not what a claim hangs on, any other is.
+    """
     if finding.interval is None:
-        return 0.0
+        return float("inf") if finding.decision is Decision.MET else 0.0
     half_width = (finding.interval.high - finding.interval.low) / 2
     distance = abs(finding.estimate - finding.bound)
     return distance / half_width if half_width > 0 else float("inf")

@@ -65,7 +65,8 @@ def run_command(arguments: Sequence[str]) -> int:
     errors = Console(stderr=True)
     try:
         result = app(list(arguments), standalone_mode=False, prog_name="reproaudit")
-        return int(result) if isinstance(result, int) else 0
+        code = int(result) if isinstance(result, int) else 0
+        return _interrupted(errors) if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
     except AuditError as error:
         errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return error.exit_code
@@ -77,11 +78,15 @@ def run_command(arguments: Sequence[str]) -> int:
         errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        errors.print("Interrupted. The same command goes on from here.", highlight=False)
-        return INTERRUPTED
+        return _interrupted(errors)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         return 0
+
+
+def _interrupted(errors: Console) -> int:
+    errors.print("Interrupted. The same command goes on from here.", highlight=False)
+    return INTERRUPTED
 
 
 def _print_json(value: Any) -> None:
@@ -147,7 +152,7 @@ def list_papers(
             ListEntry(
                 slug=entry.slug,
                 title=audit.paper.title,
-                venue=audit.paper.venue,
+                venue=f"{audit.paper.venue} {audit.paper.year}",
                 strict=scores.strict,
                 reviewed=scores.reviewed,
                 tier=tier,
@@ -178,7 +183,9 @@ def run(
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
-    jobs: Annotated[int, typer.Option("--jobs", help="Cells at once, each in a process.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")
+    ] = 1,
     audits: Audits = None,
     store: StorePath = Path("runs"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,

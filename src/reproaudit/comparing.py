@@ -262,21 +262,15 @@ def _rules(side: Side, other: Side) -> dict[str, Any]:
     """The rule of every claim; of an audit beside a scorecard, at the scorecard's tier."""
     if side.audit is not None and (other.audit is not None or side.scorecard is None):
         tier = _tier(other.scorecard) if other.audit is None and other.scorecard else None
-        rules = {c.id: _rule(side.audit.rule(c, tier or "paper")) for c in side.audit.claims}
+        rules = {c.id: side.audit.rule(c, tier or "paper") for c in side.audit.claims}
         if tier is None:
             seeds = {tier: list(seeds_of(side.audit, tier)) for tier in TIERS}
             return {name: {**rule, "seeds": seeds} for name, rule in rules.items()}
         return rules
     assert side.scorecard is not None, "a side has an audit or a scorecard"
     return {
-        claim.id: _rule(claim.rule) if claim.rule else {"rule hash": claim.rule_hash}
-        for claim in side.scorecard.claims
+        claim.id: claim.rule or {"rule hash": claim.rule_hash} for claim in side.scorecard.claims
     }
-
-
-def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule with the claim's own fields on top; its checks and controls can be told apart."""
-    return {**rule["claim"], **{key: one for key, one in rule.items() if key != "claim"}}
 
 
 def _of_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
@@ -389,7 +383,14 @@ _CLAIM_WORDS = {"id", "statement", "locator", "weight"}
 def _audit_words(audit: Audit) -> dict[str, Any]:
     kept = {"paper", "variables", "not_audited", "findings", "responses", "figures"}
     data = audit.model_dump(mode="json", include=kept)
-    data["claims"] = [c.model_dump(mode="json", include=_CLAIM_WORDS) for c in audit.claims]
+    data["claims"] = [
+        {
+            **claim.model_dump(mode="json", include=_CLAIM_WORDS),
+            "reasons": {check.name: check.reason for check in claim.checks},
+            "controls": [control.why for control in claim.controls],
+        }
+        for claim in audit.claims
+    ]
     data["experiments"] = {
         name: one.model_dump(mode="json", exclude={"settings"})
         for name, one in audit.experiments.items()
@@ -399,7 +400,14 @@ def _audit_words(audit: Audit) -> dict[str, Any]:
 
 def _card_words(card: Scorecard) -> dict[str, Any]:
     data = card.model_dump(mode="json", include={"paper", "not_audited", "findings", "responses"})
-    data["claims"] = [c.model_dump(mode="json", include=_CLAIM_WORDS) for c in card.claims]
+    data["claims"] = [
+        {
+            **claim.model_dump(mode="json", include=_CLAIM_WORDS),
+            "reasons": {part.name: part.reason for part in claim.parts},
+            "controls": [control.why for control in claim.controls],
+        }
+        for claim in card.claims
+    ]
     data["variables"] = card.documentation.model_dump(mode="json")["variables"]
     return data
 

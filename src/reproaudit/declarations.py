@@ -98,6 +98,32 @@ class MeasurementMissingError(LookupError):
     """A record lacks what a check needs; judging turns this into a technical failure."""
 
 
+def misfit(
+    name: str, declaration: Declaration, measurements: Measurements, settings: Mapping[str, Any]
+) -> str | None:
+    """What is wrong with a measurement, or None if it is what the audit declares.
+
+    A record of other code, or measurements made elsewhere, may hold anything under a name.
+    """
+    if name not in measurements.names:
+        return f"has no '{name}'"
+    shape = tuple(len(axis.coordinates(settings)) for axis in declaration.axes)
+    found: tuple[int, ...]
+    if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
+        return None
+    if declaration.kind is MeasurementKind.ARRAY and name in measurements.arrays:
+        found = measurements.arrays[name].shape
+    elif declaration.kind is MeasurementKind.SERIES and name in measurements.series:
+        found = measurements.series[name].values.shape[1:]
+        if not measurements.series[name].steps:
+            return f"has no observation of '{name}'"
+    else:
+        return f"has '{name}', but not as the declared {declaration.kind}"
+    if found != shape:
+        return f"has '{name}' of shape {found}; the audit declares {shape}"
+    return None
+
+
 @dataclass(frozen=True)
 class Sample:
     """What one seed measured, together with what the audit declares about it."""
@@ -136,8 +162,9 @@ class Sample:
         name = quantity.measurement
         if name not in self.declarations:
             raise MeasurementMissingError(f"no measurement '{name}' is declared")
-        if name not in self.measurements.names:
-            raise MeasurementMissingError(f"the record of seed {self.seed} has no '{name}'")
+        fault = misfit(name, self.declarations[name], self.measurements, self.settings)
+        if fault is not None:
+            raise MeasurementMissingError(f"the record of seed {self.seed} {fault}")
         return self.declarations[name]
 
     def _pick(self, quantity: Quantity, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from reproaudit.declarations import Coordinate, Declaration
+from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.judging import Lookup
 from reproaudit.planning import experiment_batch
-from reproaudit.records import Record
+from reproaudit.records import Record, Status
 from reproaudit.spec import Audit, Figure, TierName, Value
 from reproaudit.stats import Scale, mean_interval
 
@@ -63,15 +63,39 @@ class FigureModel(ReportModel):
 
 
 def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[FigureModel]:
-    """The data of every figure whose experiment has completed records.
-
-    What comes from elsewhere may lack a measurement that no claim needs; its figure is left out.
-    """
+    """The data of every figure whose experiment has completed records that can be drawn."""
     for figure in audit.figures:
         batch = experiment_batch(audit, figure.experiment, tier)
-        records = [r for r in lookup(batch).values() if r.status == "completed"]
-        if records and all(r.measurements.names.issuperset(figure.measurements) for r in records):
-            yield _figure(audit, figure, records, records[0].settings)
+        completed = [r for r in lookup(batch).values() if r.status is Status.COMPLETED]
+        settings = completed[0].settings if completed else batch.settings(audit)
+        records = _alike(audit, figure, completed, settings)
+        if records:
+            yield _figure(audit, figure, records, settings)
+
+
+def _alike(
+    audit: Audit, figure: Figure, records: Iterable[Record], settings: Mapping[str, Value]
+) -> list[Record]:
+    """The records that measured what a figure shows, at the steps of the newest of them.
+
+    A store may hold records of older code, which measured other things or at other steps.
+    """
+    declared = audit.experiments[figure.experiment].measurements
+
+    def steps(record: Record) -> list[tuple[int, ...]]:
+        series = record.measurements.series
+        return [series[name].steps for name in figure.measurements if name in series]
+
+    fitting = [
+        record
+        for record in records
+        if not any(
+            misfit(name, declared[name], record.measurements, settings)
+            for name in figure.measurements
+        )
+    ]
+    newest = max(fitting, key=lambda record: record.started, default=None)
+    return [record for record in fitting if newest is not None and steps(record) == steps(newest)]
 
 
 def _figure(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.checks import PartFinding, binding, judge_parts
+from reproaudit.checks import Check, PartFinding, binding, judge_parts
 from reproaudit.declarations import MeasurementMissingError, Sample
 from reproaudit.planning import Batch, Role, claim_batches
 from reproaudit.records import Record, Status
@@ -57,6 +57,7 @@ class BatchOutcome:
         problem: why it could not be judged: ("not_tested" or "technical_failure", a sentence).
         why: of a control: what it lacks.
         diverged: seeds that diverged, where that counts as missed.
+        substitutes: of a control: (measurement of the claim, what was judged in its place).
     """
 
     batch: Batch
@@ -67,6 +68,7 @@ class BatchOutcome:
     problem: tuple[Verdict, str] | None
     why: str = ""
     diverged: tuple[int, ...] = ()
+    substitutes: tuple[tuple[str, str], ...] = ()
 
     @property
     def binding(self) -> PartFinding | None:
@@ -123,13 +125,13 @@ def judge_claim(
     audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
 ) -> ClaimOutcome:
     """Judge one claim: its own experiment, its controls, its positive control."""
-    outcomes = [
-        _judge_batch(audit, claim, role, batch, lookup(batch))
-        for role, batch in claim_batches(audit, claim, tier)
+    named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    batches = list(claim_batches(audit, claim, tier))
+    own = _judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
+    others = [
+        _judge_control(audit, claim, control, role, batch, lookup(batch))
+        for control, (role, batch) in zip(named, batches[1:], strict=True)
     ]
-    reasons = [c.why for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
-    own = outcomes[0]
-    others = [replace(o, why=w) for o, w in zip(outcomes[1:], reasons, strict=True)]
     controls = tuple(o for o in others if o.role is Role.CONTROL)
     positive = next((o for o in others if o.role is Role.POSITIVE_CONTROL), None)
     control_decision, undiscriminated = combine_controls(controls)
@@ -155,8 +157,26 @@ def judge_claim(
     )
 
 
+def _judge_control(
+    audit: Audit,
+    claim: Claim,
+    control: Control,
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
+) -> BatchOutcome:
+    checks = [check.reading(control.substitutes) for check in claim.checks]
+    outcome = _judge_batch(audit, claim, checks, role, batch, by_seed)
+    return replace(outcome, why=control.why, substitutes=tuple(sorted(control.substitutes.items())))
+
+
 def _judge_batch(
-    audit: Audit, claim: Claim, role: Role, batch: Batch, by_seed: Mapping[int, Record]
+    audit: Audit,
+    claim: Claim,
+    checks: Sequence[Check],
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
 ) -> BatchOutcome:
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
@@ -186,7 +206,7 @@ def _judge_batch(
     declarations = audit.experiments[batch.experiment].measurements
     samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
-        parts = judge_parts(claim.checks, samples, audit.confidence)
+        parts = judge_parts(checks, samples, audit.confidence)
     except (MeasurementMissingError, ValueError) as error:
         if isinstance(error, MeasurementMissingError) and any(r.origin for r in records):
             return unjudged(Verdict.NOT_TESTED, f"not supplied from elsewhere: {error}")
@@ -221,21 +241,29 @@ def combine_controls(
         return None, ()
     if any(not control.parts for control in controls):
         return Decision.MISSED, ()  # a control that diverged misses every part
-    best: list[Decision] = []
-    for answers in zip(*(control.parts for control in controls), strict=True):
-        seen = {part.decision for part in answers}
-        if Decision.MISSED in seen:
-            best.append(Decision.MISSED)
-        else:
-            best.append(Decision.UNDECIDED if Decision.UNDECIDED in seen else Decision.MET)
-    met = tuple(
-        part.name
-        for part, decision in zip(controls[0].parts, best, strict=True)
-        if decision is Decision.MET
-    )
+    best = {name: part.decision for name, (_, part) in best_answers(controls).items()}
+    met = tuple(name for name, decision in best.items() if decision is Decision.MET)
     if met:
         return Decision.MET, met
-    return (Decision.UNDECIDED if Decision.UNDECIDED in best else Decision.MISSED), ()
+    return (Decision.UNDECIDED if Decision.UNDECIDED in best.values() else Decision.MISSED), ()
+
+
+_BEST_FIRST = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
+
+
+def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutcome, PartFinding]]:
+    """By part, the control that discriminates it best (the first of several), and its answer.
+
+    Parts are told apart by name: a control at a smaller scale has fewer of them where a tier
+    shortens the axis that they run along.
+    """
+    best: dict[str, tuple[BatchOutcome, PartFinding]] = {}
+    for control in controls:
+        for part in control.parts:
+            rank = _BEST_FIRST.index(part.decision)
+            if part.name not in best or rank < _BEST_FIRST.index(best[part.name][1].decision):
+                best[part.name] = control, part
+    return best
 
 
 GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})

@@ -186,7 +186,7 @@ class _Paper:
         experiment = self.experiments.get(cell.experiment)
         if experiment is None:
             remedy = did_you_mean(cell.experiment, self.experiments)
-            raise SpecError(f"the module has no such experiment. {remedy}")
+            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
         settings = build_settings(experiment.settings, cell.settings)
         data: Mapping[str, str] = {}
         blocked = None

@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import Field
 
 from reproaudit.agreement import agreement
-from reproaudit.checks import PartFinding
+from reproaudit.checks import PartFinding, binding
 from reproaudit.documentation import majority, reviewed_yes, score
 from reproaudit.figures import FigureModel, ReportModel, build_figures
-from reproaudit.judging import BatchOutcome, ClaimOutcome, Lookup, Verdict, judge
+from reproaudit.judging import BatchOutcome, ClaimOutcome, Lookup, Verdict, best_answers, judge
 from reproaudit.planning import plan, seeds_of
 from reproaudit.records import Record
 from reproaudit.spec import Audit, Setting, TierName, Value
@@ -68,7 +68,7 @@ class PartModel(AnswerModel):
     detectable: float | None
     seeds_needed: int | None
     control: str | None
-    """The part's best answer over the controls; must be missed."""
+    """The part's best answer over the controls, which must be missed; None if none measured it."""
 
 
 class ControlModel(ReportModel):
@@ -79,6 +79,8 @@ class ControlModel(ReportModel):
     interval: IntervalModel | None
     experiment: str
     settings: dict[str, Value]
+    substitutes: dict[str, str] = Field(default_factory=dict)
+    """Measurement of the claim -> what was judged in its place."""
     tier: str
     why: str
     part: str | None
@@ -106,7 +108,8 @@ class ClaimModel(ReportModel):
     seeds: tuple[int, ...]
     per_seed: tuple[float, ...]
     control: ControlModel
-    """The binding control."""
+    """The part that the controls come closest to meeting, on the control that best discriminates
+    it; its decision is that of all controls together."""
     controls: tuple[ControlModel, ...]
     positive_control: ControlModel | None
     positive_control_missing: str | None
@@ -394,7 +397,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         bound=bound.finding.bound if bound else None,
         seeds=seeds_of(audit, tier),
         per_seed=bound.finding.per_seed if bound else (),
-        control=_binding_control(controls),
+        control=_binding_control(outcome.controls),
         controls=controls,
         positive_control=_control(outcome.positive) if outcome.positive else None,
         positive_control_missing=getattr(positive, "not_constructible", None),
@@ -408,14 +411,12 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
 
 
 def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
-    answers: list[str | None] = [None] * len(outcome.own.parts)
-    for index in range(len(answers)):
-        seen = [c.parts[index].decision for c in outcome.controls if c.parts]
-        order = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
-        answers[index] = next((d for d in order if d in seen), None)
-    return tuple(
-        _part(part, answer) for part, answer in zip(outcome.own.parts, answers, strict=True)
-    )
+    answers: dict[str, str] = {
+        name: part.decision for name, (_, part) in best_answers(outcome.controls).items()
+    }
+    if any(control.diverged for control in outcome.controls):
+        answers = {part.name: Decision.MISSED for part in outcome.own.parts}
+    return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
 
 
 def _part(part: PartFinding, control: str | None) -> PartModel:
@@ -454,6 +455,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
         interval=_interval(bound.finding.interval) if bound else None,
         experiment=outcome.batch.experiment,
         settings=dict(outcome.batch.overrides),
+        substitutes=dict(outcome.substitutes),
         tier=outcome.batch.tier,
         why=outcome.why,
         part=bound.name if bound else None,
@@ -462,10 +464,22 @@ def _control(outcome: BatchOutcome) -> ControlModel:
     )
 
 
-def _binding_control(controls: Sequence[ControlModel]) -> ControlModel:
-    """The control that comes closest to convicting its check."""
-    order = {None: 0, Decision.MET: 1, Decision.UNDECIDED: 2, Decision.MISSED: 3}
-    return min(controls, key=lambda c: order[Decision(c.decision) if c.decision else None])
+def _binding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
+    """What the controls together come to; a control without parts could not run, or diverged."""
+    unjudged = [control for control in controls if not control.parts]
+    if unjudged:
+        return _control(min(unjudged, key=lambda control: control.decision is not None))
+    best = best_answers(controls)
+    name = binding({name: part.finding for name, (_, part) in best.items()}, worst=Decision.MET)
+    control, part = best[name]
+    return _control(control).model_copy(
+        update={
+            "decision": part.decision,
+            "estimate": part.finding.estimate,
+            "interval": _interval(part.finding.interval),
+            "part": part.name,
+        }
+    )
 
 
 def _interval(interval: Interval | None) -> IntervalModel | None:

@@ -247,12 +247,21 @@ class Control(StrictModel):
 
     experiment: Name
     """Which experiment is run."""
-    settings: dict[Name, Value] = Field(min_length=1)
+    settings: dict[Name, Value] = Field(default_factory=dict)
     """The settings that differ from the claim's own experiment."""
+    substitutes: dict[Name, Name] = Field(default_factory=dict)
+    """Measurement of the claim's checks -> the measurement that is judged in its place, such as a
+    distance to another run's target. Without settings beside it nothing is run again."""
     why: Text
     """What the control lacks, or how the positive control is constructed."""
     scale: Literal["quick", "same"] = "quick"
     """At the paper tier: whether the control runs at quick scale or at the paper's."""
+
+    @model_validator(mode="after")
+    def _differs(self) -> Self:
+        if not self.settings and not self.substitutes:
+            raise ValueError("state settings or substitutes: what the control does differently")
+        return self
 
 
 class NoPositiveControl(StrictModel):
@@ -391,7 +400,7 @@ class Figure(StrictModel):
 class Tiers(StrictModel):
     """The seeds of each tier; they belong to the rule."""
 
-    smoke: tuple[int, ...] = (0,)
+    smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """Seeds of the smoke tier, which judges nothing."""
     quick: tuple[int, ...] = Field(min_length=5)
     """Seeds of the quick tier; at least 5."""
@@ -449,21 +458,23 @@ class Audit(StrictModel):
                     yield LedgerEntry(experiment=experiment, name=name, setting=setting)
 
     def rule(self, claim: Claim, tier: TierName) -> dict[str, Any]:
-        """Everything that decides a claim at a tier, besides the measurements, as plain data."""
+        """Everything that decides a claim at a tier, besides the measurements, as plain data.
+
+        Reasons are left out, since no decision hangs on how they are worded. The quick tier's seeds
+        are those of controls that run at its scale.
+        """
+        worded = {"reason", "why", "not_constructible"}
+        controls = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+        tiers = {tier} | {"quick" for c in controls if tier == "paper" and c.scale == "quick"}
         return {
-            "claim": claim.model_dump(
-                mode="json",
-                include={
-                    "id",
-                    "experiment",
-                    "checks",
-                    "controls",
-                    "positive_control",
-                    "if_diverged",
-                },
-            ),
+            "id": claim.id,
+            "experiment": claim.experiment,
+            "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
+            "controls": [one.model_dump(mode="json", exclude=worded) for one in claim.controls],
+            "positive_control": claim.positive_control.model_dump(mode="json", exclude=worded),
+            "if_diverged": claim.if_diverged,
             "confidence": self.confidence,
-            "seeds": list(getattr(self.seeds, tier)),
+            "seeds": {name: list(getattr(self.seeds, name)) for name in sorted(tiers)},
         }
 
     def rule_hash(self, claim: Claim, tier: TierName) -> str:

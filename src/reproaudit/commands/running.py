@@ -146,13 +146,13 @@ class Custom:
         cells = []
         for experiment in chosen:
             values = audit.values_of(experiment, tier)
-            overrides = {
-                name.rpartition(".")[2]: value
-                for name, value in self.settings.items()
+            fitting = {
+                name: name.rpartition(".")[2]
+                for name in sorted(self.settings, key=lambda name: "." in name)  # its own win
                 if name.rpartition(".")[0] in ("", experiment) and name.rpartition(".")[2] in values
             }
-            used |= {name for name in self.settings if name.rpartition(".")[2] in overrides}
-            settings = {**values, **overrides}
+            used |= set(fitting)
+            settings = {**values, **{short: self.settings[name] for name, short in fitting.items()}}
             cells += [
                 Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
                 for seed in self.seeds or seeds_of(audit, tier)

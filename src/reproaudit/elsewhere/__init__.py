@@ -6,7 +6,8 @@ judging treats them as it treats ours. Nothing is guessed: what does not fit is 
 once, each with its place.
 
 A run's settings say what it is, as they do in a plan: with none it is the experiment itself, with
-those of a control it is that control. Seeds of another program are mere labels, so those supplied
+those of a control it is that control (a control that only judges other measurements of the same
+runs needs none of its own). Seeds of another program are mere labels, so those supplied
 stand in for the rule's; there must be as many as the rule has, or the claim stays not tested.
 """
 
@@ -66,7 +67,9 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     manifest, placed = read_manifest(folder, misfits)
     reader = _Reader(audit, folder, manifest, placed, misfits)
     _check_manifest(audit, manifest, placed, misfits)
-    batches = {_key(b.experiment, dict(b.overrides)): b for _, b in plan(audit, manifest.tier)}
+    batches: dict[tuple[str, str], Batch] = {}
+    for _, planned in plan(audit, manifest.tier):  # the experiments come first
+        batches.setdefault(_key(planned.experiment, dict(planned.overrides)), planned)
     found: dict[tuple[str, str, int], Record] = {}
     for index, run in enumerate(manifest.runs):
         batch = reader.batch(run, index, batches)
@@ -80,7 +83,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
             assert batch is not None, "no seed is looked at without a batch"
             found[key] = reader.record(run, index, batch, seed)
     misfits.raise_if_any()
-    return _submission(audit, manifest, found, batches)
+    return _submission(audit, manifest, found)
 
 
 def _key(experiment: str, overrides: Mapping[str, Value]) -> tuple[str, str]:
@@ -91,13 +94,14 @@ def _submission(
     audit: Audit,
     manifest: Manifest,
     found: Mapping[tuple[str, str, int], Record],
-    batches: Mapping[tuple[str, str], Batch],
 ) -> Submission:
     seeds: dict[TierName, set[int]] = {}
-    for experiment, overrides, seed in found:
-        seeds.setdefault(batches[experiment, overrides].tier, set()).add(seed)
+    for _, batch in plan(audit, manifest.tier):
+        key = _key(batch.experiment, dict(batch.overrides))
+        given = {seed for *one, seed in found if tuple(one) == key}
+        seeds.setdefault(batch.tier, set()).update(given)
     supplied: dict[str, tuple[int, ...]] = {
-        tier: _enough(sorted(some), seeds_of(audit, tier)) for tier, some in seeds.items()
+        tier: _enough(sorted(some), seeds_of(audit, tier)) for tier, some in seeds.items() if some
     }
     judged = audit.model_copy(update={"seeds": audit.seeds.model_copy(update=supplied)})
 
@@ -105,7 +109,7 @@ def _submission(
         key = _key(batch.experiment, dict(batch.overrides))
         return {seed: found[(*key, seed)] for seed in batch.seeds if (*key, seed) in found}
 
-    given = {(experiment, overrides) for experiment, overrides, _ in found}
+    present = {(experiment, overrides) for experiment, overrides, _ in found}
     return Submission(
         audit=judged,
         tier=manifest.tier,
@@ -114,7 +118,7 @@ def _submission(
         absent=tuple(
             _words(role, batch)
             for role, batch in _needed(audit, manifest.tier)
-            if _key(batch.experiment, dict(batch.overrides)) not in given
+            if _key(batch.experiment, dict(batch.overrides)) not in present
         ),
         lookup=lookup,
     )

@@ -168,8 +168,8 @@ def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterable[AnswerView]:
 
 
 def _control_note(control: ControlModel) -> str:
-    settings = words.settings_words(control.settings)
-    return f"{control.why} ({control.experiment} with {settings}, {control.tier} scale)"
+    differences = words.differences(control)
+    return f"{control.why} ({control.experiment} with {differences}, {control.tier} scale)"
 
 
 def _part_views(claim: ClaimModel) -> Iterable[PartView]:

@@ -160,7 +160,7 @@ def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterator[tuple[str, str
         yield "this claim", claim.decision, why, ""
     for name, control in words.controls_of(claim):
         said = words.control_words(scorecard, claim, control)
-        note = f"{control.why} ({words.settings_words(control.settings)}; {control.tier} scale)"
+        note = f"{control.why} ({words.differences(control)}; {control.tier} scale)"
         yield name, control.decision or "not judged", said, note
     if claim.positive_control is None:
         reason = claim.positive_control_missing or "no reason given"

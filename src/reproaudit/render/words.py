@@ -211,11 +211,12 @@ def binding_answer(control: ControlModel) -> AnswerModel | None:
 
 def same_part(claim: ClaimModel, control: ControlModel) -> AnswerModel | None:
     """A control's answer to the very condition that decides the claim, if it has one."""
-    index = part_of(claim.parts, claim.binding_part, claim.estimate)
-    if index is None or index >= len(control.parts):
+    mine = binding_part(claim)
+    if mine is None:
         return None
-    mine, its = claim.parts[index], control.parts[index]
-    return its if (its.measured, its.bound) == (mine.measured, mine.bound) else None
+    same = ((its.name, its.measured, its.bound) for its in control.parts)
+    wanted = (mine.name, mine.measured, mine.bound)
+    return next((its for its, key in zip(control.parts, same, strict=True) if key == wanted), None)
 
 
 def controls_of(claim: ClaimModel) -> Iterator[tuple[str, ControlModel]]:
@@ -237,6 +238,12 @@ def evidence_words(claim: ClaimModel) -> str:
 def evidence_level(claim: ClaimModel) -> str:
     """The evidence level alone; of an unjudged claim ``none``."""
     return evidence_words(claim).partition(":")[0]
+
+
+def differences(control: ControlModel) -> str:
+    """What a control does differently: its settings, and what is judged in place of what."""
+    read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
+    return ", ".join([*([settings_words(control.settings)] if control.settings else []), *read])
 
 
 def settings_words(settings: Mapping[str, Value]) -> str:

@@ -86,7 +86,7 @@ def control_trains(audit: Audit) -> Iterator[Violation]:
 
 
 def _never_learns(control: Control) -> bool:
-    return all(
+    return bool(control.settings) and all(
         _RATE.search(name) and not isinstance(value, bool | tuple | str) and value == 0
         for name, value in control.settings.items()
     )
@@ -98,9 +98,18 @@ def control_measures(audit: Audit) -> Iterator[Violation]:
         if control.experiment not in audit.experiments:
             continue
         names = dict.fromkeys(q.measurement for _, _, q in all_quantities(claim.checks))
+        for name in control.substitutes:
+            if name not in names:
+                yield Violation(
+                    (*loc, "substitutes", name),
+                    f"found '{name}'; expected a measurement that the claim's checks look at",
+                    did_you_mean(name, names),
+                    about=name,
+                    at_key=True,
+                )
         for name in names:
             ours = declared(audit, claim.experiment, name)
-            theirs = declared(audit, control.experiment, name)
+            theirs = declared(audit, control.experiment, control.substitutes.get(name, name))
             if ours is not None and (theirs is None or _form(ours) != _form(theirs)):
                 found = "no" if theirs is None else "another form of"
                 yield Violation(

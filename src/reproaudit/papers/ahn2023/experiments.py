@@ -54,7 +54,6 @@ class Settings:
     b_matrices: Literal["free", "zero"]
     targets: Literal["own", "shuffled"]
     weights: Literal["trained", "constructed"]
-    measured_against: Literal["own_covariance", "another_covariance"]
 
 
 @dataclass(frozen=True)
@@ -93,29 +92,33 @@ class Task:
         seed: of the run.
         pairs: n.
         covariance: Σ of the prompts.
-        measured: the Σ that A is compared with; the same, but for a control.
+        another: the Σ of another run, which a control compares A with.
     """
 
     seed: int
     pairs: int
     covariance: sampling.Covariance
-    measured: sampling.Covariance
+    another: sampling.Covariance
     settings: Settings
 
     @classmethod
     def of(cls, seed: int, pairs: int, settings: Settings) -> Task:
-        """The task of a seed: its own Σ, and of a control another run's Σ beside it."""
+        """The task of a seed: its own Σ, and another run's beside it."""
         if len(settings.covariance_scales) != settings.dimension:
             raise ValueError("covariance_scales needs one entry for each dimension")
         scales = settings.covariance_scales
         own = sampling.draw_covariance(generator(seed, "covariance"), scales)
         another = sampling.draw_covariance(generator(seed, "covariance of another run"), scales)
-        measured = own if settings.measured_against == "own_covariance" else another
-        return cls(seed, pairs, own, measured, settings)
+        return cls(seed, pairs, own, another, settings)
 
     def minibatch(self, index: int) -> kernel.Minibatch:
-        """The training prompts of a draw; their labels are shuffled in a control."""
-        return sampling.draw_minibatch(
+        """The training prompts of a draw; their labels are shuffled in a control.
+
+        Where the pairs allow it, S is drawn directly, which is equal in law to drawing the inputs.
+        """
+        by_moments = self.pairs >= self.settings.dimension
+        draw = sampling.draw_minibatch_by_moments if by_moments else sampling.draw_minibatch
+        return draw(
             self.covariance,
             self.settings.prompts,
             self.pairs,
@@ -144,8 +147,16 @@ class Task:
 
     def whitened(self, A: Array) -> Array:
         """Σ^{1/2} A_l Σ^{1/2}, (layers, d, d)."""
-        root = self.measured.symmetric_root
+        root = self.covariance.symmetric_root
         return np.asarray(root @ A @ root)
+
+    def distances(self, A: Array) -> dict[str, Array]:
+        """Dist of the whitened A_l from a multiple of I, by its own Σ and by another run's."""
+        root = self.another.symmetric_root
+        return {
+            "distance_a": distance_to_identity(self.whitened(A)),
+            "distance_a_another": distance_to_identity(root @ A @ root),
+        }
 
     def constructed(self, layers: int) -> tuple[Array, Array]:
         """The weights that the theorems describe, with the best scalars on validation prompts."""
@@ -342,7 +353,7 @@ def _best_saved(task: Task, saved: Array, test: kernel.Minibatch) -> float:
 
 
 def _observe_distances(task: Task, A: Array, B: Array) -> Mapping[str, Array]:
-    distances = {"distance_a": distance_to_identity(task.whitened(A))}
+    distances = task.distances(A)
     if task.settings.b_matrices == "free":
         distances["distance_b"] = distance_to_identity(B[:-1])  # the last B reaches no output
     return distances
@@ -368,8 +379,8 @@ def _observe_one_layer(task: Task, A: Array, B: Array) -> Mapping[str, float | A
     whitened = task.whitened(A)[0]
     return {
         "step_size": -float(np.trace(whitened)) / task.settings.dimension,
-        "distance_a": distance_to_identity(whitened),
-        "population_loss": constructed.one_layer_loss(A[0], task.measured.matrix, task.pairs),
+        "population_loss": constructed.one_layer_loss(A[0], task.covariance.matrix, task.pairs),
+        **{name: distances[0] for name, distances in task.distances(A).items()},
     }
 
 

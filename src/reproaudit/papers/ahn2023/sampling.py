@@ -202,11 +202,8 @@ def draw_minibatch(
     """
 
     def fill(minibatch: Minibatch, rng: np.random.Generator, first: int, size: int) -> None:
-        z, v, z_query = _draw_chunk(rng, size, n, covariance.dim, dtype)
-        labels = np.roll(v, 1, axis=0) if shuffled else v
-        write_prompts(minibatch, first, z, labels, z_query, colouring)
-        if shuffled:
-            minibatch.write_offsets(first, ((v - labels) * z_query).sum(1))
+        inputs, v, z_query = _draw_chunk(rng, size, n, covariance.dim, dtype)
+        _write_drawn(minibatch, first, inputs, v, z_query, colouring, shuffled)
 
     colouring = covariance.colouring
     return _filled(fill, covariance.dim, batch, seed, purpose, index, dtype)
@@ -221,6 +218,7 @@ def draw_minibatch_by_moments(
     purpose: str,
     index: int,
     dtype: Any = np.float32,
+    shuffled: bool = False,
 ) -> Minibatch:
     """Prompts equal in law to those of `draw_minibatch`, not in their numbers, at a lower price.
 
@@ -238,10 +236,26 @@ def draw_minibatch_by_moments(
         # d columns weighed by √(d/n) have the mean outer product (1/n) T Tᵀ.
         columns = _bartlett_columns(rng, size, n, d, dtype) * np.dtype(dtype).type(np.sqrt(d / n))
         v, z_query = _normal(rng, (size, d), dtype), _normal(rng, (size, d), dtype)
-        write_prompts(minibatch, first, columns, v, z_query, colouring)
+        _write_drawn(minibatch, first, columns, v, z_query, colouring, shuffled)
 
     colouring = covariance.colouring
     return _filled(fill, d, batch, seed, purpose, index, dtype)
+
+
+def _write_drawn(
+    minibatch: Minibatch,
+    first: int,
+    inputs: Array,
+    v: Array,
+    z_query: Array,
+    colouring: Colouring,
+    shuffled: bool,
+) -> None:
+    """Lays a chunk out; shuffled labels are those of the next prompt of the chunk."""
+    labels = np.roll(v, 1, axis=0) if shuffled else v
+    write_prompts(minibatch, first, inputs, labels, z_query, colouring)
+    if shuffled:
+        minibatch.write_offsets(first, ((v - labels) * z_query).sum(1))
 
 
 def _bartlett_columns(rng: np.random.Generator, batch: int, n: int, d: int, dtype: Any) -> Array:

@@ -1,0 +1,305 @@
+"""The pictures of the image variant: MNIST, or a stand-in that needs no network.
+
+MNIST is looked for in the folder that ``REPROAUDIT_DATA`` names and in the user's cache folder, in
+torchvision's layout (``MNIST/raw/``) or flat, gzipped or not. Where it is in neither, torchvision
+downloads it into the cache folder, once. Without network that fails within seconds, and
+scikit-learn's embedded 8×8 digits stand in; a record made with them says so.
+
+Only planning (`checksums`) tries a failed download again. Whoever measures afterwards, perhaps in
+many processes, finds the note of the failure and does not, so plan and measurements agree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import http.client
+import io
+import logging
+import math
+import os
+import socket
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit.errors import TechnicalError
+from reproaudit.papers.yang2025.task import Array
+
+log = logging.getLogger(__name__)
+
+DATA_VARIABLE = "REPROAUDIT_DATA"
+"""The environment variable that names a folder with data."""
+
+PROBE_SECONDS = 4.0
+"""How long the mirrors have to answer, resolving their names included, or there is no network."""
+
+STALL_SECONDS = 10.0
+"""How long a download may stand still."""
+
+STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
+"""What a record made without MNIST says."""
+
+SPLITS = ("train", "t10k")
+"""MNIST's splits by the stem of their files; the first that is complete is used."""
+
+FAILED = "mnist-download-failed.txt"
+"""The note of a failed download, in the cache folder."""
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Labelled pictures.
+
+    Attributes:
+        pixels: between 0 and 1; shape (picture, pixel).
+        labels: the digit; shape (picture,).
+        checksums: SHA-256 of what was read, uncompressed, by name.
+        proxy: what these pictures stand in for, or None.
+    """
+
+    pixels: Array
+    labels: Bytes
+    checksums: dict[str, str]
+    proxy: str | None
+
+
+def checksums(images: str) -> dict[str, str]:
+    """The checksum of each file that `pictures` will read; downloads MNIST where it is missing.
+
+    Args:
+        images: ``mnist`` or ``digits``.
+
+    Raises:
+        TechnicalError: if a file is there and is not what it should be.
+    """
+    if images == "mnist" and not _found(folders()):
+        _try_download(cache_folder())
+    return dict(pictures(images).checksums)
+
+
+def pictures(images: str) -> Pictures:
+    """The pictures: MNIST where it can be had, else the stand-in; ``digits`` is always that.
+
+    Raises:
+        TechnicalError: if a file is there and is not what it should be.
+        ValueError: if ``images`` is another word.
+    """
+    if images not in ("mnist", "digits"):
+        raise ValueError(f"images are mnist or digits, not '{images}'")
+    if images == "digits":
+        return _digits()
+    if not _found(folders()) and not (cache_folder() / FAILED).exists():
+        _try_download(cache_folder())
+    found = _found(folders())
+    return _digits() if found is None else _mnist(*found)
+
+
+def signals(
+    images: Pictures,
+    digits: Sequence[int],
+    tuples: int,
+    *,
+    centred: bool,
+    scaling: str,
+    draw: np.random.Generator,
+) -> Array:
+    """Pictures as signals: one per digit in every tuple, none used twice.
+
+    Args:
+        images: where they are taken from.
+        digits: the digit of each class.
+        tuples: how many pictures of each.
+        centred: whether the mean picture of these digits is subtracted first.
+        scaling: ``unit_norm``, or ``pixels`` for values between 0 and 1 as they are.
+        draw: chooses the pictures.
+
+    Returns:
+        Shape (tuple, class, pixel).
+
+    Raises:
+        TechnicalError: if there are fewer than ``tuples`` pictures of a digit.
+        ValueError: if ``scaling`` is another word.
+    """
+    if scaling not in ("unit_norm", "pixels"):
+        raise ValueError(f"pictures are scaled to unit_norm or kept as pixels, not '{scaling}'")
+    of_digit = [images.pixels[images.labels == digit] for digit in digits]
+    for digit, found in zip(digits, of_digit, strict=True):
+        if len(found) < tuples:
+            raise TechnicalError(f"there are {len(found)} pictures of {digit}, not {tuples}")
+    mean = np.concatenate(of_digit).mean(axis=0) if centred else 0.0
+    drawn = [one[draw.choice(len(one), tuples, replace=False)] - mean for one in of_digit]
+    chosen = np.stack(drawn, axis=1)
+    if scaling == "pixels":
+        return chosen
+    return np.asarray(chosen / np.linalg.norm(chosen, axis=2, keepdims=True))
+
+
+# ------------------------------------------------------------------------------------- on the disk
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: ``reproaudit`` in the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "reproaudit"
+
+
+def folders() -> tuple[Path, ...]:
+    """Where MNIST is looked for, in this order."""
+    named = os.environ.get(DATA_VARIABLE)
+    return (*((Path(named),) if named else ()), cache_folder())
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    places = (folder / "MNIST" / "raw", folder)
+    candidates = (place / (name + ending) for place in places for ending in ("", ".gz"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _found(where: Sequence[Path]) -> tuple[str, Path, Path] | None:
+    """The split, its pictures' and its labels' file."""
+    for folder in where:
+        for split in SPLITS:
+            pixels = _file(folder, f"{split}-images-idx3-ubyte")
+            labels = _file(folder, f"{split}-labels-idx1-ubyte")
+            if pixels and labels:
+                return split, pixels, labels
+    return None
+
+
+@cache
+def _mnist(split: str, pixel_file: Path, label_file: Path) -> Pictures:
+    if split != SPLITS[0]:
+        log.warning(
+            "MNIST's training split is not in %s; its test split is used", pixel_file.parent
+        )
+    pixels, pixel_sum = _read_idx(pixel_file)
+    labels, label_sum = _read_idx(label_file)
+    if pixels.ndim != 3 or labels.ndim != 1 or len(pixels) != len(labels):
+        raise TechnicalError(
+            f"{pixel_file} and {label_file} do not belong together: they hold arrays of shape "
+            f"{pixels.shape} and {labels.shape}. Delete both; they are downloaded again."
+        )
+    sums = {
+        f"MNIST {split}-images-idx3-ubyte": pixel_sum,
+        f"MNIST {split}-labels-idx1-ubyte": label_sum,
+    }
+    return Pictures(pixels.reshape(len(pixels), -1) / 255.0, labels, sums, None)
+
+
+def _read_idx(path: Path) -> tuple[Bytes, str]:
+    """An IDX file of bytes (http://yann.lecun.com/exdb/mnist/), and the checksum of its contents.
+
+    The format: two zero bytes, 8 for unsigned bytes, the number of axes, each axis' length as four
+    bytes with the highest first, the values.
+    """
+    try:
+        stored = path.read_bytes()
+        content = gzip.decompress(stored) if stored[:2] == b"\x1f\x8b" else stored
+        axes = content[3]
+        shape = tuple(np.frombuffer(content, ">u4", axes, offset=4).tolist())
+        whole = content[:3] == b"\x00\x00\x08" and len(content) == 4 + 4 * axes + math.prod(shape)
+    except (OSError, EOFError, IndexError, ValueError) as error:
+        raise TechnicalError(f"{path} cannot be read as an IDX file ({error})") from error
+    if not whole:
+        raise TechnicalError(f"{path} is not a whole IDX file of bytes. Delete or replace it.")
+    values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)
+    return values, hashlib.sha256(content).hexdigest()
+
+
+@cache
+def _digits() -> Pictures:
+    from sklearn.datasets import load_digits  # slow to import, and rarely needed
+
+    loaded = load_digits()
+    labels = loaded.target.astype(np.uint8)
+    content = loaded.data.tobytes() + labels.tobytes()
+    name = "scikit-learn digits"
+    sums = {name: hashlib.sha256(content).hexdigest()}
+    return Pictures(loaded.data / 16.0, labels, sums, STAND_IN)
+
+
+# ---------------------------------------------------------------------------------------- download
+
+
+@cache
+def _try_download(folder: Path) -> None:
+    """Downloads MNIST into a folder, or notes there and in the log why not; once per process."""
+    note = folder / FAILED
+    try:
+        _download(folder)
+    except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
+        log.warning("MNIST cannot be downloaded (%s): using %s", error, STAND_IN)
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            note.write_text(f"{error}\n", encoding="utf-8")
+    else:
+        note.unlink(missing_ok=True)
+
+
+def _download(folder: Path) -> None:
+    from torchvision.datasets import MNIST
+
+    if not _answers(MNIST.mirrors):
+        raise ConnectionError(f"no mirror answers within {PROBE_SECONDS:g} s")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as unfinished,
+        _socket_timeout(STALL_SECONDS),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),  # progress bars, which the caller draws itself
+    ):
+        MNIST(unfinished, train=True, download=True)
+        target = folder / "MNIST" / "raw"
+        target.mkdir(parents=True, exist_ok=True)
+        for file in Path(unfinished, "MNIST", "raw").iterdir():
+            file.replace(target / file.name)  # whole files only, whatever happens
+
+
+def _answers(mirrors: Sequence[str]) -> bool:
+    """Whether one of the mirrors answers. In threads: resolving a name knows no time limit."""
+    reached = threading.Event()
+
+    def probe(url: str) -> None:
+        try:
+            request = urllib.request.Request(url, method="HEAD")
+            urllib.request.urlopen(request, timeout=PROBE_SECONDS).close()
+        except urllib.error.HTTPError:
+            reached.set()  # a refusal to list a folder is an answer
+        except (OSError, http.client.HTTPException):
+            return
+        reached.set()
+
+    threads = [threading.Thread(target=probe, args=(url,), daemon=True) for url in mirrors]
+    for thread in threads:
+        thread.start()
+    return _first(reached, threads)
+
+
+def _first(reached: threading.Event, threads: Sequence[threading.Thread]) -> bool:
+    """Waits until one thread reaches its mirror, all have given up, or the time is over."""
+    for _ in range(int(PROBE_SECONDS / 0.1)):
+        if reached.wait(0.1) or not any(thread.is_alive() for thread in threads):
+            break
+    return reached.is_set()
+
+
+@contextlib.contextmanager
+def _socket_timeout(seconds: float) -> Iterator[None]:
+    earlier = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(earlier)

@@ -1,0 +1,126 @@
+"""The K-mixture of linear classification (Definition 2.1), enumerated.
+
+A sample has L = K + 1 tokens: the identifier c_k of its class k (uniform over K classes), its
+signal y·v_k, whose sign y is the label, and for every other class j a distractor ε_j·v_j with a
+sign of its own. The support is finite (K·2^K samples), so the population loss is an exact average.
+Neither the model nor the loss sees the order of the tokens, so it is fixed: the identifier first,
+then the signals by class.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Every sample of a task, as signed indices into a vocabulary of vectors.
+
+    Attributes:
+        vectors: the vocabulary, the K identifiers first; shape (vector, coordinate).
+        tokens: which vector each token is; shape (sample, token).
+        signs: the sign in front of it, ±1; shape (sample, token).
+        labels: the sign of the identified signal, ±1; shape (sample,).
+        positive: the probability of the label +1 that training sees; shape (sample,).
+        shares: how much of the training loss each sample makes, in sum 1; shape (sample,).
+        agreeing: how many distractors have the label's sign; shape (sample,).
+        signal_class: the class whose signal a vector is, −1 for identifiers; shape (vector,).
+    """
+
+    vectors: Array
+    tokens: Indices
+    signs: Array
+    labels: Array
+    positive: Array
+    shares: Array
+    agreeing: Indices
+    signal_class: Indices
+
+    def sampled(self, size: int, draw: np.random.Generator) -> Population:
+        """The same with a training set of ``size`` draws in place of the exact average."""
+        counts = draw.multinomial(size, self.shares)
+        return replace(self, shares=counts / size)
+
+    @property
+    def classes(self) -> int:
+        """K."""
+        return int(self.signal_class.max()) + 1
+
+    @property
+    def easy(self) -> NDArray[np.bool_]:
+        """The samples whose distractors all agree with the label; shape (sample,)."""
+        return np.asarray(self.agreeing == self.classes - 1)
+
+    @property
+    def hard(self) -> NDArray[np.bool_]:
+        """The samples whose distractors all disagree with the label; shape (sample,)."""
+        return np.asarray(self.agreeing == 0)
+
+
+def mixture(classes: int, labels: str = "identified") -> Population:
+    """The task of Definition 2.1 with orthonormal identifiers and signals.
+
+    Args:
+        classes: K, at least 2.
+        labels: ``identified`` for the paper's. Independent of the identifier: ``any_signal``, where
+            the label is the sign of a signal drawn uniformly, and ``first_signal``, of the first.
+    """
+    signal_class = np.array([-1] * classes + list(range(classes)))
+    signal_vectors = np.arange(classes, 2 * classes)[None, :]
+    return _enumerated(np.eye(2 * classes), signal_class, signal_vectors, labels)
+
+
+def image_mixture(images: Array, labels: str = "identified") -> Population:
+    """The task with pictures as signals: each tuple of pictures with all classes and signs.
+
+    Args:
+        images: tuple number i has the picture ``images[i, k]`` as signal of class k; shape
+            (tuple, class, pixel). The identifiers are orthonormal to them and to each other.
+        labels: as for `mixture`.
+    """
+    tuples, classes, pixels = images.shape
+    vectors = np.zeros((classes + tuples * classes, classes + pixels))
+    vectors[:classes, :classes] = np.eye(classes)
+    vectors[classes:, classes:] = images.reshape(-1, pixels)
+    signal_class = np.array([-1] * classes + list(range(classes)) * tuples)
+    signal_vectors = classes + np.arange(tuples * classes).reshape(tuples, classes)
+    return _enumerated(vectors, signal_class, signal_vectors, labels)
+
+
+def _enumerated(
+    vectors: Array, signal_class: Indices, signal_vectors: Indices, labels: str
+) -> Population:
+    """All classes and signs for each row of signals; ``signal_vectors`` (tuple, class)."""
+    tuples, classes = signal_vectors.shape
+    signs = np.array(list(itertools.product([1.0, -1.0], repeat=classes)))
+    row, own, pattern = (
+        grid.ravel()
+        for grid in np.meshgrid(
+            np.arange(tuples), np.arange(classes), np.arange(len(signs)), indexing="ij"
+        )
+    )
+    own_sign = signs[pattern, own]
+    positive = {
+        "identified": own_sign > 0,
+        "any_signal": (signs[pattern] > 0).mean(axis=1),
+        "first_signal": signs[pattern, 0] > 0,
+    }
+    if labels not in positive:
+        raise ValueError(f"labels are {', '.join(positive)}, not '{labels}'")
+    return Population(
+        vectors=vectors,
+        tokens=np.column_stack([own, signal_vectors[row]]),
+        signs=np.column_stack([np.ones_like(own_sign), signs[pattern]]),
+        labels=own_sign,
+        positive=positive[labels].astype(np.float64),
+        shares=np.full(len(own), 1.0 / len(own)),
+        agreeing=(signs[pattern] == own_sign[:, None]).sum(axis=1) - 1,
+        signal_class=signal_class,
+    )

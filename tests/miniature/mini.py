@@ -1,0 +1,67 @@
+"""A paper in miniature that does as its settings say: falls to a level, diverges, or fails."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit import training
+from reproaudit.experiment import Experiment, Session
+from reproaudit.records import Measurements
+from reproaudit.training import generator, per_seed, train
+
+if "MINI_CHECKPOINT_SECONDS" in os.environ:
+    training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])
+
+
+@dataclass(frozen=True)
+class Settings:
+    level: float
+    outcome: Literal["completes", "diverges", "fails"]
+    steps: int
+    pause: float
+
+
+def measure(settings: Settings, session: Session) -> Mapping[int, Measurements]:
+    if settings.outcome == "fails":
+        raise RuntimeError("out of order")
+    seeds = session.seeds
+    ends = [settings.level * np.exp(0.1 * generator(seed, "end").normal()) for seed in seeds]
+    distance = np.ones(len(seeds))
+
+    def advance(start: int, stop: int) -> None:
+        for step in range(start, stop):
+            time.sleep(settings.pause)
+            distance[:] = ends + (distance - ends) * 0.7
+            if settings.outcome == "diverges" and step >= settings.steps // 2:
+                distance[:] = np.nan
+
+    def observe(_step: int) -> Mapping[str, NDArray[np.float64]]:
+        return {"distance": distance.copy()}
+
+    series = train(
+        session,
+        "descent",
+        steps=settings.steps,
+        state={"distance": distance},
+        advance=advance,
+        observe=observe,
+        observe_at=range(0, settings.steps + 1, max(1, settings.steps // 20)),
+        seed_axis=True,
+    )
+    return {
+        seed: Measurements(series=one, scalars={"final": float(one["distance"].values[-1])})
+        for seed, one in per_seed(series, seeds).items()
+    }
+
+
+EXPERIMENTS = {
+    "descent": Experiment(Settings, measure, phases=lambda s: {"descent": s.steps}),
+    "guessed": Experiment(Settings, measure, phases=lambda s: {"descent": s.steps}),
+}

@@ -1,0 +1,685 @@
+"""The mixture task, its two forms of the transformer, the constructions and the experiments."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from numpy.typing import NDArray
+from torchvision.datasets import MNIST
+
+from reproaudit.declarations import MeasurementKind
+from reproaudit.errors import TechnicalError
+from reproaudit.papers.yang2025 import (
+    EXPERIMENTS,
+    constructions,
+    dynamics,
+    images,
+    measures,
+    plain,
+    task,
+)
+from reproaudit.papers.yang2025.dynamics import Model, Rates
+from reproaudit.papers.yang2025.task import Array, Population
+from reproaudit.records import Measurements
+from reproaudit.spec import Audit, TierName, Value
+
+BIAS = 0.5
+
+
+def random_pictures(tuples: int = 3, pixels: int = 20) -> Array:
+    pictures = np.random.default_rng(7).uniform(size=(tuples, 2, pixels))
+    return np.asarray(pictures / np.linalg.norm(pictures, axis=2, keepdims=True))
+
+
+POPULATIONS = {
+    "two classes": task.mixture(2),
+    "three classes": task.mixture(3),
+    "labels of any signal": task.mixture(3, "any_signal"),
+    "pictures": task.image_mixture(random_pictures()),
+    "a training set": task.mixture(2).sampled(11, np.random.default_rng(5)),
+}
+
+
+def both_forms(
+    population: Population, *, neurons: int, start: float, seed: int = 0, width: int = 7
+) -> tuple[plain.Weights, Model]:
+    """The same weights in both forms; with ``start`` 0 one row stands for all neurons."""
+    draw = np.random.default_rng(seed)
+    dimension = population.vectors.shape[1]
+    keys, queries = 0.3 * draw.standard_normal((2, 2, width, dimension))
+    w = start * draw.standard_normal((2, neurons, dimension))
+    rows = w if start > 0 else w[:, :1]
+    return (
+        plain.initial((keys, queries), w, BIAS),
+        dynamics.from_weights(population, (keys, queries), rows, BIAS),
+    )
+
+
+# ----------------------------------------------------------------------------------------- the task
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_population_is_every_sample_once(classes: int) -> None:
+    population = task.mixture(classes)
+    seen = set()
+    for tokens, signs in zip(population.tokens, population.signs, strict=True):
+        x = population.vectors[tokens] * signs[:, None]
+        seen.add(tuple(x.sum(axis=0)))
+    assert len(seen) == len(population.labels) == classes * 2**classes
+
+
+def test_labels_are_the_sign_of_the_identified_signal() -> None:
+    population = task.mixture(3)
+    for tokens, signs, label in zip(
+        population.tokens, population.signs, population.labels, strict=True
+    ):
+        own = int(np.flatnonzero(population.signal_class[tokens] == tokens[0])[0])
+        assert signs[own] == label
+
+
+def test_strata_of_three_classes() -> None:
+    population = task.mixture(3)
+    assert np.bincount(population.agreeing).tolist() == [6, 12, 6]
+    assert population.hard.sum() == population.easy.sum() == 6
+
+
+def test_labels_of_any_signal_do_not_depend_on_the_identifier() -> None:
+    for labels in ("any_signal", "first_signal"):
+        population = task.mixture(3, labels)
+        by_signs: dict[tuple[float, ...], set[float]] = {}
+        for signs, positive in zip(population.signs, population.positive, strict=True):
+            by_signs.setdefault(tuple(signs), set()).add(float(positive))
+        assert all(len(values) == 1 for values in by_signs.values())
+        assert len(by_signs) == 8
+
+
+def test_no_linear_rule_of_the_signals_is_right_on_hard_samples_of_three_classes() -> None:
+    """What uniform attention with one symmetric neuron amounts to: the majority of the signs."""
+    population = task.mixture(3)
+    majority = np.sign(population.signs[:, 1:].sum(axis=1))
+    right = majority == population.labels
+    assert right.mean() == 0.75
+    assert not right[population.hard].any()
+
+
+# ------------------------------------------------------------------------------- plain against fast
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
+@pytest.mark.parametrize("output", ["mean", "sum"])
+def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> None:
+    population, neurons = POPULATIONS[name], 5
+    weights, model = both_forms(population, neurons=neurons, start=start)
+    scale = 1.0 if output == "mean" else float(neurons)
+    rate = 0.1 * scale / neurons  # a literal rate per parameter, as a row sees it
+    losses = plain.descend(
+        weights, population, steps=60, output_scale=scale / neurons, rates=(0.3, 0.1, 0.02)
+    )
+    rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
+    for loss in losses:
+        f = dynamics.outputs(model, population, scale)
+        each = [dynamics.expected_loss(*one) for one in zip(f, population.positive, strict=True)]
+        assert population.shares @ each == pytest.approx(loss, abs=1e-12)
+        dynamics.descend(model, population, steps=1, output_scale=scale, rates=rates)
+    f = plain.outputs(weights, plain.samples(population), scale / neurons).detach().numpy()
+    np.testing.assert_allclose(dynamics.outputs(model, population, scale), f, atol=1e-10, rtol=0)
+    x = population.vectors
+    keys, queries, w, _ = (tensor.detach().numpy() for tensor in weights.all())
+    scores = x @ keys.transpose(0, 2, 1) @ queries @ x.T
+    np.testing.assert_allclose(model.scores, scores, atol=1e-10, rtol=0)
+    responses = w[:, : model.rows] @ x.T
+    np.testing.assert_allclose(model.responses, responses, atol=1e-10, rtol=0)
+
+
+def test_training_moved_what_the_forms_were_compared_on() -> None:
+    population = task.mixture(2)
+    _, model = both_forms(population, neurons=5, start=0.0)
+    before = model.copy()
+    dynamics.descend(model, population, steps=60, output_scale=1.0, rates=Rates(0.3, 0.1, 0.0))
+    assert np.abs(model.responses - before.responses).max() > 0.1
+    assert np.abs(model.scores - before.scores).max() > 1e-4
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_gradients_agree_with_autograd(name: str) -> None:
+    population, neurons = POPULATIONS[name], 4
+    weights, model = both_forms(population, neurons=neurons, start=1.0, seed=3)
+    x, positive = plain.samples(population), torch.from_numpy(population.positive)
+    loss = plain.population_loss(
+        weights, x, positive, 1 / neurons, torch.from_numpy(population.shares)
+    )
+    by_key, by_query, by_neuron, by_bias = (
+        gradient.numpy() for gradient in torch.autograd.grad(loss, weights.all())
+    )
+    by_coefficient, bias, by_score = dynamics.gradients(model, population, 1.0)
+    v = population.vectors
+    keys, queries = weights.keys.detach().numpy(), weights.queries.detach().numpy()
+    np.testing.assert_allclose(by_coefficient @ v / neurons, by_neuron, atol=1e-14)
+    np.testing.assert_allclose(bias / neurons, by_bias, atol=1e-14)
+    np.testing.assert_allclose(keys @ v.T @ by_score @ v, by_query, atol=1e-13)
+    score_t = by_score.transpose(0, 2, 1)
+    np.testing.assert_allclose(queries @ v.T @ score_t @ v, by_key, atol=1e-13)
+
+
+def test_neurons_of_a_head_stay_identical_from_zero() -> None:
+    population = task.mixture(2)
+    weights, _ = both_forms(population, neurons=6, start=0.0)
+    plain.descend(weights, population, steps=50, output_scale=1 / 6, rates=(0.1, 0.6, 0.0))
+    w = weights.neurons.detach()
+    assert float(w.abs().max()) > 0.1
+    assert float((w - w[:, :1]).abs().max()) < 1e-14
+
+
+def test_number_of_neurons_only_rescales_their_rate() -> None:
+    """Under a mean over neurons a literal rate is slower by their number (the audit's finding)."""
+    population = task.mixture(2)
+    few, _ = both_forms(population, neurons=2, start=0.0)
+    many, _ = both_forms(population, neurons=8, start=0.0)
+    slow = plain.descend(few, population, steps=30, output_scale=1 / 2, rates=(0.1, 0.2, 0.0))
+    same = plain.descend(many, population, steps=30, output_scale=1 / 8, rates=(0.1, 0.8, 0.0))
+    assert same == pytest.approx(slow, abs=1e-13)
+
+
+def test_attention_has_no_gradient_while_neurons_are_zero() -> None:
+    population = task.mixture(3)
+    _, model = both_forms(population, neurons=1, start=0.0)
+    by_coefficient, _, by_score = dynamics.gradients(model, population, 1.0)
+    assert np.abs(by_score).max() == 0.0
+    assert np.abs(by_coefficient).max() > 0.01
+
+
+def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
+    """So the dimension of the tokens is no setting: W x never sees what x has no part in."""
+    small = task.mixture(2)
+    basis = np.linalg.qr(np.random.default_rng(1).standard_normal((9, 9)))[0][:4]
+    wide = task.Population(**{**vars(small), "vectors": basis})
+    keys, queries = 0.3 * np.random.default_rng(2).standard_normal((2, 2, 7, 9))
+    in_span = [matrix @ basis.T for matrix in (keys, queries)]
+    models = (
+        dynamics.from_weights(wide, (keys, queries), np.zeros((2, 1, 9)), BIAS),
+        dynamics.from_weights(small, (in_span[0], in_span[1]), np.zeros((2, 1, 4)), BIAS),
+    )
+    outputs = []
+    for population, model in zip((wide, small), models, strict=True):
+        rates = Rates(0.3, 0.3, 0.0)
+        dynamics.descend(model, population, steps=300, output_scale=1.0, rates=rates)
+        outputs.append(dynamics.outputs(model, population, 1.0))
+    np.testing.assert_allclose(outputs[0], outputs[1], atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------ constructions
+
+
+@pytest.mark.parametrize("classes", range(2, 9))
+def test_built_transformers_have_their_stated_margin_on_every_sample(classes: int) -> None:
+    population = task.mixture(classes)
+    x = plain.samples(population)
+    built = (
+        (constructions.attention_margin(classes), constructions.with_attention(population.vectors)),
+        (constructions.neurons_margin(), constructions.without_attention(population.vectors, BIAS)),
+    )
+    assert len(population.labels) == classes * 2**classes
+    for margin, (keys, queries, neurons) in built:
+        weights = plain.initial((keys, queries), neurons, BIAS)
+        f = plain.outputs(weights, x, 1.0).detach().numpy()
+        np.testing.assert_allclose(population.labels * f, margin, atol=1e-9)
+
+
+def test_margin_of_attention_is_the_closed_form() -> None:
+    s, length, gamma = 1.3, 4, constructions.identifier_strength(3)
+    population = task.mixture(3)
+    keys, queries, neurons = constructions.with_attention(population.vectors, s)
+    model = dynamics.from_weights(population, (keys, queries), neurons, BIAS)
+
+    def weight(a: float) -> float:
+        return float(np.exp(a) / (np.exp(a) + length - 1))
+
+    expected = gamma / length * (weight(s) - weight(-s))
+    f = dynamics.outputs(model, population, 1.0)
+    np.testing.assert_allclose(population.labels * f, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["two classes", "three classes", "pictures"])
+def test_construction_in_place_of_training_solves_the_task(name: str) -> None:
+    population = POPULATIONS[name]
+    _, model = both_forms(population, neurons=1, start=0.0)
+    constructions.put_neurons(model, population, 1.0)
+    before = measures.observe(model, population, 1.0)
+    constructions.put_attention(model, population)
+    after = measures.observe(model, population, 1.0)
+    assert before["neuron_confidence"] > 0.9
+    assert before["hard_confidence"] < 0.6
+    assert after["accuracy"] == 1.0
+    assert after["hard_confidence"] > 0.95
+    assert after["identifier_share"] > 0.99
+
+
+def test_construction_for_pictures_is_within_reach_of_weights() -> None:
+    """More pictures than pixels: what is put in place must still come from weight vectors."""
+    population = task.image_mixture(random_pictures(tuples=8, pixels=6))
+    _, model = both_forms(population, neurons=1, start=0.0)
+    constructions.put_neurons(model, population, 1.0)
+    x = population.vectors
+    span = x @ np.linalg.pinv(x)
+    np.testing.assert_allclose(model.responses @ span.T, model.responses, atol=1e-9)
+
+
+def test_measures_at_known_scores() -> None:
+    population = task.mixture(3)
+    _, model = both_forms(population, neurons=1, start=0.0)
+    model.scores[:] = 0.0
+    constructions.put_attention(model, population)
+    seen = measures.observe(model, population, 1.0)
+    s = constructions.SHARPNESS
+    assert seen["score_own"] == pytest.approx(s)
+    assert seen["score_other"] == pytest.approx(0.0)
+    assert seen["separation"] == pytest.approx(s)
+    assert seen["identifier_share"] == pytest.approx(np.exp(s) / (np.exp(s) + 2))
+    assert seen["loss"] == pytest.approx(np.log(2))
+
+
+# -------------------------------------------------------------------------------------- experiments
+
+
+class Shelf:
+    """A session that keeps checkpoints in memory, and can be cut off at a step."""
+
+    device = "cpu"
+
+    def __init__(self, seed: int, cut_off: int | None = None) -> None:
+        self.seeds = (seed,)
+        self.kept: dict[str, bytes] = {}
+        self.cut_off = cut_off
+
+    def load(self, phase: str) -> bytes | None:
+        return self.kept.get(phase)
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        self.kept[phase] = checkpoint
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        if self.cut_off is not None and done >= self.cut_off:
+            self.cut_off = None
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    path = Path(__file__).parents[2] / "audits" / "yang2025.yaml"
+    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return Audit.model_validate_json(json.dumps(loaded, default=str))
+
+
+def settings_of(
+    audit: Audit, experiment: str, tier: TierName = "smoke", **overrides: Value
+) -> object:
+    values = audit.values_of(experiment, tier, overrides)
+    return EXPERIMENTS[experiment].settings(**values)
+
+
+def measured(
+    audit: Audit, experiment: str, seed: int = 0, tier: TierName = "smoke", **overrides: Value
+) -> Measurements:
+    settings = settings_of(audit, experiment, tier, **overrides)
+    return EXPERIMENTS[experiment].measure(settings, Shelf(seed))[seed]
+
+
+def test_settings_are_what_the_audit_names(audit: Audit) -> None:
+    assert set(audit.experiments) == set(EXPERIMENTS)
+    for name, experiment in EXPERIMENTS.items():
+        fields = {field.name for field in dataclasses.fields(experiment.settings)}
+        assert fields == set(audit.settings_of(name)), name
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_measurements_are_what_the_audit_declares(audit: Audit, name: str) -> None:
+    found = measured(audit, name)
+    declared = audit.experiments[name].measurements
+    settings = audit.values_of(name, "smoke")
+    assert found.names == set(declared)
+    assert found.finite
+    for measurement, declaration in declared.items():
+        shape = declaration.shape(settings)
+        if declaration.kind is MeasurementKind.SERIES:
+            assert found.series[measurement].values.shape[1:] == shape
+        elif declaration.kind is MeasurementKind.ARRAY:
+            assert found.arrays[measurement].shape == shape
+        else:
+            assert measurement in found.scalars
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_same_seed_same_numbers_and_another_seed_others(audit: Audit, name: str) -> None:
+    first, again, other = (measured(audit, name, seed).model_dump_json() for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("name", ["simultaneous", "three_stages", "pictures"])
+def test_cut_off_and_resumed_is_as_if_never_cut_off(audit: Audit, name: str) -> None:
+    settings = settings_of(audit, name, head_start=5)
+    whole = EXPERIMENTS[name].measure(settings, Shelf(0))[0]
+    shelf = Shelf(0, cut_off=3)
+    with pytest.raises(KeyboardInterrupt):
+        EXPERIMENTS[name].measure(settings, shelf)
+    resumed = EXPERIMENTS[name].measure(settings, shelf)[0]
+    assert resumed.model_dump_json() == whole.model_dump_json()
+
+
+def test_training_is_the_same_however_it_is_cut() -> None:
+    population = POPULATIONS["pictures"]
+    _, whole = both_forms(population, neurons=1, start=0.0)
+    pieces = whole.copy()
+    rates = Rates(0.3, 0.3, 0.1)
+    dynamics.descend(whole, population, steps=50, output_scale=1.0, rates=rates)
+    for steps in (1, 7, 0, 42):
+        dynamics.descend(pieces, population, steps=steps, output_scale=1.0, rates=rates)
+    for name, array in whole.state().items():
+        np.testing.assert_array_equal(array, pieces.state()[name])
+
+
+def test_phases_are_those_that_training_reports(audit: Audit) -> None:
+    for name, experiment in EXPERIMENTS.items():
+        settings = settings_of(audit, name, head_start=4 if name == "simultaneous" else 0)
+        shelf = Shelf(0)
+        experiment.measure(settings, shelf)
+        assert set(shelf.kept) == set(experiment.phases(settings)), name
+
+
+def test_controls_measure_something_else(audit: Audit) -> None:
+    for claim in audit.claims:
+        own = measured(audit, claim.experiment).model_dump_json()
+        for control in claim.controls:
+            assert control.experiment == claim.experiment
+            settings = EXPERIMENTS[claim.experiment].settings(
+                **audit.values_of(claim.experiment, "smoke", control.settings)
+            )
+            other = EXPERIMENTS[claim.experiment].measure(settings, Shelf(0))[0]
+            assert other.model_dump_json() != own, (claim.id, control.settings)
+
+
+def test_three_classes_stay_at_three_quarters_without_attention(audit: Audit) -> None:
+    found = measured(audit, "three_classes", attention="frozen", steps=3000)
+    assert found.series["accuracy"].values[-1] == 0.75
+    assert found.series["hard_confidence"].values[-1] < 0.5
+    assert found.series["easy_confidence"].values[-1] > 0.8
+    share = found.series["identifier_share"].values
+    assert share[-1] == share[0]
+
+
+def test_random_neurons_learn_hard_samples_without_attention(audit: Audit) -> None:
+    """Why the initial value w(0) = 0 is what the claim on hard samples rests on."""
+    found = measured(
+        audit, "simultaneous", attention="frozen", neuron_scale=1.0, steps=20000, neurons=16
+    )
+    assert found.series["accuracy"].values[-1] == 1.0
+
+
+def test_stages_of_algorithm_1_train_one_module_each(audit: Audit) -> None:
+    found = measured(audit, "three_stages", stage_steps=(300, 300, 300), steps=10)
+    share, signal_part = (
+        dict(zip(found.series[name].steps, found.series[name].values, strict=True))
+        for name in ("score_own", "neuron_signal")
+    )
+    assert share[0] == share[300] != share[600] == share[900]
+    assert signal_part[0] != signal_part[300] == signal_part[600] != signal_part[900]
+
+
+# ----------------------------------------------------------------------------------------- pictures
+
+
+def idx(values: NDArray[np.uint8]) -> bytes:
+    header = bytes([0, 0, 8, values.ndim])
+    return header + np.array(values.shape, ">u4").tobytes() + values.tobytes()
+
+
+def write_split(folder: Path, split: str, *, zipped: bool, seed: int = 0, count: int = 40) -> None:
+    draw = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {
+        f"{split}-images-idx3-ubyte": draw.integers(0, 256, (count, 5, 4), np.uint8),
+        f"{split}-labels-idx1-ubyte": (np.arange(count) % 4).astype(np.uint8),
+    }
+    for name, values in arrays.items():
+        if zipped:
+            (folder / f"{name}.gz").write_bytes(gzip.compress(idx(values)))
+        else:
+            (folder / name).write_bytes(idx(values))
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A named data folder and a cache folder, both empty, and no network."""
+    named, cached = tmp_path / "named", tmp_path / "cache"
+    named.mkdir()
+    monkeypatch.setenv(images.DATA_VARIABLE, str(named))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cached))
+
+    def no_network(*_args: object, **_options: object) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    images._try_download.cache_clear()
+    return named, cached / "reproaudit"
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["gzip", "plain"])
+@pytest.mark.parametrize("layout", ["", "MNIST/raw"])
+@pytest.mark.parametrize("place", [0, 1], ids=["named folder", "cache folder"])
+def test_files_are_found_and_read(
+    folders: tuple[Path, Path], place: int, layout: str, zipped: bool
+) -> None:
+    write_split(folders[place] / layout, "train", zipped=zipped)
+    sums = images.checksums("mnist")
+    found = images.pictures("mnist")
+    assert found.proxy is None
+    assert found.pixels.shape == (40, 20)
+    assert found.pixels.min() >= 0.0
+    assert found.pixels.max() <= 1.0
+    expected = np.random.default_rng(0).integers(0, 256, (40, 5, 4), np.uint8)
+    np.testing.assert_array_equal(found.pixels * 255, expected.reshape(40, 20))
+    assert set(sums) == {"MNIST train-images-idx3-ubyte", "MNIST train-labels-idx1-ubyte"}
+
+
+def test_checksums_do_not_depend_on_compression(folders: tuple[Path, Path]) -> None:
+    write_split(folders[1], "train", zipped=True)
+    zipped = images.checksums("mnist")
+    write_split(folders[0], "train", zipped=False)
+    assert images.checksums("mnist") == zipped
+
+
+def test_training_split_comes_first_and_a_lone_test_split_is_named(
+    folders: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    write_split(folders[0], "t10k", zipped=True, seed=1)
+    assert all("t10k" in name for name in images.checksums("mnist"))
+    assert "test split is used" in caplog.text
+    write_split(folders[0], "train", zipped=True)
+    assert all("train" in name for name in images.checksums("mnist"))
+
+
+def test_without_network_digits_stand_in_and_say_so(
+    folders: tuple[Path, Path], audit: Audit, caplog: pytest.LogCaptureFixture
+) -> None:
+    began = time.monotonic()
+    experiment = EXPERIMENTS["pictures"]
+    settings = settings_of(audit, "pictures", images="mnist")
+    assert set(experiment.data(settings)) == {"scikit-learn digits"}
+    assert experiment.proxy(settings) == images.STAND_IN
+    assert images.STAND_IN in caplog.text
+    assert (folders[1] / images.FAILED).exists()
+    assert experiment.measure(settings, Shelf(0))[0].finite
+    assert time.monotonic() - began < 10
+
+
+def test_a_name_that_never_resolves_is_given_up_within_seconds(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    def resolve(*_args: object, **_options: object) -> None:
+        over.wait(30)
+        raise OSError("cannot be resolved")
+
+    monkeypatch.setattr("urllib.request.urlopen", resolve)
+    monkeypatch.setattr(images, "PROBE_SECONDS", 0.3)
+    began = time.monotonic()
+    assert images.pictures("mnist").proxy == images.STAND_IN
+    assert time.monotonic() - began < 5
+    over.set()
+
+
+def test_download_through_torchvision_keeps_whole_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "mirror"
+    for split in images.SPLITS:
+        write_split(source, split, zipped=True)
+    resources = [
+        (file.name, hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest())
+        for file in sorted(source.iterdir())
+    ]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(images.DATA_VARIABLE, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(MNIST, "resources", resources)
+    images._try_download.cache_clear()
+    with serving(source) as url:
+        monkeypatch.setattr(MNIST, "mirrors", [url])
+        assert all("train" in name for name in images.checksums("mnist"))
+    found = images.pictures("mnist")  # the mirror is gone
+    assert found.proxy is None
+    assert len(found.labels) == 40
+    assert [path.name for path in images.cache_folder().iterdir()] == ["MNIST"]
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_only_planning_tries_a_failed_download_again(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def download(folder: Path) -> None:
+        tried.append(folder)
+        if len(tried) == 1:
+            raise OSError("no network")
+        write_split(folder, "train", zipped=False)
+
+    monkeypatch.setattr(images, "_download", download)
+    assert images.pictures("mnist").proxy == images.STAND_IN
+    images._try_download.cache_clear()  # another process
+    assert images.pictures("mnist").proxy == images.STAND_IN
+    assert len(tried) == 1
+    assert "MNIST train-labels-idx1-ubyte" in images.checksums("mnist")
+    assert images.pictures("mnist").proxy is None
+    assert not (folders[1] / images.FAILED).exists()
+
+
+def test_torn_file_is_an_error_that_names_it(folders: tuple[Path, Path]) -> None:
+    write_split(folders[0], "train", zipped=False)
+    path = folders[0] / "train-images-idx3-ubyte"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(TechnicalError, match="train-images-idx3-ubyte is not a whole IDX file"):
+        images.checksums("mnist")
+    path.write_bytes(b"\x1f\x8bnot gzip")
+    with pytest.raises(TechnicalError, match="cannot be read"):
+        images.checksums("mnist")
+
+
+def test_signals_are_unit_pictures_of_their_digits() -> None:
+    pictures = images.pictures("digits")
+    chosen = images.signals(
+        pictures, (1, 2), 5, centred=False, scaling="unit_norm", draw=np.random.default_rng(0)
+    )
+    assert chosen.shape == (5, 2, 64)
+    np.testing.assert_allclose(np.linalg.norm(chosen, axis=2), 1.0)
+    for index, digit in enumerate((1, 2)):
+        every = pictures.pixels[pictures.labels == digit]
+        every = every / np.linalg.norm(every, axis=1, keepdims=True)
+        assert all(np.isclose(every, one).all(axis=1).any() for one in chosen[:, index])
+    assert len(np.unique(chosen.reshape(10, -1), axis=0)) == 10
+
+
+def test_centred_pictures_have_the_mean_of_all_taken_off() -> None:
+    pictures = images.pictures("digits")
+    everything = int((pictures.labels == 2).sum())
+    kept, centred = (
+        images.signals(
+            pictures,
+            (2,),
+            everything,
+            centred=flag,
+            scaling="pixels",
+            draw=np.random.default_rng(0),
+        )
+        for flag in (False, True)
+    )
+    np.testing.assert_allclose(centred, kept - kept.mean(axis=0), atol=1e-12)
+
+
+def test_too_few_pictures_of_a_digit_are_an_error() -> None:
+    with pytest.raises(TechnicalError, match="not 1000"):
+        images.signals(
+            images.pictures("digits"),
+            (1, 2),
+            1000,
+            centred=False,
+            scaling="unit_norm",
+            draw=np.random.default_rng(0),
+        )
+
+
+def real_mnist() -> Path | None:
+    """A folder with MNIST's own files: named by the environment, or beside the repository."""
+    beside = Path(__file__).parents[2].parent / "shared" / "data" / "mnist"
+    named = os.environ.get(images.DATA_VARIABLE)
+    places = [Path(named)] if named else []
+    return next((place for place in [*places, beside] if images._found([place])), None)
+
+
+REAL = real_mnist()
+
+
+@pytest.mark.skipif(REAL is None, reason="MNIST's files are not at hand")
+def test_real_files_hold_ones_and_twos(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(images.DATA_VARIABLE, str(REAL))
+    found = images.pictures("mnist")
+    counts = [int((found.labels == digit).sum()) for digit in (1, 2)]
+    split = "train" if any("train" in name for name in found.checksums) else "t10k"
+    assert counts == {"t10k": [1135, 1032], "train": [6742, 5958]}[split]
+    assert found.pixels.shape[1] == 784
+    ones, twos = (found.pixels[found.labels == digit] for digit in (1, 2))
+    assert ones.mean() < twos.mean()  # a stroke has less ink than a curve

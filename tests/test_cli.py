@@ -1,0 +1,625 @@
+"""The command line: exit codes, one-line messages, and what is printed where."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from miniatures import ENVIRONMENT, audit_data, finish, program, write_paper
+from reproaudit import __version__, cli
+from reproaudit.cli import run_command
+from reproaudit.commands.running import parse_seeds, parse_setting
+from reproaudit.errors import UsageError
+from reproaudit.schema import schema_text
+
+CONTRACT = {
+    "schema_version",
+    "paper",
+    "tier",
+    "documentation",
+    "claims",
+    "not_audited",
+    "coverage",
+    "findings",
+    "figures",
+    "environment",
+    "records",
+}
+CLAIM_CONTRACT = {
+    "id",
+    "statement",
+    "decision",
+    "verdict",
+    "evidence",
+    "estimate",
+    "interval",
+    "bound",
+    "seeds",
+    "per_seed",
+    "control",
+    "positive_control",
+    "parts",
+    "weight",
+    "rule_hash",
+}
+
+
+class Place:
+    """A working folder with a paper, a store and a report folder, and what commands say there."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        self.store, self.out = folder / "runs", folder / "reports"
+        self.audits = write_paper(folder / "audits")
+
+    def __call__(self, command: str, *arguments: str, store: bool = True) -> tuple[int, str, str]:
+        """Exit code, output and errors of a command on the paper's folder and store."""
+        known: list[str] = []
+        if command != "schema":
+            known += ["--audits", str(self.audits)]
+        if store and command in ("run", "report", "list"):
+            known += ["--store", str(self.store)]
+        if command == "report":
+            known += ["--out", str(self.out)]
+        code = run_command([command, *arguments, *known])
+        said = self._capsys.readouterr()
+        assert "Traceback" not in said.err
+        return code, said.out, said.err
+
+
+@pytest.fixture
+def at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Place:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Place(tmp_path, capsys)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the quick tier has been run; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("finished")
+    audits = write_paper(folder / "audits")
+    stores = ["--store", str(folder / "runs"), "--audits", str(audits)]
+    assert run_command(["run", "mini", *stores]) == 0
+    return folder
+
+
+@pytest.fixture
+def done(finished: Path, at: Place) -> Place:
+    at.store, at.audits = finished / "runs", finished / "audits"
+    return at
+
+
+# --- a user's mistakes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["run", "minj"], "unknown paper 'minj'. Did you mean 'mini'?"),
+        (["report", "minj"], "unknown paper 'minj'. Did you mean 'mini'?"),
+        (["run"], "name a paper, or --all."),
+        (["report"], "name a paper, or --all."),
+        (["run", "mini", "--tier", "quik"], "no tier 'quik'. Did you mean 'quick'?"),
+        (["report", "mini", "--tier", "custom"], "no tier 'custom'."),
+        (["run", "mini", "--fail-on", "contradict"], "Did you mean 'contradicted'?"),
+        (["report", "mini", "--fail-on", "bad"], "--fail-on: no verdict 'bad'."),
+        (["report", "mini", "--format", "pdf"], "--format: no format 'pdf'."),
+        (["run", "mini", "--seeds", "4-0"], "--seeds '4-0': found '4-0'. Write 0-4, or 7,9,20-22."),
+        (["run", "mini", "--seeds", "one"], "--seeds 'one': found 'one'."),
+        (["run", "mini", "--seeds", "-1"], "--seeds '-1'"),
+        (["run", "mini", "--seeds", "0-99999"], "more than 10000 seeds"),
+        (["run", "mini", "--experiment", "decsent"], "Did you mean 'descent'?"),
+        (["run", "mini", "--set", "steps"], "--set 'steps': write name=value"),
+        (["run", "mini", "--set", "stepz=3"], "has no such setting. Did you mean 'steps'?"),
+        (["run", "mini", "--set", "steps="], "found nothing; expected a value or a list"),
+        (["run", "mini", "--set", "steps={a: 1}"], "expected a value or a list"),
+        (
+            ["run", "mini", "--experiment", "descent", "--set", "steps=many"],
+            "setting 'steps' = 'many'",
+        ),
+        (["run", "mini", "--experiment", "descent", "--set", "steps=2.5"], "setting 'steps' = 2.5"),
+        (["run", "mini", "--experiment", "guessed", "--set", "outcome=up"], "setting 'outcome'"),
+        (["run", "mini", "--set", "decsent.steps=3", "--set", "descent.steps=4"], "decsent.steps"),
+        (["run", "mini", "--device", "gpu"], "gpu"),
+        (["run", "mini", "--jobs", "0"], "--jobs"),
+        (["run", "mini", "--jobs", "two"], "--jobs"),
+        (["run", "mini", "--tear", "quick"], "--tear"),
+        (["rum", "mini"], "rum"),
+        (["check", "absent.yaml"], "absent.yaml"),
+        (["check", "--explain", "RA999"], "RA999"),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+)
+def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], text: str) -> None:
+    code, out, errors = at(*command)
+    assert code == 2
+    said = errors if command[0] != "check" or "--explain" in command else out
+    assert text in said
+    if command[0] != "check":
+        assert len(errors.strip().splitlines()) == 1, errors
+        assert out == ""
+    assert not at.store.exists(), "nothing was run"
+
+
+def test_no_command_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([]) == 2
+    said = capsys.readouterr()
+    assert "Usage: reproaudit" in said.out + said.err
+    assert run_command(["--help"]) == 0
+    assert "Usage: reproaudit" in capsys.readouterr().out
+    assert run_command(["--version"]) == 0
+    assert capsys.readouterr().out == f"reproaudit {__version__}\n"
+
+
+def test_a_bad_audit_tells_every_fault(at: Place) -> None:
+    data = audit_data()
+    data["claims"][0]["experiment"] = "decsent"
+    data["claims"][1]["checks"][0]["at_most"] = -1.0
+    data["paper"]["year"] = "2023"
+    at.audits = write_paper(at.folder / "bad", **data)
+    for command in (["run", "mini"], ["report", "mini"], ["list"]):
+        code, _, errors = at(*command)
+        assert code == 2
+        for fault in ("claims[0].experiment", "claims[1].checks[0].at_most", "paper.year"):
+            assert fault in errors
+        assert "Did you mean 'descent'?" in errors
+    code, out, _ = at("check", "--json")
+    assert code == 2
+    faults = json.loads(out)
+    assert {f["severity"] for f in faults} >= {"error"}
+    assert all(f["line"] > 0 and f["column"] > 0 for f in faults)
+
+
+def test_a_module_that_does_not_fit_its_audit(at: Place) -> None:
+    (at.audits / "mini.py").write_text("EXPERIMENTS = {}\n")
+    code, _, errors = at("run", "mini")
+    assert code == 2
+    assert "the module has no such experiment" in errors
+    at.audits = write_paper(at.folder / "another")
+    (at.audits / "mini.py").write_text("import no_such_package_at_all\n")
+    code, _, errors = at("run", "mini")
+    assert code == 2
+    assert "cannot be imported: ModuleNotFoundError" in errors
+
+
+def test_audits_that_are_no_folder(at: Place) -> None:
+    at.audits = at.folder / "absent"
+    assert at("list")[0] == 2
+
+
+def test_a_store_that_is_a_file(at: Place) -> None:
+    at.store.write_text("not a folder")
+    for command in (["run", "mini"], ["report", "mini"], ["list"]):
+        code, _, errors = at(*command)
+        assert code == 2
+        assert "a file stands where a folder is needed" in errors
+
+
+def test_a_record_that_cannot_be_read(done: Place, tmp_path: Path) -> None:
+    """A report names the file; a run measures the cell again."""
+    store = tmp_path / "copy"
+    at_cell = next(done.store.rglob("*.json")).relative_to(done.store)
+    for file in done.store.rglob("*.json"):
+        copy = store / file.relative_to(done.store)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    (store / at_cell).write_text("{")
+    done.store = store
+    for command in (["report", "mini"], ["list"]):
+        code, _, errors = done(*command)
+        assert code == 2
+        assert at_cell.name in errors
+    code, _, errors = done("run", "mini")
+    assert code == 0
+    assert "moved an unreadable record" in errors
+    assert done("list")[0] == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_report_folder_that_cannot_be_written(done: Place) -> None:
+    done.out.mkdir()
+    done.out.chmod(0o500)
+    code, _, errors = done("report", "mini", "--format", "json")
+    assert code == 2
+    assert "Choose another folder with --out" in errors
+
+
+def test_a_report_folder_that_is_a_file(done: Place) -> None:
+    done.out.write_text("in the way")
+    code, _, errors = done("report", "mini", "--format", "json")
+    assert code == 2
+    assert "Choose another folder with --out" in errors
+
+
+def test_a_report_without_records(at: Place) -> None:
+    code, _, errors = at("report", "mini")
+    assert code == 2
+    assert errors.strip().endswith("no records of mini. Make them with: reproaudit run mini")
+    code, _, errors = at("report", "mini", "--tier", "paper")
+    assert errors.strip().endswith("Make them with: reproaudit run mini --tier paper")
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("0-4", (0, 1, 2, 3, 4)),
+        ("7,9,20-22", (7, 9, 20, 21, 22)),
+        (" 3 , 3,2-3", (3, 2)),
+        ("0", (0,)),
+    ],
+)
+def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", ",", "1-", "-", "1--2", "1.5", "0x1", "1,,2", "٣" * 20])
+def test_seeds_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(UsageError, match="--seeds"):
+        parse_seeds(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a=1", 1),
+        ("a=1.5", 1.5),
+        ("a=1e-3", 1e-3),
+        ("a=true", True),
+        ("a=word", "word"),
+        ("a=[1, 2]", (1, 2)),
+        ("b.a=[x, y]", ("x", "y")),
+        ("a='1'", "1"),
+        ("a=b=c", "b=c"),
+    ],
+)
+def test_settings(text: str, value: Any) -> None:
+    name, found = parse_setting(text)
+    assert name == text.partition("=")[0]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "=1", "A=1", "a=", "a=[]", "a=[[1]]", "a={b: 1}", "a=2020-01-01", "a=[1", "a.b.c=1"],
+)
+def test_settings_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(UsageError, match="--set"):
+        parse_setting(text)
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) -> None:
+    code, out, errors = done("run", "mini", "--json")
+    assert code == 0
+    assert "all 25 cells have records already" in errors
+    card = json.loads(out)
+    assert card.keys() >= CONTRACT
+    assert card["documentation"].keys() >= {"strict", "reviewed", "sharing_type"}
+    assert card["coverage"].keys() == {"claims", "tested", "weight_tested"}
+    for one in card["claims"]:
+        assert one.keys() >= CLAIM_CONTRACT
+        assert one["interval"].keys() == {"low", "high", "confidence", "method", "scale"}
+        assert one["control"].keys() >= {"decision", "estimate", "interval"}
+        assert len(one["per_seed"]) == len(one["seeds"]) == 5
+    code, out, _ = done("run", "mini")
+    assert code == 0
+    for word in ("supported", "contradicted", "inconclusive", "vacuous"):
+        assert f"mini.{word}" in out
+
+
+def test_fail_on(done: Place) -> None:
+    for command in ("run", "report"):
+        assert done(command, "mini", "--fail-on", "contradicted")[0] == 1
+        assert done(command, "mini", "--fail-on", "technical_failure,vacuous")[0] == 1
+        assert done(command, "mini", "--fail-on", "technical_failure,not_tested")[0] == 0
+
+
+def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
+    at.audits = write_paper(
+        at.folder / "failing",
+        settings={"outcome": {"value": "fails", "source": "paper", "locator": "x"}},
+    )
+    for _ in range(2):
+        code, out, errors = at("run", "mini", "--json")
+        assert code == 3
+        assert "RuntimeError: out of order" in errors
+        verdicts = {one["verdict"] for one in json.loads(out)["claims"]}
+        assert verdicts == {"technical_failure"}
+    assert at("report", "mini", "--fail-on", "technical_failure")[0] == 1
+    assert at("report", "mini")[0] == 0
+
+
+def test_a_run_that_diverges(at: Place) -> None:
+    diverges = {"value": "diverges", "source": "paper", "locator": "x"}
+    at.audits = write_paper(at.folder / "wild", settings={"outcome": diverges})
+    code, out, errors = at("run", "mini", "--json")
+    assert code == 0, "that is a result"
+    assert "diverged" in errors
+    assert "NaN" not in out
+    assert {one["verdict"] for one in json.loads(out)["claims"]} == {"technical_failure"}
+
+
+def test_fresh_measures_again(at: Place) -> None:
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    before = {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")}
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")} == before
+    assert at("run", "mini", "--tier", "smoke", "--fresh")[0] == 0
+    after = {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")}
+    assert after.keys() == before.keys()
+    assert all(after[f] > before[f] for f in before)
+
+
+def test_custom_runs_feed_no_verdict(at: Place) -> None:
+    assert at("run", "mini")[0] == 0
+    _, before, _ = at("report", "mini", "--json", "--format", "terminal")
+    arguments = ["--seeds", "7,9", "--experiment", "descent", "--set", "level=0.9"]
+    code, out, _ = at("run", "mini", *arguments, "--set", "descent.steps=10", "--json")
+    assert code == 0
+    records = json.loads(out)
+    assert [(r["seed"], r["tier"], r["experiment"]) for r in records] == [
+        (7, "custom", "descent"),
+        (9, "custom", "descent"),
+    ]
+    assert all(r["settings"]["level"] == 0.9 and r["settings"]["steps"] == 10 for r in records)
+    code, out, _ = at("run", "mini", *arguments)
+    assert "Custom records feed no verdict" in out
+    assert "→" in out
+    _, after, _ = at("report", "mini", "--json", "--format", "terminal")
+    card, unchanged = json.loads(after), json.loads(before)
+    assert card["claims"] == unchanged["claims"]
+    assert (unchanged["custom_records"], card["custom_records"]) == (0, 4)
+
+
+def test_a_setting_of_one_experiment_wins_over_all(at: Place) -> None:
+    code, out, _ = at(
+        "run", "mini", "--seeds", "0", "--set", "guessed.steps=3", "--set", "steps=5", "--json"
+    )
+    assert code == 0
+    assert {r["experiment"]: r["settings"]["steps"] for r in json.loads(out)} == {
+        "descent": 5,
+        "guessed": 3,
+    }
+
+
+def test_custom_runs_that_fail(at: Place) -> None:
+    code, out, _ = at("run", "mini", "--seeds", "0", "--set", "outcome=fails")
+    assert code == 3
+    assert "failed (RuntimeError: out of order" in out
+
+
+def test_ctrl_c_is_130_and_the_next_run_goes_on(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reproaudit.commands import running
+
+    whole = running.run_cells
+
+    def cut(*arguments: Any, on_event: Callable[[Any], None], **more: Any) -> Any:
+        finished = 0
+
+        def watch(event: Any) -> None:
+            nonlocal finished
+            on_event(event)
+            finished += type(event).__name__ == "CellFinished"
+            if finished == 3:
+                raise KeyboardInterrupt
+
+        return whole(*arguments, on_event=watch, **more)
+
+    monkeypatch.setattr(running, "run_cells", cut)
+    code, out, errors = at("run", "mini")
+    assert code == 130
+    assert errors.strip().endswith("Interrupted. The same command goes on from here.")
+    assert out == ""
+    monkeypatch.undo()
+    code, _, errors = at("run", "mini")
+    assert code == 0
+    assert "25 cells, 3 have records already" in errors
+
+
+# --- reports ------------------------------------------------------------------------------------
+
+
+def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
+    code, out, _ = done("report", "mini")
+    assert code == 0
+    folder = done.out / "quick" / "mini"
+    assert {f.name for f in folder.iterdir()} == {f"scorecard.{x}" for x in ("html", "json", "md")}
+    assert (done.out / "quick" / "index.html").exists()
+    assert f"wrote {done.out / 'quick' / 'index.html'}" in out
+    assert "mini.supported" in out
+
+
+def test_a_report_in_json_prints_json_alone(done: Place) -> None:
+    code, out, errors = done("report", "mini", "--json")
+    assert code == 0
+    printed = json.loads(out)
+    written = json.loads((done.out / "quick" / "mini" / "scorecard.json").read_text())
+    assert printed == written
+    assert "wrote" in errors
+
+
+def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_path: Path) -> None:
+    assert done("report", "mini")[0] == 0
+    folder = done.out / "quick" / "mini"
+    pages = {name: (folder / name).read_bytes() for name in ("scorecard.html", "scorecard.md")}
+    for name in pages:
+        (folder / name).unlink()
+    done.store = tmp_path / "no-runs"
+    assert done("report", "mini")[0] == 0
+    assert {name: (folder / name).read_bytes() for name in pages} == pages
+    (folder / "scorecard.json").write_text("{}")
+    code, _, errors = done("report", "mini")
+    assert code == 2
+    assert "scorecard version None" in errors
+
+
+def test_the_highest_tier_is_reported(at: Place) -> None:
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "smoke"
+    assert at("run", "mini", "--seeds", "9", "--experiment", "descent")[0] == 0
+    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "smoke", "custom is no tier"
+    assert at("run", "mini")[0] == 0
+    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "quick"
+    assert json.loads(at("report", "mini", "--json", "--tier", "smoke")[1])["tier"] == "smoke"
+
+
+def test_an_index_keeps_the_papers_reported_before(at: Place) -> None:
+    write_paper(at.audits, "other")
+    for slug in ("mini", "other"):
+        assert at("run", slug, "--tier", "smoke")[0] == 0
+        assert at("report", slug)[0] == 0
+    index = (at.out / "smoke" / "index.html").read_text()
+    assert "The paper mini" in index
+    assert "The paper other" in index
+    _, out, _ = at("report", "mini", "other", "--json")
+    assert [one["paper"]["slug"] for one in json.loads(out)] == ["mini", "other"]
+
+
+def test_list(done: Place) -> None:
+    code, out, _ = done("list")
+    assert code == 0
+    assert "mini" in out
+    code, out, _ = done("list", "--json")
+    entries = {one["slug"]: one for one in json.loads(out)}
+    assert entries["mini"]["tier"] == "quick"
+    assert entries["mini"]["verdicts"]["supported"] == 1
+    assert (entries["mini"]["strict"], entries["mini"]["reviewed"]) == (2, 2)
+    done.store = done.folder / "none"
+    untested = {one["slug"]: one for one in json.loads(done("list", "--json")[1])}
+    assert untested["mini"]["verdicts"] is None
+
+
+def test_check(at: Place) -> None:
+    path = str(at.audits / "mini.yaml")
+    code, out, _ = at("check", path)
+    assert code == 0
+    assert "1 audit: no errors" in out
+    code, out, _ = at("check", path, "--json")
+    assert (code, {f["severity"] for f in json.loads(out)} - {"warning"}) == (0, set())
+    code, out, _ = at("check", "--explain", "ra111")
+    assert code == 0
+    assert "RA111" in out
+    assert json.loads(at("check", "--explain", "RA111", "--json")[1])["id"] == "RA111"
+
+
+def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema"]) == 0
+    assert capsys.readouterr().out == schema_text()
+
+
+# --- terminals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_what_is_piped_has_no_colour_and_fits(
+    done: Place, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for command in (["report", "mini", "--format", "terminal"], ["list"]):
+        code, out, errors = done(*command)
+        assert code == 0
+        assert "\x1b" not in out + errors
+        assert max(len(line) for line in out.splitlines()) <= 80
+
+
+NO_TORCH = """
+import sys
+from reproaudit.cli import run_command
+code = run_command(sys.argv[1:])
+heavy = sorted({"torch", "torchvision", "numba"} & set(sys.modules))
+print(heavy, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_what_runs_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
+    known = ["--audits", str(finished / "audits")]
+    stored = [*known, "--store", str(finished / "runs")]
+    commands = [
+        ["list", *stored],
+        ["check", *known],
+        ["report", "mini", *stored, "--out", str(tmp_path)],
+        ["schema"],
+    ]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", NO_TORCH, *command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        for command in commands
+    ]
+    for command, process in zip(commands, started, strict=True):
+        code, _, errors = finish(process)
+        assert code == 0, (command, errors)
+        assert errors.splitlines()[-1] == "[]", command
+
+
+def test_a_reader_that_goes_away(finished: Path) -> None:
+    """As `reproaudit schema | head -1` does: no traceback, and no failure."""
+    process = program("schema")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 0, errors
+    assert errors == ""
+
+
+def test_a_terminal_that_knows_no_greek(finished: Path, tmp_path: Path) -> None:
+    stored = ["--audits", str(finished / "audits"), "--store", str(finished / "runs")]
+    process = program(
+        "report", "mini", *stored, "--format", "terminal", env={"PYTHONIOENCODING": "ascii"}
+    )
+    code, out, errors = finish(process)
+    assert code == 0, errors
+    assert out.isascii()
+    assert "mini.supported" in out
+
+
+def test_the_programs_exit_code_is_the_commands(tmp_path: Path) -> None:
+    code, out, errors = finish(program("run", "nobody", "--store", str(tmp_path / "runs")))
+    assert (code, out) == (2, "")
+    assert errors.startswith("unknown paper 'nobody'.")
+
+
+def test_a_real_interrupt_saves_and_resumes(tmp_path: Path) -> None:
+    pause = {"value": 0.01, "source": "paper", "locator": "x"}
+    audits = write_paper(tmp_path / "audits", settings={"pause": pause})
+    arguments = ["run", "mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
+    process = program(*arguments)
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "runs").rglob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    code, _, errors = finish(process)
+    assert code == 130
+    assert "The same command goes on from here" in errors
+    made = len(list((tmp_path / "runs").rglob("*/*/*/*.json")))
+    assert 1 <= made < 25
+    assert run_command([*arguments, "--json"]) == 0
+
+
+def test_every_command_is_documented() -> None:
+    assert all(
+        command.callback.__doc__ for command in cli.app.registered_commands if command.callback
+    )

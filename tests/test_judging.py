@@ -1,0 +1,581 @@
+"""From decisions to verdicts: the whole table, and the records behind it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup, make_record
+from factories import measurements as measured
+from reproaudit.checks import PartFinding
+from reproaudit.judging import (
+    BatchOutcome,
+    ClaimOutcome,
+    EvidenceLevel,
+    Lookup,
+    Verdict,
+    combine_controls,
+    decide_verdict,
+    judge,
+    judge_claim,
+)
+from reproaudit.planning import Batch, Role
+from reproaudit.records import Measurements, Record, Status
+from reproaudit.scorecard import Scorecard, build
+from reproaudit.spec import Audit, TierName
+from reproaudit.stats import Decision, Finding
+
+MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED
+BATCH = Batch("sparse", "paper", (), (0, 1, 2, 3, 4))
+PROBLEMS = {
+    "crashed": (Verdict.TECHNICAL_FAILURE, "it crashed"),
+    "unfinished": (Verdict.NOT_TESTED, "it is unfinished"),
+}
+
+
+def part(decision: Decision, name: str = "part") -> PartFinding:
+    finding = Finding(0.5, None, decision, 0.1, (0.5,))
+    return PartFinding(name, decision, name, "at_most", None, finding, "for the test")
+
+
+def outcome(said: Decision | str | None, role: Role = Role.EXPERIMENT) -> BatchOutcome:
+    """What a batch says: a decision, or a problem by name."""
+    if isinstance(said, Decision):
+        return BatchOutcome(BATCH, role, (), said, (part(said),), None)
+    return BatchOutcome(BATCH, role, (), None, (), PROBLEMS[str(said)])
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+ANSWERS: tuple[Decision | str, ...] = (MET, MISSED, UNDECIDED, "crashed", "unfinished")
+EVERY = list(
+    itertools.product(
+        ANSWERS,  # the claim's own
+        ANSWERS,  # the controls'
+        (*ANSWERS, None),  # the positive control's; None: not constructible
+        EvidenceLevel,
+        (False, True),  # agrees over the ledger
+        ("smoke", "quick", "paper"),
+    )
+)
+
+
+def by_the_design(
+    own: Decision | str,
+    control: Decision | str,
+    positive: Decision | str | None,
+    evidence: EvidenceLevel,
+    agrees: bool,
+    tier: str,
+) -> Verdict:
+    """The verdict in the words of the design, apart from the program's order of questions."""
+    if tier == "smoke":
+        return Verdict.NOT_TESTED
+    problems = [one for one in (own, control, positive) if isinstance(one, str) and one in PROBLEMS]
+    if problems:
+        return PROBLEMS[problems[0]][0]
+    convicted = control is MET or positive is MISSED
+    may_contradict = evidence is EvidenceLevel.EXACT or (
+        evidence is EvidenceLevel.ASSUMED and agrees
+    )
+    if convicted:
+        return Verdict.VACUOUS
+    if own is MISSED:
+        return Verdict.CONTRADICTED if may_contradict else Verdict.INCONCLUSIVE
+    if own is MET and control is MISSED and positive in (MET, None):
+        return Verdict.SUPPORTED
+    return Verdict.INCONCLUSIVE
+
+
+def test_every_combination_of_answers() -> None:
+    assert len(EVERY) == 5 * 5 * 6 * 4 * 2 * 3
+    seen = set()
+    for own, control, positive, evidence, agrees, tier in EVERY:
+        controls = [outcome(control, Role.CONTROL)]
+        verdict, why = decide_verdict(
+            tier,
+            outcome(own),
+            controls,
+            combine_controls(controls)[0],
+            None if positive is None else outcome(positive, Role.POSITIVE_CONTROL),
+            evidence,
+            agrees,
+        )
+        combination = (own, control, positive, evidence, agrees, tier)
+        assert verdict is by_the_design(*combination), combination
+        assert why
+        seen.add(verdict)
+    assert seen == set(Verdict)
+
+
+def test_only_the_papers_own_word_contradicts_it() -> None:
+    """Over the whole table: never on a guess of ours, on less than its scale, or other data."""
+    for own, control, positive, evidence, agrees, tier in EVERY:
+        if by_the_design(own, control, positive, evidence, agrees, tier) is Verdict.CONTRADICTED:
+            assert own is MISSED
+            assert control is not MET
+            assert evidence is EvidenceLevel.EXACT or (evidence is EvidenceLevel.ASSUMED and agrees)
+
+
+# --- several controls ---------------------------------------------------------------------------
+
+
+def control(**answers: Decision) -> BatchOutcome:
+    parts = tuple(part(decision, name) for name, decision in answers.items())
+    worst = MISSED if MISSED in answers.values() else MET
+    return BatchOutcome(BATCH, Role.CONTROL, (), worst, parts, None)
+
+
+DIVERGED = BatchOutcome(BATCH, Role.CONTROL, (), MISSED, (), None, diverged=(2,))
+
+
+@pytest.mark.parametrize(
+    ("controls", "decision", "met"),
+    [
+        ([control(a=MISSED, b=MISSED)], MISSED, ()),
+        ([control(a=MISSED, b=MET)], MET, ("b",)),
+        ([control(a=MET, b=MET)], MET, ("a", "b")),
+        ([control(a=MISSED, b=UNDECIDED)], UNDECIDED, ()),
+        ([control(a=MET, b=UNDECIDED)], MET, ("a",)),
+        ([control(a=MISSED, b=MET), control(a=MET, b=MISSED)], MISSED, ()),
+        ([control(a=MISSED, b=MET), control(a=MISSED, b=MET)], MET, ("b",)),
+        ([control(a=MISSED, b=MET), control(a=MISSED, b=UNDECIDED)], UNDECIDED, ()),
+        ([control(a=MET, b=MET), DIVERGED], MISSED, ()),
+        ([control(a=MISSED, b=MISSED), outcome("crashed", Role.CONTROL)], None, ()),
+        # the second runs at a smaller scale, whose axis is shorter
+        ([control(a=MISSED, b=MISSED), control(a=MET)], MISSED, ()),
+        ([control(a=MISSED), control(a=MISSED, b=MET)], MET, ("b",)),
+    ],
+    ids=[
+        "all missed",
+        "one part met",
+        "all met",
+        "one part open",
+        "met outweighs open",
+        "between them they miss all",
+        "both meet the same part",
+        "the better answer counts",
+        "one that diverged misses all",
+        "one that crashed says nothing",
+        "a shorter one",
+        "a longer one",
+    ],
+)
+def test_each_part_must_fail_on_a_control(
+    controls: list[BatchOutcome], decision: Decision | None, met: tuple[str, ...]
+) -> None:
+    assert combine_controls(controls) == (decision, met)
+
+
+# --- records to verdicts ------------------------------------------------------------------------
+
+Said = Callable[[str, int], dict[str, Any] | None]
+"""From the mechanism and the seed to what the record says; None: not run."""
+
+
+def lookup_of(audit: Audit, said: Said, tier: TierName = "paper") -> Lookup:
+    rules = {c.id: audit.rule_hash(c, tier) for c in audit.claims}
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        values = batch.settings(audit)
+        found = {seed: said(str(values["mechanism"]), seed) for seed in batch.seeds}
+        return {
+            seed: make_record("toy", batch, values, seed, rules, one)
+            for seed, one in found.items()
+            if one is not None
+        }
+
+    return lookup
+
+
+def toy(**changes: Any) -> Audit:
+    """An audit of one claim on an experiment whose settings are all the paper's."""
+    return make_audit(claims=[{**claim("one", "good"), **changes}], findings=[])
+
+
+def verdict_of(
+    audit: Audit, said: Said, tier: TierName = "paper", agrees: bool = False
+) -> ClaimOutcome:
+    return judge_claim(audit, audit.claims[0], tier, lookup_of(audit, said, tier), agrees)
+
+
+def fine(mechanism: str, seed: int) -> dict[str, Any]:
+    return {"measurements": measured(LEVELS[mechanism], 0.1, seed)}
+
+
+def but(mechanism: str, seed: int | None = None, **said: Any) -> Said:
+    """As it should be, but for one mechanism, at one seed or at all."""
+
+    def record(at: str, number: int) -> dict[str, Any] | None:
+        if at != mechanism or seed not in (None, number):
+            return fine(at, number)
+        return {**fine(at, number), **said} if said else None
+
+    return record
+
+
+FAILED = {"status": Status.FAILED, "error": "out of memory", "measurements": Measurements()}
+DIVERGES = {"status": Status.DIVERGED, "error": "diverged", "measurements": Measurements()}
+EMPTY = {"measurements": Measurements()}
+FAR = {"measurements": measured(0.8, 0.1, 0)}
+
+
+def level(mechanism: str, value: float) -> Said:
+    def record(at: str, seed: int) -> dict[str, Any]:
+        return {"measurements": measured(value if at == mechanism else LEVELS[at], 0.1, seed)}
+
+    return record
+
+
+@pytest.mark.parametrize(
+    ("said", "changes", "expected", "text"),
+    [
+        (fine, {}, Verdict.SUPPORTED, "every part of the check fails on a control"),
+        (level("full", 0.8), {}, Verdict.CONTRADICTED, "at the paper's scale"),
+        (level("full", 0.1), {}, Verdict.INCONCLUSIVE, "does not decide"),
+        (level("none", 0.01), {}, Verdict.VACUOUS, "passes on every control"),
+        (level("none", 0.1), {}, Verdict.INCONCLUSIVE, "the control does not decide"),
+        (level("constructed", 0.8), {}, Verdict.VACUOUS, "fails on the constructed solution"),
+        (level("constructed", 0.1), {}, Verdict.INCONCLUSIVE, "constructed solution does not"),
+        (but("full", 3), {}, Verdict.NOT_TESTED, "4 of 5 seeds have been run"),
+        (but("none", 3), {}, Verdict.NOT_TESTED, "the control 'good' is unfinished"),
+        (but("constructed", 3), {}, Verdict.NOT_TESTED, "the positive control 'good' is unfinishe"),
+        (but("full", 3, **FAILED), {}, Verdict.TECHNICAL_FAILURE, "seed 3: out of memory"),
+        (but("none", 3, **FAILED), {}, Verdict.TECHNICAL_FAILURE, "the control 'good' failed"),
+        (but("constructed", 3, **FAILED), {}, Verdict.TECHNICAL_FAILURE, "positive control"),
+        (but("full", 3, **EMPTY), {}, Verdict.TECHNICAL_FAILURE, "seed 3 has no 'distance'"),
+        (but("none", 3, **EMPTY), {}, Verdict.TECHNICAL_FAILURE, "cannot be judged"),
+        (but("full", 3, **DIVERGES), {}, Verdict.TECHNICAL_FAILURE, "diverged, seed 3"),
+        (
+            but("full", 3, **DIVERGES),
+            {"if_diverged": "missed"},
+            Verdict.CONTRADICTED,
+            "missed at the paper's scale",
+        ),
+        (but("none", 3, **DIVERGES), {}, Verdict.SUPPORTED, "fails on a control"),
+        (but("constructed", 3, **DIVERGES), {}, Verdict.VACUOUS, "constructed solution"),
+    ],
+)
+def test_what_records_come_to(
+    said: Said, changes: dict[str, Any], expected: Verdict, text: str
+) -> None:
+    found = verdict_of(toy(**changes), said)
+    assert found.verdict is expected, found.why
+    assert text in found.why
+
+
+def test_a_seed_that_diverged_is_never_dropped() -> None:
+    found = verdict_of(toy(if_diverged="missed"), but("full", 3, **DIVERGES))
+    assert (found.decision, found.own.diverged, found.own.parts) == (MISSED, (3,), ())
+
+
+def test_without_a_positive_control_the_control_alone_convicts() -> None:
+    audit = toy(positive_control={"not_constructible": "No closed form."})
+    assert verdict_of(audit, fine).verdict is Verdict.SUPPORTED
+    assert verdict_of(audit, level("none", 0.01)).verdict is Verdict.VACUOUS
+
+
+def test_smoke_judges_nothing_however_good_the_numbers() -> None:
+    found = verdict_of(toy(checks=[aligns(over="every_seed")]), fine, "smoke")
+    assert (found.decision, found.verdict) == (MET, Verdict.NOT_TESTED)
+
+
+def test_the_confidence_of_the_audit_decides() -> None:
+    narrow, wide = (
+        make_audit(claims=[claim("one", "good")], findings=[], confidence=c) for c in (0.8, 0.999)
+    )
+    near = level("full", 0.088)
+    assert verdict_of(narrow, near).decision is MET
+    assert verdict_of(wide, near).decision is UNDECIDED
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+def with_setting(**setting: Any) -> Audit:
+    audit = toy()
+    plain = audit.experiments["good"].settings
+    one = {"value": 0.02, "source": "paper", "locator": "Section 4", **setting}
+    data = audit.model_dump(mode="json")
+    data["experiments"]["good"]["settings"] = {**plain, "rate": one}
+    return Audit.model_validate(data, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("setting", "tier", "expected"),
+    [
+        ({}, "paper", EvidenceLevel.EXACT),
+        ({"source": "card"}, "paper", EvidenceLevel.EXACT),
+        ({"source": "authors_code"}, "paper", EvidenceLevel.EXACT),
+        ({"source": "derived"}, "paper", EvidenceLevel.EXACT),
+        ({"source": "recalled"}, "paper", EvidenceLevel.ASSUMED),
+        (
+            {"source": "assumption", "why": "Common.", "alternatives": [0.1]},
+            "paper",
+            EvidenceLevel.ASSUMED,
+        ),
+        (
+            {"contradicted_by": [{"value": 0.1, "source": "card", "locator": "x"}]},
+            "paper",
+            EvidenceLevel.ASSUMED,
+        ),
+        ({}, "quick", EvidenceLevel.REDUCED),
+        ({"source": "recalled"}, "quick", EvidenceLevel.REDUCED),
+    ],
+)
+def test_evidence_is_the_weakest_link(
+    setting: dict[str, Any], tier: TierName, expected: EvidenceLevel
+) -> None:
+    audit = with_setting(**setting)
+    found = verdict_of(audit, level("full", 0.8), tier)
+    assert found.evidence is expected
+    contradicts = found.verdict is Verdict.CONTRADICTED
+    assert contradicts is (expected is EvidenceLevel.EXACT)
+    agreed = verdict_of(audit, level("full", 0.8), tier, agrees=True)
+    assert (agreed.verdict is Verdict.CONTRADICTED) is (
+        expected in (EvidenceLevel.EXACT, EvidenceLevel.ASSUMED)
+    )
+
+
+def test_one_record_of_other_data_makes_it_a_proxy() -> None:
+    proxied = but("full", 4, proxy="digits", **FAR)
+    assert verdict_of(toy(), proxied).evidence is EvidenceLevel.PROXY
+    assert verdict_of(toy(), but("none", 4, proxy="digits", **FAR)).evidence is EvidenceLevel.EXACT
+
+
+def test_agreement_over_the_ledger_is_given_by_claim() -> None:
+    audit = make_audit()
+    lookup = make_lookup(audit)
+    (before,) = (o for o in judge(audit, "paper", lookup) if o.claim.id == "toy.missed")
+    agreed = judge(audit, "paper", lookup, agrees_over_ledger=frozenset({"toy.missed"}))
+    (after,) = (o for o in agreed if o.claim.id == "toy.missed")
+    assert (before.verdict, after.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONTRADICTED)
+    assert len(agreed) == len(CLAIMS)
+
+
+# --- the rule and its hash ----------------------------------------------------------------------
+
+
+def hash_of(audit: Audit, tier: TierName = "paper") -> str:
+    return audit.rule_hash(audit.claims[0], tier)
+
+
+CONTROL = {
+    "experiment": "good",
+    "settings": {"mechanism": "none"},
+    "why": "trains without the mechanism",
+}
+SEEDS = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"checks": [aligns(at_most=0.2)]},
+        {"checks": [aligns(over="every_seed")]},
+        {"checks": [aligns(floor=1e-9)]},
+        {"checks": [aligns(), aligns(name="again")]},
+        {"controls": [{**CONTROL, "settings": {"mechanism": "constructed"}}]},
+        {"controls": [{**CONTROL, "scale": "same"}]},
+        {"controls": [CONTROL, {**CONTROL, "settings": {"mechanism": "noise"}}]},
+        {"positive_control": {"not_constructible": "No closed form."}},
+        {"if_diverged": "missed"},
+        {"experiment": "opposite"},
+    ],
+)
+def test_the_hash_changes_with_the_rule(changes: dict[str, Any]) -> None:
+    assert hash_of(toy(**changes)) != hash_of(toy())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"statement": "Other words."},
+        {"locator": "Section 9"},
+        {"weight": 0.9},
+        {"checks": [aligns(reason="Other words.")]},
+        {"controls": [{**CONTROL, "why": "Other words."}]},
+    ],
+)
+def test_the_hash_does_not_change_with_the_wording(changes: dict[str, Any]) -> None:
+    assert hash_of(toy(**changes)) == hash_of(toy())
+
+
+def test_the_hash_covers_confidence_and_the_seeds_that_decide() -> None:
+    claims = [claim("one", "good")]
+
+    def hashes(**changes: Any) -> tuple[str, str]:
+        audit = make_audit(claims=claims, findings=[], **changes)
+        return hash_of(audit, "quick"), hash_of(audit, "paper")
+
+    quick, paper = hashes()
+    assert all(a != b for a, b in zip(hashes(confidence=0.9), (quick, paper), strict=True))
+    other_paper = hashes(seeds={**SEEDS, "paper": [0, 1, 2, 3, 5]})
+    assert (other_paper[0] == quick, other_paper[1] == paper) == (True, False)
+    # controls run at quick scale, so that the quick seeds decide at the paper tier as well
+    other_quick = hashes(seeds={**SEEDS, "quick": [0, 1, 2, 3, 5]})
+    assert (other_quick[0] == quick, other_quick[1] == paper) == (False, False)
+    same_scale = [
+        claim(
+            "one",
+            "good",
+            controls=[{**CONTROL, "scale": "same"}],
+            positive_control={"not_constructible": "None."},
+        )
+    ]
+    at_scale = [
+        hash_of(make_audit(claims=same_scale, findings=[], seeds=seeds))
+        for seeds in (SEEDS, {**SEEDS, "quick": [0, 1, 2, 3, 5]})
+    ]
+    assert at_scale[0] == at_scale[1]
+
+
+def test_a_rule_changed_after_the_records_is_told() -> None:
+    audit = toy()
+    changed = toy(checks=[aligns(at_most=0.2)])
+    made_before = lookup_of(audit, fine)
+    assert not judge(audit, "paper", made_before)[0].rule_is_younger
+    (found,) = judge(changed, "paper", made_before)
+    assert found.rule_is_younger
+    assert found.verdict is Verdict.SUPPORTED, "it is judged anew by the rule in force"
+
+
+# --- what the scorecard shows of it -------------------------------------------------------------
+
+SHORT = {"value": [1, 2, 3], "source": "paper", "locator": "Figure 2"}
+
+
+def lengths() -> Audit:
+    """A claim over an axis that the quick tier, and so the control, shortens."""
+    data = toy(
+        checks=[aligns(each="length", distance={"measurement": "by_length"})],
+        positive_control={"not_constructible": "None."},
+    ).model_dump(mode="json")
+    data["settings"]["lengths"] = {**SHORT, "quick": {"value": [1, 3], "reason": "The ends."}}
+    data["experiments"]["good"]["measurements"]["by_length"] = {
+        "kind": "array",
+        "axes": [{"name": "length", "setting": "lengths"}],
+        "unit": "1",
+        "meaning": "As the paper has it.",
+    }
+    return Audit.model_validate(data, strict=False)
+
+
+def by_length(audit: Audit) -> Lookup:
+    plain = lookup_of(audit, fine)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        values = batch.settings(audit)
+        lengths = values["lengths"]
+        assert isinstance(lengths, tuple)
+        return {
+            seed: record.model_copy(
+                update={
+                    "measurements": Measurements(
+                        arrays={
+                            "by_length": LEVELS[str(values["mechanism"])]
+                            * np.ones(len(lengths))
+                            * (1 + 0.01 * seed)
+                        }
+                    )
+                }
+            )
+            for seed, record in plain(batch).items()
+        }
+
+    return lookup
+
+
+def test_a_control_at_a_smaller_scale_may_have_fewer_parts() -> None:
+    audit = lengths()
+    card = build(audit, "paper", by_length(audit))
+    (one,) = card.claims
+    assert one.verdict == Verdict.SUPPORTED
+    assert [p.name for p in one.parts] == [f"distance, length {n}" for n in (1, 2, 3)]
+    assert [p.control for p in one.parts] == ["missed", None, "missed"]
+    assert len(one.control.parts) == 2
+
+
+def test_the_control_shown_is_what_the_controls_say_together() -> None:
+    """One control meets everything, the other misses it: the claim is supported, and says so."""
+    meets = {**CONTROL, "settings": {"mechanism": "constructed"}}
+    audit = toy(controls=[meets, CONTROL])
+    (one,) = build(audit, "paper", lookup_of(audit, fine)).claims
+    assert one.verdict == Verdict.SUPPORTED
+    assert [c.decision for c in one.controls] == ["met", "missed"]
+    assert (one.control.decision, one.control.settings) == ("missed", {"mechanism": "none"})
+    assert one.control.estimate == pytest.approx(0.8, rel=0.2)
+
+
+def test_a_control_that_diverged_is_shown_to_miss_every_part() -> None:
+    audit = toy()
+    (one,) = build(audit, "paper", lookup_of(audit, but("none", 2, **DIVERGES))).claims
+    assert (one.control.decision, one.control.parts) == ("missed", ())
+    assert [p.control for p in one.parts] == ["missed"]
+
+
+def test_a_control_that_could_not_run_is_shown() -> None:
+    audit = toy()
+    (one,) = build(audit, "paper", lookup_of(audit, but("none", 2, **FAILED))).claims
+    assert one.control.decision is None
+    assert "out of memory" in str(one.control.problem)
+
+
+def test_records_of_older_code_are_judged_and_drawn_without_a_traceback() -> None:
+    """They measured other things, or in other shapes, or looked at other steps."""
+    audit = make_audit()
+    current = make_lookup(audit)
+
+    def without(name: str, record: Record) -> Record:
+        found = record.measurements
+        kept = {
+            kind: {n: v for n, v in getattr(found, kind).items() if n != name}
+            for kind in ("scalars", "series", "arrays")
+        }
+        return record.model_copy(update={"measurements": Measurements(**kept)})
+
+    def scorecard(change: Callable[[Record], Record]) -> Scorecard:
+        return build(
+            audit, "paper", lambda batch: {s: change(r) for s, r in current(batch).items()}
+        )
+
+    drawn = {f.id for f in scorecard(lambda r: r).figures}
+    assert drawn == {"losses", "weights", "errors"}
+    assert {f.id for f in scorecard(lambda r: without("loss", r)).figures} == drawn - {"losses"}
+    reshaped = scorecard(
+        lambda r: r.model_copy(
+            update={
+                "measurements": Measurements(
+                    scalars=r.measurements.scalars,
+                    arrays={**r.measurements.arrays, "layer_distance": np.ones(2)},
+                    series=r.measurements.series,
+                )
+            }
+        )
+    )
+    layers = next(c for c in reshaped.claims if c.id == "toy.layers")
+    assert layers.verdict == Verdict.TECHNICAL_FAILURE
+    assert "shape (2,); the audit declares (3,)" in layers.why
+
+    def older(record: Record) -> Record:
+        if record.seed > 1 or not record.measurements.series:
+            return record
+        loss = record.measurements.series["loss"]
+        early = loss.model_copy(update={"steps": loss.steps[:4], "values": loss.values[:4]})
+        changed = record.measurements.model_copy(update={"series": {"loss": early}})
+        return record.model_copy(update={"measurements": changed})
+
+    losses = next(f for f in scorecard(older).figures if f.id == "losses")
+    assert losses.seeds == (2, 3, 4)
+
+
+def test_an_outcome_without_parts_has_no_binding_part() -> None:
+    assert outcome("crashed").binding is None
+    two = replace(outcome(MET), parts=(part(MET, "a"), part(MISSED, "b")))
+    assert two.binding is not None
+    assert two.binding.name == "b"

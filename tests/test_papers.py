@@ -1,0 +1,203 @@
+"""What every paper must keep to, whichever it is: the papers are found, not listed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reproaudit.catalog import Catalog, Entry
+from reproaudit.checks import all_quantities
+from reproaudit.declarations import Sample, misfit
+from reproaudit.experiment import Experiment
+from reproaudit.fingerprints import Cell
+from reproaudit.loading import read_audit
+from reproaudit.planning import Batch, Role, claim_batches, plan
+from reproaudit.records import Record, Status
+from reproaudit.results import cells_of_tier, lookup_in
+from reproaudit.rules.rule import Severity
+from reproaudit.runner import run_cells
+from reproaudit.settings import build_settings
+from reproaudit.spec import TIERS, Audit, Control, NoPositiveControl, TierName
+from reproaudit.store import Store
+
+SMOKE_SECONDS = 5.0
+"""Of processor time, for a paper's whole smoke tier once its code is compiled."""
+
+ENTRIES = Catalog().entries
+
+
+def each_paper() -> Iterator[Any]:
+    for slug in ENTRIES:  # one worker runs a paper's smoke tier for all of its tests
+        yield pytest.param(slug, marks=pytest.mark.xdist_group(f"paper {slug}"))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A paper with its smoke tier run twice, and each experiment once more with another seed."""
+
+    entry: Entry
+    audit: Audit
+    experiments: Mapping[str, Experiment]
+    first: Store
+    second: Store
+    other_seed: Store
+    seconds: float
+
+    def records(self, store: Store) -> dict[tuple[str, str, int], Record]:
+        found = store.records(self.audit.paper.slug, "smoke")
+        return {(r.experiment, repr(sorted(r.settings.items())), r.seed): r for r in found}
+
+    def record(self, batch: Batch, store: Store | None = None) -> Record:
+        found = lookup_in(store or self.first, self.audit)(batch)
+        return found[batch.seeds[0]]
+
+
+OTHER_SEED = 12345
+
+
+@pytest.fixture(scope="session", params=each_paper())
+def paper(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    entry = ENTRIES[request.param]
+    audit = entry.audit()
+    stores = [Store(tmp_path_factory.mktemp(entry.slug)) for _ in range(3)]
+    cells = cells_of_tier(audit, "smoke")
+    others = [
+        Cell(entry.slug, "smoke", name, audit.values_of(name, "smoke"), OTHER_SEED)
+        for name in audit.experiments
+    ]
+    seconds = 0.0
+    for store, wanted in zip(stores, (cells, cells, others), strict=True):
+        began = time.process_time()
+        run_cells(wanted, Catalog().locate, store, threads=1)
+        seconds = time.process_time() - began if store is stores[1] else seconds
+    return Subject(entry, audit, entry.module.load(), *stores, seconds=seconds)
+
+
+def test_there_are_papers() -> None:
+    assert ENTRIES
+
+
+def test_the_audit_has_no_fault(paper: Subject) -> None:
+    _, faults = read_audit(paper.entry.audit_file)
+    assert [str(f) for f in faults if f.severity is Severity.ERROR] == []
+
+
+def test_module_and_audit_have_the_same_experiments(paper: Subject) -> None:
+    assert set(paper.experiments) == set(paper.audit.experiments)
+
+
+def every_control(audit: Audit) -> Iterator[Control]:
+    for claim in audit.claims:
+        yield from claim.controls
+        if isinstance(claim.positive_control, Control):
+            yield claim.positive_control
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_experiment_and_control_takes_its_settings(paper: Subject, tier: TierName) -> None:
+    """At every tier, those of controls at both scales included: nothing missing, nothing more."""
+    audit = paper.audit
+    for name, experiment in paper.experiments.items():
+        build_settings(experiment.settings, audit.values_of(name, tier))
+    for control in every_control(audit):
+        kind = paper.experiments[control.experiment].settings
+        build_settings(kind, audit.values_of(control.experiment, tier, control.settings))
+    for entry in audit.ledger():
+        names = [entry.experiment] if entry.experiment else list(audit.experiments)
+        for name in names:
+            if entry.name in audit.settings_of(name):
+                for value in entry.setting.others:
+                    values = audit.values_of(name, tier, {entry.name: value})
+                    build_settings(paper.experiments[name].settings, values)
+
+
+def test_every_claimed_measurement_is_declared(paper: Subject) -> None:
+    for claim in paper.audit.claims:
+        looked_at = {q.measurement for _, _, q in all_quantities(claim.checks)}
+        used = {claim.experiment, *(c.experiment for c in claim.controls)}
+        if isinstance(claim.positive_control, Control):
+            used.add(claim.positive_control.experiment)
+        for experiment in used:
+            assert looked_at <= set(paper.audit.experiments[experiment].measurements)
+
+
+def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
+    lookup = lookup_in(paper.first, paper.audit)
+    batches = plan(paper.audit, "smoke")
+    assert batches
+    for _, batch in batches:
+        declared = paper.audit.experiments[batch.experiment].measurements
+        records = lookup(batch)
+        assert set(records) == set(batch.seeds)
+        for record in records.values():
+            assert record.status is Status.COMPLETED, record.error
+            assert record.measurements.finite
+            assert record.measurements.names == set(declared)
+            settings = batch.settings(paper.audit)
+            faults = [misfit(n, d, record.measurements, settings) for n, d in declared.items()]
+            assert faults == [None] * len(declared)
+
+
+def test_the_smoke_tier_takes_seconds(paper: Subject) -> None:
+    assert paper.seconds < SMOKE_SECONDS
+
+
+def test_the_same_seed_gives_the_same_bits(paper: Subject) -> None:
+    first, second = paper.records(paper.first), paper.records(paper.second)
+    assert first.keys() == second.keys()
+    for key, record in first.items():
+        again = second[key]
+        assert record.measurements.model_dump_json() == again.measurements.model_dump_json(), key
+        assert (record.fingerprint, record.code) == (again.fingerprint, again.code)
+
+
+def test_another_seed_gives_other_numbers(paper: Subject) -> None:
+    others = {r.experiment: r for r in paper.records(paper.other_seed).values()}
+    assert set(others) == set(paper.audit.experiments)
+    for batch in (b for role, b in plan(paper.audit, "smoke") if role is Role.EXPERIMENT):
+        if not batch.overrides:
+            record, other = paper.record(batch), others[batch.experiment]
+            assert other.status is Status.COMPLETED, other.error
+            assert record.measurements.model_dump_json() != other.measurements.model_dump_json()
+
+
+def seen(paper: Subject, batch: Batch, checks: Any) -> list[np.ndarray[Any, Any]]:
+    """Everything that a claim's checks look at, in a batch's first record."""
+    record = paper.record(batch)
+    declared = paper.audit.experiments[batch.experiment].measurements
+    sample = Sample(record.seed, record.measurements, declared, batch.settings(paper.audit))
+    values = []
+    for one in checks:
+        for piece in one.parts(sample):
+            for quantity in piece.quantities():
+                series = sample.measurements.series
+                whole = sample.series(quantity).values if quantity.measurement in series else None
+                values.append(np.array(sample.number(quantity)) if whole is None else whole)
+    return values
+
+
+def test_controls_differ_in_what_is_measured(paper: Subject) -> None:
+    """A control that measures what the experiment does shows nothing."""
+    for claim in paper.audit.claims:
+        (_, own), *others = claim_batches(paper.audit, claim, "smoke")
+        mine = seen(paper, own, claim.checks)
+        for role, batch in others:
+            its = seen(paper, batch, claim.checks)
+            alike = len(its) == len(mine) and all(
+                a.shape == b.shape and np.array_equal(a, b) for a, b in zip(mine, its, strict=True)
+            )
+            assert not alike, (claim.id, role, batch.overrides)
+
+
+def test_a_positive_control_or_a_reason(paper: Subject) -> None:
+    for claim in paper.audit.claims:
+        positive = claim.positive_control
+        if isinstance(positive, NoPositiveControl):
+            assert len(positive.not_constructible.split()) >= 3, claim.id
+        else:
+            assert positive.settings != dict(claim.controls[0].settings)

@@ -1,0 +1,84 @@
+"""The environment: what is pinned, what is installed, and what travels in the wheel."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins() -> dict[str, Version]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert all(len(one.specifier) == 1 for one in found)
+    return {canonical(one.name): Version(str(one.specifier).removeprefix("==")) for one in found}
+
+
+def stated() -> list[Requirement]:
+    project = PROJECT["project"]
+    extras = [one for group in project["optional-dependencies"].values() for one in group]
+    return [Requirement(text) for text in (*project["dependencies"], *extras)]
+
+
+def test_torchvision_belongs_to_torch() -> None:
+    """A pair that does not match fails on import: operator torchvision::nms does not exist."""
+    import torch
+    import torchvision
+
+    boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]])
+    kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.5)
+    assert kept.tolist() == [0, 2]
+
+
+def test_every_dependency_is_pinned_within_its_range() -> None:
+    pinned = pins()
+    for one in stated():
+        assert canonical(one.name) in pinned, one.name
+        assert one.specifier.contains(pinned[canonical(one.name)]), one
+
+
+def test_what_is_installed_is_what_is_pinned() -> None:
+    pinned = pins()
+    for one in stated():
+        name = canonical(one.name)
+        try:
+            installed = Version(version(name))
+        except PackageNotFoundError:
+            pytest.fail(f"{name} is not installed")
+        assert installed.public == pinned[name].public, name
+
+
+def test_the_shipped_audits_go_into_the_wheel() -> None:
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["force-include"] == {"audits": "reproaudit/audits"}
+    assert list((ROOT / "audits").glob("*.yaml"))
+    assert PROJECT["project"]["scripts"] == {"reproaudit": "reproaudit.cli:main"}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_audits_papers_and_templates(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for audit in (ROOT / "audits").glob("*.yaml"):
+        assert f"reproaudit/audits/{audit.name}" in names
+    sources = ROOT / "src"
+    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".j2")]
+    assert {f.relative_to(sources).as_posix() for f in wanted} <= names
