@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
@@ -20,7 +22,7 @@ from reproaudit.cli import run_command
 from reproaudit.commands.judging import scorecard_of_submission
 from reproaudit.comparing import Side, compare
 from reproaudit.elsewhere import read_submission
-from reproaudit.errors import SpecError, UsageError
+from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.records import Measurements
 from reproaudit.render.files import read_scorecard, write_report
 from reproaudit.render.html import render_html
@@ -52,11 +54,11 @@ def manifest(*runs: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def run(mechanism: str = "full", experiment: str = "good", **changes: Any) -> dict[str, Any]:
-    settings = {} if mechanism == "full" else {"mechanism": mechanism}
+    own = {} if mechanism == "full" else {"mechanism": mechanism}
     return {
         "experiment": experiment,
         "seeds": list(SEEDS),
-        "settings": settings,
+        "settings": own,
         "files": [f"{mechanism}-{{seed}}.json"],
         **changes,
     }
@@ -424,6 +426,40 @@ def test_a_folder_without_a_manifest_is_a_users_mistake(tmp_path: Path) -> None:
         read_submission(AUDIT, tmp_path)
     with pytest.raises(UsageError, match="no such folder"):
         read_submission(AUDIT, tmp_path / "none")
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["loss", "distance", "weights", "steps", "values", "seeds", "files",
+                         "experiment", "good", "settings"]) | st.text(max_size=3),
+        inner, max_size=4,
+    ),
+    max_leaves=10,
+)  # fmt: skip
+CELLS = st.sampled_from(["step", "loss", "layer", "value", "0", "1", "nan", "1e400", "", "x", '"'])
+TABLES = st.lists(st.lists(CELLS, max_size=4).map(",".join), max_size=5).map("\n".join)
+
+
+@settings(max_examples=150, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(
+    data=st.binary(max_size=60) | ANY.map(json.dumps).map(str.encode) | TABLES.map(str.encode),
+    name=st.sampled_from(["a.csv", "b.json", "c.npz", "manifest.yaml"]),
+    stated=st.dictionaries(st.sampled_from(["who", "tier", "settings", "units", "runs"]), ANY),
+)
+def test_any_files_are_read_or_refused_in_single_lines(
+    tmp_path: Path, data: bytes, name: str, stated: dict[str, Any]
+) -> None:
+    text = yaml.safe_dump({**manifest(run(seeds=[7], files=[name])), **stated})
+    (tmp_path / "manifest.yaml").write_text(text.replace("'2026-11-02'", "2026-11-02"))
+    (tmp_path / name).write_bytes(data)
+    try:
+        judged(tmp_path)
+    except AuditError as error:
+        for line in str(error).splitlines():
+            assert re.match(r"(manifest\.yaml|a\.csv|b\.json|c\.npz|settings that)", line), line
 
 
 # --- what is shown --------------------------------------------------------------------------------

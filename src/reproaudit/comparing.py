@@ -442,7 +442,11 @@ def _as_mapping(node: Any) -> Mapping[str, Any] | None:
 
 
 def _written(place: Place) -> str:
-    return ": ".join((place[0], " ".join(place[1:]))) if len(place) > 1 else place[0]
+    """``toy.layers: controls[0] settings steps``."""
+    text = place[0]
+    for depth, step in enumerate(place[1:]):
+        text += f"[{step}]" if step.isdigit() else f"{'' if depth else ':'} {step}"
+    return text
 
 
 def _decides(place: Place) -> bool:

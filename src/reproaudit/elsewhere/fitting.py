@@ -15,6 +15,9 @@ from reproaudit.elsewhere.misfit import Misfits
 from reproaudit.errors import did_you_mean
 from reproaudit.records import Measurements, Series
 
+MOST_STEPS = 2**53
+"""Beyond it a step is no exact number of double precision."""
+
 
 def fit(
     found: Found,
@@ -114,8 +117,8 @@ def _steps_fault(steps: Sequence[Any]) -> str | None:
     for step in steps:
         if isinstance(step, bool) or not isinstance(step, int | float) or step != step // 1:
             return f"found the step {step!r}"
-        if step < 0:
-            return f"found the step {step}, below 0"
+        if not 0 <= step <= MOST_STEPS:
+            return f"found the step {step:.6g}, below 0 or beyond 2^53"
     for before, after in pairwise(steps):
         if after <= before:
             return f"found the step {after} after {before}"

@@ -139,7 +139,7 @@ def _parse(file: Path, misfits: Misfits) -> tuple[Any, Node | None]:
     if file.suffix == ".json":
         try:
             return json.loads(text), None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             misfits.add(file.name, f"is not JSON: {error}.")
             return None, None
     builder = TreeBuilder(file.name)

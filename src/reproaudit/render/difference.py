@@ -70,11 +70,12 @@ def _section(comparison: Comparison, kind: str) -> Iterator[tuple[str, Renderabl
 
 
 def _change(one: Change) -> Text:
+    style = "" if one.matters else "dim"
     if one.before is None:
-        return _text(f"{one.place}: new: {_value(one.after)}")
+        return _text(f"{one.place}: new: {_value(one.after)}", style)
     if one.after is None:
-        return _text(f"{one.place}: gone, was {_value(one.before)}")
-    return _text(f"{one.place}: {_value(one.before)} → {_value(one.after)}")
+        return _text(f"{one.place}: gone, was {_value(one.before)}", style)
+    return _text(f"{one.place}: {_value(one.before)} → {_value(one.after)}", style)
 
 
 def _value(value: Any) -> str:
