@@ -156,9 +156,13 @@ def program(*arguments: str, cwd: Path | None = None, **more: Any) -> subprocess
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], timeout: float = 300) -> tuple[int, str, str]:
     """Exit code, output and errors; never a traceback."""
-    out, errors = process.communicate(timeout=timeout)
+    try:
+        out, errors = process.communicate(timeout=timeout)
+    except BaseException:
+        process.kill()  # it shall not outlive the test
+        raise
     assert "Traceback" not in errors, errors
     return process.returncode, out or "", errors
 

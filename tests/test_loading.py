@@ -186,6 +186,14 @@ MODEL_FAULTS = [
         "test set stays.\n", "", "RA065", "no 'positive_control'", "^- id: toy.beats-ridge"),
 ]  # fmt: skip
 
+DRAFT_FAULTS = [
+    Bad("undecided", "decision: disagree", "decision: TODO", "RA058", "one of agree, disagree"),
+    Bad("unmeasured", "margin: 0.05", "margin: TODO", "RA058", "expected a number"),
+    Bad("undated", "as_of: 2026-11-02\n    settings", "as_of: TBD\n    settings", "RA058",
+        "a date, YYYY-MM-DD", "as_of: TBD"),
+    Bad("year-unknown", "year: 2024", "year: TODO ask", "RA058", "'TODO ask'"),
+]  # fmt: skip
+
 RULE_FAULTS = [
     Bad("claim-experiment", "weight: 0.5\n    experiment: training",
         "weight: 0.5\n    experiment: trainin", "RA101", "Did you mean 'training'?",
@@ -306,7 +314,7 @@ RULE_FAULTS = [
         "in the future", "as_of: 2027"),
 ]  # fmt: skip
 
-ALL = [*YAML_FAULTS, *MODEL_FAULTS, *RULE_FAULTS]
+ALL = [*YAML_FAULTS, *MODEL_FAULTS, *DRAFT_FAULTS, *RULE_FAULTS]
 
 
 def write(folder: Path, text: str | bytes, name: str = "toy.yaml") -> Path:
@@ -350,6 +358,15 @@ def test_table_covers_every_rule() -> None:
     by_hand = {"RA001", "RA005", "RA107"}  # below, and in test_rules
     assert set(RULES) - tested == by_hand
     assert len({bad.id for bad in ALL}) == len(ALL) >= 60
+
+
+def test_what_is_cut_out_is_searched_for_unfinished_text_too() -> None:
+    """A variable without a decision is cut out; its reason is a TODO nevertheless, once."""
+    text = TEXT.replace(
+        "decision: disagree, reason: The link is dead.", "decision: TODO, reason: TODO"
+    )
+    text = text.replace("reason: Table 1 has 1.3.", "reason: TODO")
+    assert [f.rule for f in faults_in(text)] == ["RA058", "RA153", "RA153"]
 
 
 def test_fault_is_one_line_with_place_path_and_rule() -> None:

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -20,10 +20,10 @@ from rich.console import Console
 from reproaudit import __version__
 from reproaudit.catalog import Catalog, Entry
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
-from reproaudit.judging import Verdict
-from reproaudit.scorecard import Scorecard
 from reproaudit.spec import TIERS, Audit, TierName
-from reproaudit.store import Store
+
+if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
+    from reproaudit.scorecard import Scorecard
 
 app = typer.Typer(
     add_completion=False,
@@ -95,6 +95,8 @@ def _print_json(value: Any) -> None:
 
 def _fail_on(words: str | None) -> frozenset[str]:
     """The verdicts that ``--fail-on`` names."""
+    from reproaudit.judging import Verdict
+
     wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
     known = [verdict.value for verdict in Verdict]
     for word in sorted(wanted - set(known)):
@@ -139,6 +141,7 @@ def list_papers(
     from reproaudit.render.terminal import ListEntry, render_list
     from reproaudit.render.words import verdict_counts
     from reproaudit.results import highest_tier, scorecard_of
+    from reproaudit.store import Store
 
     entries = []
     for entry in Catalog(audits).entries.values():
@@ -197,6 +200,7 @@ def run(
     Other seeds, settings or single experiments make custom records, which feed no verdict.
     """
     from reproaudit.commands.running import Custom, How, run_custom, run_tier
+    from reproaudit.store import Store
 
     catalog = Catalog(audits)
     entries = catalog.select(slugs or (), everything)
@@ -216,6 +220,7 @@ def _scorecards(
     papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
 ) -> list[Scorecard]:
     from reproaudit.results import scorecard_of
+    from reproaudit.store import Store
 
     return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
 
@@ -259,6 +264,7 @@ def report(
     records but its scorecard.json is in the report folder, that is rendered again.
     """
     from reproaudit.commands.reporting import render_files, scorecards_to_report
+    from reproaudit.store import Store
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
@@ -281,7 +287,7 @@ def _formats(words: str) -> frozenset[str]:
     return kinds
 
 
-# --- check, schema ------------------------------------------------------------------------------
+# --- check, new, schema -------------------------------------------------------------------------
 
 
 @app.command()
@@ -294,14 +300,35 @@ def check(
     ] = None,
     audits: Audits = None,
     as_json: Json = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
+    ] = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and what to do."""
     from reproaudit.commands.checking import check_files, explain_rule
 
+    if as_sarif and (as_json or explain is not None):
+        raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
         return explain_rule(explain, as_json)
     files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
-    return check_files(files, as_json)
+    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text")
+
+
+@app.command()
+def new(
+    slug: Annotated[str, typer.Argument(help="The paper's short name, such as vaswani2017.")],
+    card: Annotated[Path, typer.Option("--card", help="The reproducibility card, a text file.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
+        "audits"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Draft an audit and an experiment from a reproducibility card; what it leaves open is TODO."""
+    from reproaudit.commands.drafting import draft
+
+    return draft(slug, card, out, force=force, as_json=as_json)
 
 
 @app.command()
@@ -359,6 +386,7 @@ def judge(
     Where there are records of ours, both are shown side by side.
     """
     from reproaudit.commands.judging import judge as judge_submission
+    from reproaudit.store import Store
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)

@@ -24,6 +24,10 @@ class SpecError(AuditError):
     """An audit file with faults; the text lists every one of them with its place."""
 
 
+class CardError(AuditError):
+    """A file that is no reproducibility card; the text says what was found instead."""
+
+
 class StoreError(AuditError):
     """A store or a report folder that cannot be read or written."""
 

@@ -440,6 +440,12 @@ class Audit(StrictModel):
         """The settings of an experiment: the shared ones and its own, which win."""
         return {**self.settings, **self.experiments[experiment].settings}
 
+    def value_of(self, experiment: str, name: str, tier: TierName) -> Value | None:
+        """The value of one setting of an experiment at a tier; None if it has no such setting."""
+        own = self.experiments[experiment].settings
+        setting = own[name] if name in own else self.settings.get(name)
+        return setting.at(tier) if setting is not None else None
+
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, Value] | None = None
     ) -> dict[str, Value]:

@@ -36,9 +36,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 import numpy as np
+import scipy  # its parts are imported when first used: what only reads audits starts without them
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
-from scipy.optimize import brentq
 
 Array = NDArray[np.float64]
 Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
@@ -98,7 +97,7 @@ class Scale(StrEnum):
         if self is Scale.LINEAR:
             return np.clip(y, -sys.float_info.max, sys.float_info.max)
         if self is Scale.LOGIT:
-            return np.asarray(special.expit(y), dtype=np.float64)
+            return np.asarray(scipy.special.expit(y), dtype=np.float64)
         capped = np.minimum(y, _LARGEST_EXPONENT)
         return np.exp(capped) if self is Scale.LOG else np.asarray(-np.expm1(capped))
 
@@ -231,7 +230,7 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
     """
     if total < 1 or not 0 <= successes <= total:
         raise ValueError(f"{successes} of {total} is not a share")
-    z = float(special.ndtri((1 + _checked_confidence(confidence)) / 2))
+    z = float(scipy.special.ndtri((1 + _checked_confidence(confidence)) / 2))
     share, weight = successes / total, z**2 / total
     centre = (share + weight / 2) / (1 + weight)
     half = math.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
@@ -518,7 +517,7 @@ def _t_interval(z: Array, confidence: float) -> tuple[Array, Array]:
     """Both ends of the Student-t interval of the mean over the last axis, at least two seeds."""
     mean, error = _moments(z)
     with np.errstate(over="ignore"):
-        half = special.stdtrit(z.shape[-1] - 1, (1 + confidence) / 2) * error
+        half = scipy.special.stdtrit(z.shape[-1] - 1, (1 + confidence) / 2) * error
         return mean - half, mean + half
 
 
@@ -618,8 +617,8 @@ def _one_sided(noncentrality: float, n: int, confidence: float) -> float:
         n: seeds.
         confidence: of the two-sided interval, one end of which must clear the limit.
     """
-    critical = float(special.stdtrit(n - 1, (1 + confidence) / 2))
-    failure = float(special.nctdtr(n - 1, noncentrality, critical))
+    critical = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
+    failure = float(scipy.special.nctdtr(n - 1, noncentrality, critical))
     if math.isnan(failure):  # so deep in a tail that SciPy's series gives up
         return 1.0 if noncentrality > critical else 0.0
     return 1 - failure
@@ -637,7 +636,9 @@ def _detectable(
         if far >= farthest:
             return None
         far = min(2 * far, farthest)
-    enough = brentq(lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9)
+    enough = scipy.optimize.brentq(
+        lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9
+    )
     return limit + away * float(enough) * error
 
 

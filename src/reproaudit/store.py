@@ -368,7 +368,8 @@ def _listing(folder: Path) -> list[Path]:
 def _unreadable(found: Unreadable) -> StoreError:
     return StoreError(
         f"{found.path}: {found.reason}. "
-        "Run the paper again: the cell is measured anew and this file is moved aside."
+        "Run the paper again: the cell is measured anew and this file is moved aside. "
+        "A file that stays is of older code or another setting: remove it."
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 
@@ -14,16 +17,36 @@ from reproaudit.loading import Fault, read_audit
 from reproaudit.rules import RULES, explain
 from reproaudit.rules.rule import Severity
 
+Form = Literal["text", "json", "sarif"]
+"""How faults are printed."""
 
-def check_files(files: Sequence[Path], as_json: bool) -> int:
+
+def check_files(files: Sequence[Path], form: Form) -> int:
     """Prints the faults of audits; errors give the exit code of a bad audit, warnings 0."""
-    faults = [fault for file in files for fault in read_audit(file)[1]]
+    with _no_garbage_collection():
+        faults = [fault for file in files for fault in read_audit(file)[1]]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
-    if as_json:
-        sys.stdout.write(json.dumps([_as_data(fault) for fault in faults], indent=2) + "\n")
+    if form == "json":
+        _print_json([_as_data(fault) for fault in faults])
+    elif form == "sarif":
+        from reproaudit.export.sarif import sarif_log
+
+        _print_json(sarif_log(faults))
     else:
         _print(faults, len(files), errors)
     return SpecError.exit_code if errors else 0
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """An audit's tree has no cycles, and looking for them takes a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
@@ -38,6 +61,10 @@ def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
     )
     if faults:
         console.print("reproaudit check --explain RULE says why a rule exists.", highlight=False)
+
+
+def _print_json(data: object) -> None:
+    sys.stdout.write(json.dumps(data, indent=2) + "\n")
 
 
 def _count(number: int, noun: str) -> str:
@@ -67,7 +94,7 @@ def explain_rule(rule: str, as_json: bool) -> int:
     if as_json:
         found = RULES[rule.upper()]
         data = {"id": found.id, "severity": found.severity.value, "why": found.why}
-        sys.stdout.write(json.dumps({**data, "remedy": found.remedy}, indent=2) + "\n")
+        _print_json({**data, "remedy": found.remedy})
     else:
         sys.stdout.write(text + "\n")
     return 0

@@ -25,8 +25,18 @@ from reproaudit.errors import SpecError
 from reproaudit.loading.fault import START, Fault, Place, has_errors, in_order
 from reproaudit.loading.models import Complaint, complaints, faults_of
 from reproaudit.loading.pruning import Pruner
-from reproaudit.loading.tree import MappingNode, Node, TreeBuilder, as_written, place_of, plain
+from reproaudit.loading.tree import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    TreeBuilder,
+    as_written,
+    children,
+    place_of,
+    plain,
+)
 from reproaudit.rules import RULES, Loc, broken_rules
+from reproaudit.rules.papers import nothing_unfinished
 from reproaudit.spec import Audit
 
 __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
@@ -129,13 +139,30 @@ def _validate(root: MappingNode, file: str, today: date | None) -> tuple[Audit |
     """The audit of a tree and everything that the models and the rules have against it."""
     faults: list[Fault] = []
     pruner = Pruner(root)
+    audit, found = _try(root)
+    if found:  # what is cut out with the refused nodes may hold a TODO as well
+        faults += _unfinished_besides(found, root, file)
     while True:
-        audit, found = _try(root)
         if audit is not None:
             return audit, [*faults, *_across(audit, root, pruner, file, today)]
         faults += faults_of(found, root, file)
         if not pruner.cut(found):
             return None, faults
+        audit, found = _try(root)
+
+
+def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterator[Fault]:
+    """Every TODO in the file, besides those that are refused where they stand."""
+    refused = {one.loc for one in found}
+    waiting: list[tuple[Loc, Node]] = [((), root)]
+    while waiting:
+        loc, node = waiting.pop()
+        waiting += [((*loc, step), below) for step, below in children(node)]
+        if isinstance(node, ScalarNode) and loc not in refused:
+            violation = nothing_unfinished(loc, node.value)
+            if violation is not None:
+                remedy = RULES["RA153"].remedy
+                yield Fault(file, node.place, loc, violation.message, remedy, "RA153")
 
 
 def _try(root: Node) -> tuple[Audit | None, list[Complaint]]:

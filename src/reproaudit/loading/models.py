@@ -32,6 +32,7 @@ from reproaudit.loading.tree import (
     place_of,
 )
 from reproaudit.rules import RULES, Loc
+from reproaudit.rules.papers import UNFINISHED
 from reproaudit.spec import Audit
 
 CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])
@@ -74,12 +75,20 @@ def faults_of(found: Sequence[Complaint], root: Node, file: str) -> Iterator[Fau
     for one in found:
         if one.node.damaged and one.type != "extra_forbidden":
             continue
-        rule = _rule_of(one, root)
         message, remedy = _words(one, root)
+        rule = _rule_of(one, root)
+        if is_unfinished(one.node) and not one.at_key:
+            rule, remedy = "RA058", ""
         place = place_of(root, one.loc, at_key=one.at_key)
         yield Fault(
             file, place, as_written(root, one.loc), message, remedy or RULES[rule].remedy, rule
         )
+
+
+def is_unfinished(node: Node) -> bool:
+    """Whether a TODO stands here."""
+    text = node.value if isinstance(node, ScalarNode) else None
+    return isinstance(text, str) and UNFINISHED.search(text) is not None
 
 
 # --- from pydantic's loc to the file ------------------------------------------------------------

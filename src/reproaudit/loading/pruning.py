@@ -104,7 +104,7 @@ class Pruner:
             return False
         self._stood_in.add(field)
         node = _node(self._stand_ins[field], self.root)
-        self.root.entries[field] = Entry(self.root.place, node)
+        self.root.entries[field] = Entry(self.root.mark, node)
         return True
 
 
@@ -139,9 +139,9 @@ def _defined(node: Node, field: str) -> Iterator[str]:
 def _node(value: Any, at: Node) -> Node:
     """A stand-in as a tree, all of it at one place and not to be complained of."""
     if isinstance(value, dict):
-        entries = {k: Entry(at.place, _node(v, at)) for k, v in value.items()}
-        return MappingNode(at.place, entries, damaged=True)
+        entries = {k: Entry(at.mark, _node(v, at)) for k, v in value.items()}
+        return MappingNode(at.mark, entries, damaged=True)
     if isinstance(value, list):
         items = [_node(v, at) for v in value]
-        return SequenceNode(at.place, items, list(range(len(items))), damaged=True)
-    return ScalarNode(at.place, value, str(value), damaged=True)
+        return SequenceNode(at.mark, items, list(range(len(items))), damaged=True)
+    return ScalarNode(at.mark, value, str(value), damaged=True)

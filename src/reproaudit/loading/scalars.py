@@ -37,6 +37,7 @@ _LOOKS_LIKE_INTEGER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0[xX][0-9a-fA-F]+)")
 _TRUE = frozenset({"yes", "on", "true"})
 
 
+@lru_cache(maxsize=4096)  # an audit repeats its few dozen words
 def read_plain(text: str) -> tuple[Plain, Doubt | None]:
     """What YAML 1.1 reads in an unquoted scalar, and the doubt if a reviewer may read otherwise.
 
@@ -46,7 +47,6 @@ def read_plain(text: str) -> tuple[Plain, Doubt | None]:
     return _READERS.get(_tag(text), _read_text)(text)
 
 
-@lru_cache(maxsize=4096)  # an audit repeats its few dozen names
 def _tag(text: str) -> str:
     """The type that YAML 1.1 gives an unquoted scalar: null, bool, int, float, timestamp …, str."""
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
@@ -144,6 +144,7 @@ _READERS: dict[str, Callable[[str], tuple[Plain, Doubt | None]]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def doubt_about_name(text: str) -> Doubt | None:
     """Why an unquoted name is not the text that it looks like, if it is not."""
     if text == "<<":

@@ -12,19 +12,20 @@ Nesting is bounded and the tree is built without recursion: no input can exhaust
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 from yaml.events import (
     AliasEvent,
-    CollectionEndEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
     Event,
+    MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
+    SequenceEndEvent,
     SequenceStartEvent,
 )
 
@@ -37,11 +38,34 @@ MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
 
 
+class Mark(Protocol):
+    """A place as the parser counts, from 0."""
+
+    @property
+    def line(self) -> int:
+        """The line."""
+
+    @property
+    def column(self) -> int:
+        """The column."""
+
+
 @dataclass(slots=True, eq=False)
-class ScalarNode:
+class _Marked:
+    """Something that stands in the file; its place is worked out when a fault needs it."""
+
+    mark: Mark | None
+
+    @property
+    def place(self) -> Place:
+        """Line and column, from 1."""
+        return _place(self.mark)
+
+
+@dataclass(slots=True, eq=False)
+class ScalarNode(_Marked):
     """One value."""
 
-    place: Place
     value: Plain
     text: str
     """As it is written in the file."""
@@ -51,10 +75,9 @@ class ScalarNode:
 
 
 @dataclass(slots=True, eq=False)
-class SequenceNode:
+class SequenceNode(_Marked):
     """A list."""
 
-    place: Place
     items: list[Node] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     """Where each item stands in the file's list, of which some may have been cut out."""
@@ -67,18 +90,16 @@ class SequenceNode:
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class Entry(_Marked):
     """A field or a name in a mapping, and what it holds."""
 
-    place: Place
     node: Node
 
 
 @dataclass(slots=True, eq=False)
-class MappingNode:
+class MappingNode(_Marked):
     """Fields or names and what they hold, in the file's order."""
 
-    place: Place
     entries: dict[str, Entry] = field(default_factory=dict)
     damaged: bool = False
 
@@ -102,6 +123,15 @@ def child(node: Node, step: str | int) -> Node | None:
     if isinstance(node, SequenceNode) and isinstance(step, int):
         return node.items[step] if 0 <= step < len(node.items) else None
     return None
+
+
+def children(node: Node) -> Iterator[tuple[str | int, Node]]:
+    """Everything one step further down, with the step."""
+    if isinstance(node, MappingNode):
+        for name, entry in node.entries.items():
+            yield name, entry.node
+    elif isinstance(node, SequenceNode):
+        yield from enumerate(node.items)
 
 
 def node_at(root: Node, loc: Loc) -> Node | None:
@@ -151,8 +181,8 @@ class _Open:
 
     node: SequenceNode | MappingNode
     loc: Loc
-    key: Entry | None = None
-    """Of a mapping: the key whose value comes next."""
+    key: Mark | None = None
+    """Of a mapping: where the key stands whose value comes next."""
     name: str | None = None
     """The key's name, None if it is refused and its value dropped."""
     is_key: bool = False
@@ -174,12 +204,23 @@ class TreeBuilder:
         self.root: Node | None = None
         self._stack: list[_Open] = []
         self._documents = 0
+        self._takers: dict[type[Event], Callable[[Any], None]] = {
+            ScalarEvent: self._scalar,
+            MappingStartEvent: self._begin_mapping,
+            SequenceStartEvent: self._begin_sequence,
+            MappingEndEvent: self._end,
+            SequenceEndEvent: self._end,
+            AliasEvent: self._alias,
+            DocumentStartEvent: self._document,
+        }
 
     def build(self, text: str) -> Node | None:
         """The tree of the text; None if it is empty or cannot be read to its end."""
         try:
             for event in _events(text):
-                self._take(event)
+                take = self._takers.get(type(event))
+                if take is not None:
+                    take(event)
         except yaml.YAMLError as error:
             self._syntax(error)
             return None
@@ -199,40 +240,37 @@ class TreeBuilder:
 
     # --- events -----------------------------------------------------------------------------
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, NodeEvent):
-            self._node(event)
-        elif isinstance(event, CollectionEndEvent):
-            self._end()
-        elif isinstance(event, DocumentStartEvent):
-            self._document(event)
-
     def _document(self, event: DocumentStartEvent) -> None:
         self._documents += 1
         if self._documents > 1:
             self.report(
-                _place(event), (), "RA004", "found a second YAML document; expected one audit"
+                _place(event.start_mark),
+                (),
+                "RA004",
+                "found a second YAML document; expected one audit",
             )
             raise _Stop
 
-    def _node(self, event: NodeEvent) -> None:
-        if isinstance(event, AliasEvent):
-            self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
-            self._put(ScalarNode(_place(event), None, f"*{event.anchor}", damaged=True))
-            return
+    def _alias(self, event: AliasEvent) -> None:
+        self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
+        self._put(ScalarNode(event.start_mark, None, f"*{event.anchor}", damaged=True))
+
+    def _is_tagged(self, event: ScalarEvent | CollectionStartEvent) -> bool:
+        """Whether a tag changes what the node means; reports it, and an anchor."""
         if event.anchor is not None:
             self._report_here(event, "RA007", f"found the anchor &{event.anchor}; expected none")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            self._report_here(event, "RA008", f"found the tag {show(tag)}; expected none")
-        if isinstance(event, ScalarEvent):
-            self._scalar(event, tagged=tag is not None)
-        elif isinstance(event, SequenceStartEvent):
-            self._begin(event, SequenceNode(_place(event)), tagged=tag is not None)
-        elif isinstance(event, MappingStartEvent):
-            self._begin(event, MappingNode(_place(event)), tagged=tag is not None)
+        if event.tag is not None:
+            self._report_here(event, "RA008", f"found the tag {show(event.tag)}; expected none")
+        return event.tag is not None
 
-    def _begin(self, event: NodeEvent, node: SequenceNode | MappingNode, *, tagged: bool) -> None:
+    def _begin_mapping(self, event: MappingStartEvent) -> None:
+        self._begin(event, MappingNode(event.start_mark))
+
+    def _begin_sequence(self, event: SequenceStartEvent) -> None:
+        self._begin(event, SequenceNode(event.start_mark))
+
+    def _begin(self, event: CollectionStartEvent, node: SequenceNode | MappingNode) -> None:
+        tagged = self._is_tagged(event)
         if len(self._stack) >= MAX_DEPTH:
             self._report_here(
                 event, "RA013", f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
@@ -243,14 +281,14 @@ class TreeBuilder:
             self._report_here(event, "RA015", "found a list or mapping as a name; expected text")
         self._stack.append(_Open(node, self._loc(), is_key=is_key, tagged=tagged))
 
-    def _end(self) -> None:
+    def _end(self, _: Event) -> None:
         done = self._stack.pop()
         if done.is_key:
             top = self._stack[-1]
-            top.key, top.name = Entry(done.node.place, done.node), None
+            top.key, top.name = done.node.mark, None
             top.node.damaged = True
         elif done.tagged and self._stack:
-            self._put(ScalarNode(done.node.place, None, "", damaged=True))
+            self._put(ScalarNode(done.node.mark, None, "", damaged=True))
         else:
             self._put(done.node)
 
@@ -270,11 +308,11 @@ class TreeBuilder:
         if isinstance(top.node, SequenceNode):
             top.node.append(node)
         elif top.key is None:
-            top.key, top.name = Entry(node.place, node), None
+            top.key, top.name = node.mark, None
             top.node.damaged = True
         else:
             if top.name is not None:
-                top.node.entries[top.name] = Entry(top.key.place, node)
+                top.node.entries[top.name] = Entry(top.key, node)
             top.key = None
 
     def _loc(self) -> Loc:
@@ -291,12 +329,13 @@ class TreeBuilder:
     def _report_here(
         self, event: Event, rule: str, message: str, remedy: str | None = None
     ) -> None:
-        self.report(_place(event), self._loc(), rule, message, remedy)
+        self.report(_place(event.start_mark), self._loc(), rule, message, remedy)
 
     # --- scalars ----------------------------------------------------------------------------
 
-    def _scalar(self, event: ScalarEvent, *, tagged: bool) -> None:
-        as_key = self._expects_key()
+    def _scalar(self, event: ScalarEvent) -> None:
+        tagged = self._is_tagged(event)
+        is_plain = not event.style  # None or empty, depending on the parser
         escapes = event.style == '"'  # elsewhere a character stands for itself, and was read
         control = _UNPRINTABLE.search(event.value) if escapes else None
         if control is not None:
@@ -305,11 +344,10 @@ class TreeBuilder:
                 "RA002",
                 f"found the control character {control.group()!r}; expected readable text",
             )
-        if as_key:
+        if self._expects_key():
             self._key(event)
             return
-        is_plain = not event.style  # None or empty, depending on the parser
-        node = ScalarNode(_place(event), event.value, event.value, quoted=not is_plain)
+        node = ScalarNode(event.start_mark, event.value, event.value, quoted=not is_plain)
         if is_plain and not tagged:
             node.value, doubt = read_plain(event.value)
             if doubt is not None:
@@ -321,18 +359,18 @@ class TreeBuilder:
 
     def _key(self, event: ScalarEvent) -> None:
         top = self._stack[-1]
-        place, name = _place(event), event.value
-        top.key, top.name = Entry(place, ScalarNode(place, name, name)), name
+        name = event.value
+        top.key, top.name = event.start_mark, name
         doubt = doubt_about_name(name) if not event.style else None
         if doubt is not None:
-            self.report(place, top.loc, doubt.rule, doubt.message)
+            self.report(_place(event.start_mark), top.loc, doubt.rule, doubt.message)
             top.node.damaged = True
             top.name = name if doubt.rule == "RA010" else None
         assert isinstance(top.node, MappingNode)
         if top.name in top.node.entries:
             first = top.node.entries[top.name].place.line
             self.report(
-                place,
+                _place(event.start_mark),
                 (*top.loc, name),
                 "RA006",
                 f"found {show(name)} a second time (first on line {first}); expected it once",
@@ -349,14 +387,12 @@ def _events(text: str) -> Iterator[Event]:
 
     Both parsers are lazy and keep their own stack, so that a fault stops the work where it stands.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events: Iterator[Event] = yaml.parse(text, Loader=loader)
-    return events
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    return iter(loader.get_event, None)
 
 
-def _place(event: Event) -> Place:
-    mark: Any = event.start_mark  # never missing on what a parser made
-    return Place(mark.line + 1, mark.column + 1)
+def _place(mark: Mark | None) -> Place:
+    return START if mark is None else Place(mark.line + 1, mark.column + 1)
 
 
 _UNPRINTABLE = re.compile(

@@ -14,7 +14,7 @@ from datetime import date
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.rules import checks, claims, controls, experiments, papers, settings
 from reproaudit.rules.nodes import FILE_RULES, MODEL_RULES
-from reproaudit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.rules.rule import Loc, Rule, Severity, Violation, leaves
 from reproaudit.spec import Audit
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain"]
@@ -42,10 +42,20 @@ def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule
         audit: an audit that the models accept.
         today: the day against which dates are held; the current one if None.
     """
-    day = today if today is not None else date.today()
     for rule in RULES.values():
-        for violation in rule.violations(audit, day):
-            yield rule, violation
+        if rule.find is not None:
+            for violation in rule.find(audit):
+                yield rule, violation
+    yield from _broken_by_leaves(audit, today if today is not None else date.today())
+
+
+def _broken_by_leaves(audit: Audit, today: date) -> Iterator[tuple[Rule, Violation]]:
+    finders = [(rule, rule.find_in_leaf) for rule in RULES.values() if rule.find_in_leaf]
+    for loc, value in leaves(audit):
+        for rule, find in finders:
+            violation = find(loc, value, today)
+            if violation is not None:
+                yield rule, violation
 
 
 def explain(rule_id: str) -> str:

@@ -119,8 +119,9 @@ def each_is_shared(audit: Audit) -> Iterator[Violation]:
                 continue
             name, other = first.setdefault(look.loc[:4], (look.quantity.measurement, axis))
             for tier in JUDGED:
-                values = audit.values_of(look.claim.experiment, tier)
-                here, there = coordinates(axis, values), coordinates(other, values)
+                here, there = (
+                    coordinates(audit, look.claim.experiment, one, tier) for one in (axis, other)
+                )
                 if here is None or there is None:
                     continue
                 skipped = without(there, look.check.among or there)
@@ -160,7 +161,7 @@ def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
 def _lacking(audit: Audit, experiment: str, axis: Axis, coordinate: Coordinate) -> str | None:
     """What there is instead, if a coordinate is missing from an axis at a judged tier."""
     for tier in JUDGED:
-        known = coordinates(axis, audit.values_of(experiment, tier))
+        known = coordinates(audit, experiment, axis, tier)
         if known is not None and not among(coordinate, known):
             return f"{shown(known)} at the {tier} tier"
     return None

@@ -42,10 +42,15 @@ def control_settings_exist(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def _own_values(audit: Audit, claim: Claim, control: Control, tier: TierName) -> dict[str, Value]:
+def _own_value(
+    audit: Audit, claim: Claim, control: Control, name: str, tier: TierName
+) -> Value | None:
     """What the claim runs with; where it lacks a setting, what the control's experiment has."""
-    own = audit.values_of(claim.experiment, tier) if claim.experiment in audit.experiments else {}
-    return {**audit.values_of(control.experiment, tier), **own}
+    for experiment in (claim.experiment, control.experiment):
+        value = audit.value_of(experiment, name, tier) if experiment in audit.experiments else None
+        if value is not None:
+            return value
+    return None
 
 
 def control_changes_something(audit: Audit) -> Iterator[Violation]:
@@ -57,8 +62,8 @@ def control_changes_something(audit: Audit) -> Iterator[Violation]:
             tier: {
                 name
                 for name, value in control.settings.items()
-                if name in (own := _own_values(audit, claim, control, tier))
-                and same(value, own[name])
+                if (own := _own_value(audit, claim, control, name, tier)) is not None
+                and same(value, own)
             }
             for tier in JUDGED
         }
@@ -133,23 +138,22 @@ def control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
         for _, _, quantity in all_quantities(claim.checks):
             declaration = declared(audit, control.experiment, quantity.measurement)
             for tier in tiers:
-                values = audit.values_of(control.experiment, tier, control.settings)
-                yield from _lost(loc, control, quantity, declaration, values)
+                yield from _lost(audit, loc, control, quantity, declaration, tier)
 
 
 def _lost(
+    audit: Audit,
     loc: Loc,
     control: Control,
     quantity: Quantity,
     declaration: Declaration | None,
-    values: dict[str, Value],
+    tier: TierName,
 ) -> Iterator[Violation]:
     for axis in declaration.axes if declaration is not None else ():
-        known = coordinates(axis, values)
-        moved = axis.setting in control.settings
-        if known is None or not moved or axis.name not in quantity.at:
+        if axis.setting not in control.settings or axis.name not in quantity.at:
             continue
-        if not among(quantity.at[axis.name], known):
+        known = coordinates(audit, control.experiment, axis, tier, control.settings)
+        if known is not None and not among(quantity.at[axis.name], known):
             yield Violation(
                 (*loc, "settings", str(axis.setting)),
                 f"found {shown(known)}, which leaves out {axis.name} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reproaudit.checks import Check, all_quantities
@@ -53,10 +53,20 @@ def looks_declared(audit: Audit) -> Iterator[tuple[Look, Declaration]]:
             yield look, declaration
 
 
-def coordinates(axis: Axis, values: dict[str, Value]) -> tuple[Coordinate, ...] | None:
-    """The coordinates of an axis, None if the axis itself is at fault (RA121, RA122)."""
+def coordinates(
+    audit: Audit,
+    experiment: str,
+    axis: Axis,
+    tier: TierName,
+    overrides: Mapping[str, Value] | None = None,
+) -> tuple[Coordinate, ...] | None:
+    """An axis's coordinates at a tier, None if the axis itself is at fault (RA121, RA122)."""
     if (axis.values, axis.setting, axis.size).count(None) != 2:
         return None
-    if axis.setting is not None and not isinstance(values.get(axis.setting), tuple):
-        return None
-    return axis.coordinates(values)
+    if axis.setting is None:
+        return axis.coordinates({})
+    if overrides is not None and axis.setting in overrides:
+        value: Value | None = overrides[axis.setting]
+    else:
+        value = audit.value_of(experiment, axis.setting, tier)
+    return value if isinstance(value, tuple) else None

@@ -101,6 +101,11 @@ MODEL_RULES = (
     ),
     _error("RA056", "Dates are written YYYY-MM-DD.", "Write the date so."),
     _error("RA057", "A list or mapping here holds a least number of entries.", "Add an entry."),
+    _error(
+        "RA058",
+        "A draft leaves open what nobody has looked up or decided yet: it is not guessed.",
+        "Write what belongs here.",
+    ),
     _error("RA059", "The value breaks a rule of its field.", "Change it as the message says."),
     _error(
         "RA060",

@@ -17,7 +17,8 @@ LARGEST_SEED = 2**32 - 1
 
 STALE_AFTER_YEARS = 2
 
-_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+"""What stands for a text that is still to be written."""
 
 
 def variables_complete(audit: Audit) -> Iterator[Violation]:
@@ -173,44 +174,34 @@ def reviewers_differ(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def _leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _leaves(one, (*loc, key))
-    elif isinstance(value, tuple):
-        for i, one in enumerate(value):
-            yield from _leaves(one, (*loc, i))
-    else:
-        yield loc, value
-
-
-def nothing_unfinished(audit: Audit) -> Iterator[Violation]:
+def nothing_unfinished(loc: Loc, value: Any, _today: date | None = None) -> Violation | None:
     """No TODO is left in any text."""
-    for loc, value in _leaves(audit.model_dump()):
-        if isinstance(value, str) and (match := _UNFINISHED.search(value)):
-            yield Violation(loc, f"found '{match.group()}' in the text; expected finished text")
+    match = UNFINISHED.search(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    return Violation(loc, f"found '{match.group()}' in the text; expected finished text")
 
 
-def nothing_blank(audit: Audit) -> Iterator[Violation]:
+def nothing_blank(loc: Loc, value: Any, _today: date) -> Violation | None:
     """A text says something; only a setting's value may be empty."""
-    for loc, value in _leaves(audit.model_dump()):
-        is_value = "value" in loc or "alternatives" in loc or "controls" in loc
-        if isinstance(value, str) and not value.strip() and not is_value:
-            yield Violation(loc, "found a blank text; expected words")
+    if not isinstance(value, str) or value.strip():
+        return None
+    if "value" in loc or "alternatives" in loc or "controls" in loc:
+        return None
+    return Violation(loc, "found a blank text; expected words")
 
 
-def dates_are_fresh(audit: Audit, today: date) -> Iterator[Violation]:
+def dates_are_fresh(loc: Loc, value: Any, today: date) -> Violation | None:
     """What was looked up long ago may no longer be so; what lies ahead was not looked up."""
-    for loc, value in _leaves(audit.model_dump()):
-        if not isinstance(value, date):
-            continue
-        if value > today:
-            yield Violation(loc, f"found {value}, which lies in the future; expected a past date")
-        elif loc[0] != "responses" and value < _years_before(today, STALE_AFTER_YEARS):
-            yield Violation(
-                loc,
-                f"found {value}; expected a date within {STALE_AFTER_YEARS} years of {today}",
-            )
+    if not isinstance(value, date):
+        return None
+    if value > today:
+        message = f"found {value}, which lies in the future; expected a past date"
+    elif loc[0] != "responses" and value < _years_before(today, STALE_AFTER_YEARS):
+        message = f"found {value}; expected a date within {STALE_AFTER_YEARS} years of {today}"
+    else:
+        return None
+    return Violation(loc, message)
 
 
 def _years_before(day: date, years: int) -> date:
@@ -240,21 +231,21 @@ RULES = (
         Severity.WARNING,
         "Unfinished text has not been reviewed.",
         "Finish the text.",
-        nothing_unfinished,
+        find_in_leaf=nothing_unfinished,
     ),
     Rule(
         "RA154",
         Severity.WARNING,
         "A card, a repository and a reviewer's decision change with time.",
         "Look again and write today's date.",
-        find_by_date=dates_are_fresh,
+        find_in_leaf=dates_are_fresh,
     ),
     Rule(
         "RA155",
         Severity.ERROR,
         "A blank reason or statement is none.",
         "Write the text.",
-        nothing_blank,
+        find_in_leaf=nothing_blank,
     ),
     Rule(
         "RA156",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import Any
 
 from reproaudit.spec import Audit
 
@@ -50,7 +51,8 @@ class Rule:
         why: one sentence.
         remedy: what to do.
         find: where an audit breaks the rule; None if that shows while the file is read.
-        find_by_date: the same, for a rule that looks at today's date.
+        find_in_leaf: what a single text or date breaks, from its place, itself and today's date;
+            an audit is walked once for all such rules.
     """
 
     id: str
@@ -58,11 +60,17 @@ class Rule:
     why: str
     remedy: str
     find: Callable[[Audit], Iterable[Violation]] | None = None
-    find_by_date: Callable[[Audit, date], Iterable[Violation]] | None = None
+    find_in_leaf: Callable[[Loc, Any, date], Violation | None] | None = None
 
-    def violations(self, audit: Audit, today: date) -> Iterable[Violation]:
-        """Every place where the audit breaks the rule."""
-        if self.find is not None:
-            yield from self.find(audit)
-        if self.find_by_date is not None:
-            yield from self.find_by_date(audit, today)
+
+def leaves(audit: Audit) -> Iterator[tuple[Loc, Any]]:
+    """Every text and date of an audit with its place."""
+    waiting: list[tuple[Loc, Any]] = [((), audit.model_dump())]
+    while waiting:
+        loc, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [((*loc, key), one) for key, one in value.items()]
+        elif isinstance(value, tuple):
+            waiting += [((*loc, i), one) for i, one in enumerate(value)]
+        elif isinstance(value, str | date):
+            yield loc, value

@@ -1,0 +1,157 @@
+"""One training step at the paper's size, sampling included: token by token in PyTorch, and ours.
+
+A step draws 256 samples (T = 200, q = 3, d = 5) and the codes that they share (d_e = 170), and
+takes one step of SGD in float32. The literal form builds every token and lets autograd find the
+gradient; the faster of two orders of its products counts. Both forms run in one process, on the
+same threads, in turns, at the same weights, those of attention that has formed.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reproaudit.papers.wang2024 import kernel, model, sampling
+
+BATCH, T, Q, D, D_E = 256, 200, 3, 5, 170
+ALPHA, V, RATE = 4.0, 1.75, 1.0 / 3.0
+ROUNDS, OUR_STEPS = 9, 20
+
+Forward = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def values_first(Z: Tensor, z_query: Tensor, W_KQ: Tensor, W_V: Tensor) -> Tensor:
+    """(W_V Z) softmax(Zᵀ W_KQ z_query), as in the plain form."""
+    return model.forward(Z, z_query, W_KQ, W_V)
+
+
+def attention_first(Z: Tensor, z_query: Tensor, W_KQ: Tensor, W_V: Tensor) -> Tensor:
+    """W_V (Z softmax(Zᵀ W_KQ z_query))."""
+    weights = model.attention(Z, z_query, W_KQ)
+    return (Z @ weights.unsqueeze(2)).squeeze(2) @ W_V.T
+
+
+class LiteralTraining:
+    """Trains the token-by-token form with torch's SGD on what torch draws."""
+
+    def __init__(self, forward: Forward, weights: kernel.Weights) -> None:
+        self.forward = forward
+        self.W_KQ = torch.tensor(weights.key_query, requires_grad=True)
+        self.W_V = torch.tensor(weights.value, requires_grad=True)
+        self.sgd = torch.optim.SGD([self.W_KQ, self.W_V], lr=RATE)
+
+    def step(self) -> None:
+        """Draws a batch and descends."""
+        X = torch.randn(BATCH, D, T)
+        codes = torch.randn(T, D_E) / D_E**0.5
+        subsets = torch.rand(BATCH, T).topk(Q, dim=1).indices
+        E = codes.expand(BATCH, T, D_E)
+        output = self.forward(model.embed(X, E), model.query(E, subsets, D), self.W_KQ, self.W_V)
+        self.sgd.zero_grad()
+        model.selection_loss(output, model.targets(X, subsets)).backward()  # type: ignore[no-untyped-call]
+        self.sgd.step()
+
+
+class OurTraining:
+    """Trains with the compiled loop."""
+
+    def __init__(self, weights: kernel.Weights) -> None:
+        self.weights = weights
+        self.scratch = kernel.Batch.empty(BATCH, D, T, Q, D_E, shared=True)
+        self.how = kernel.Sgd(
+            key=sampling.root(0, "benchmark"),
+            subset_key=np.uint64(0),
+            other_query=False,
+            other_targets=False,
+            redraw_codes=True,
+            code_law=sampling.GAUSSIAN,
+            code_scale=D_E**-0.5,
+            attend_query=False,
+            factor=0.5,
+            rate=RATE,
+            annealed_rate=RATE,
+            anneal_at=0,
+        )
+        self.done = 0
+
+    def steps(self, count: int = OUR_STEPS) -> None:
+        """So many steps."""
+        kernel.train_steps(self.done, self.done + count, self.how, self.scratch, self.weights)
+        self.done += count
+
+    def sample(self, count: int = OUR_STEPS) -> None:
+        """Only what a step draws, so many times."""
+        scratch, how = self.scratch, self.how
+        for step in range(count):
+            key = np.uint64(sampling.child(how.key, step))
+            arrays = (scratch.X, scratch.selected, scratch.queried, scratch.source)
+            kernel.fill_batch(key, how.subset_key, False, False, *arrays)
+            sampling.fill_codes(key, how.code_law, how.code_scale, scratch.E[0])
+
+
+def formed() -> kernel.Weights:
+    """Weights near those that training finds."""
+    weights = kernel.Weights.draw(np.random.default_rng(0), D, D_E, 0.0, np.float32)
+    weights.set_identity(ALPHA, V)
+    return weights
+
+
+def timed_ms(run: Callable[[], Any], steps: int = 1) -> float:
+    """Milliseconds per step of a call that makes so many steps."""
+    start = perf_counter()
+    run()
+    return (perf_counter() - start) * 1e3 / steps
+
+
+def measure(threads: int) -> dict[str, float]:
+    """Median milliseconds per step of each form, the literal ones on so many threads."""
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    orders = {"values_first_ms": values_first, "attention_first_ms": attention_first}
+    literal = {key: LiteralTraining(order, formed()) for key, order in orders.items()}
+    ours = OurTraining(formed())
+    runs: dict[str, tuple[Callable[[], None], int]] = {
+        **{key: (training.step, 1) for key, training in literal.items()},
+        "ours_ms": (ours.steps, OUR_STEPS),
+        "sampling_ms": (ours.sample, OUR_STEPS),
+    }
+    for run, _ in runs.values():
+        run()
+    times: dict[str, list[float]] = {key: [] for key in runs}
+    for _ in range(ROUNDS):
+        for key, (run, steps) in runs.items():
+            times[key].append(timed_ms(run, steps))
+    return {key: median(values) for key, values in times.items()}
+
+
+def bench() -> dict[str, Any]:
+    """The figures with the literal form on all threads, and on one; ours computes on one."""
+    threads = torch.get_num_threads()
+    by_threads = {count: measure(count) for count in sorted({1, threads})}
+    torch.set_num_threads(threads)
+    figures = by_threads[threads]
+    literal = min(figures["values_first_ms"], figures["attention_first_ms"])
+    return {
+        "literal_ms": round(literal, 2),
+        "ours_ms": round(figures["ours_ms"], 4),
+        "ratio": round(literal / figures["ours_ms"], 1),
+        "threads": threads,
+        "by_threads": {
+            str(count): {key: round(value, 4) for key, value in measured.items()}
+            for count, measured in by_threads.items()
+        },
+        "setting": f"{BATCH} samples, T = {T}, q = {Q}, d = {D}, d_e = {D_E}, float32, sampling "
+        "included",
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+    }

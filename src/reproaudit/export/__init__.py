@@ -1,0 +1,1 @@
+"""Standard formats that other tools read."""

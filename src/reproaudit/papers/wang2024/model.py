@@ -1,0 +1,73 @@
+"""The attention layer of the paper, token by token: the form to compare with the text.
+
+Nothing here is rearranged for speed. `kernel` computes the same loss and gradient without ever
+building what is built here, and is tested against this module.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def targets(
+    X: Float[Tensor, "batch d T"], subsets: Int[Tensor, "batch q"]
+) -> Float[Tensor, "batch d"]:
+    """The sparse token selection task: (1/q) Σ_{i∈y} x_i."""
+    chosen = subsets.unsqueeze(1).expand(-1, X.shape[1], -1)
+    return X.gather(2, chosen).mean(dim=2)
+
+
+def embed(
+    X: Float[Tensor, "batch d T"], E: Float[Tensor, "batch T d_e"]
+) -> Float[Tensor, "batch d+d_e T"]:
+    """Z, whose columns are the tokens z_i = (x_i; e_i)."""
+    return torch.cat([X, E.transpose(1, 2)], dim=1)
+
+
+def query(
+    E: Float[Tensor, "batch T d_e"], subsets: Int[Tensor, "batch q"], d: int
+) -> Float[Tensor, "batch d+d_e"]:
+    """z_query = (0; Σ_{i∈y} e_i)."""
+    chosen = subsets.unsqueeze(2).expand(-1, -1, E.shape[2])
+    codes = E.gather(1, chosen).sum(dim=1)
+    return torch.cat([codes.new_zeros(len(codes), d), codes], dim=1)
+
+
+def attention(
+    Z: Float[Tensor, "batch d+d_e n"],
+    z_query: Float[Tensor, "batch d+d_e"],
+    W_KQ: Float[Tensor, "d+d_e d+d_e"],
+) -> Float[Tensor, "batch n"]:
+    """The attention weights softmax(Zᵀ W_KQ z_query)."""
+    scores = Z.transpose(1, 2) @ (z_query @ W_KQ.T).unsqueeze(2)
+    return torch.softmax(scores.squeeze(2), dim=1)
+
+
+def forward(
+    Z: Float[Tensor, "batch d+d_e T"],
+    z_query: Float[Tensor, "batch d+d_e"],
+    W_KQ: Float[Tensor, "d+d_e d+d_e"],
+    W_V: Float[Tensor, "d d+d_e"],
+    attend_query: bool = False,
+) -> Float[Tensor, "batch d"]:
+    """The output W_V Z softmax(Zᵀ W_KQ z_query).
+
+    Args:
+        Z: the tokens.
+        z_query: the query.
+        W_KQ: the merged key-query matrix.
+        W_V: the value matrix.
+        attend_query: whether the query stands among the attended tokens, [Z, z_query] for Z.
+    """
+    attended = torch.cat([Z, z_query.unsqueeze(2)], dim=2) if attend_query else Z
+    weights = attention(attended, z_query, W_KQ)
+    return ((W_V @ attended) @ weights.unsqueeze(2)).squeeze(2)
+
+
+def selection_loss(
+    output: Float[Tensor, "batch d"], target: Float[Tensor, "batch d"], factor: float = 0.5
+) -> Float[Tensor, ""]:
+    """The factor times the squared error, summed over coordinates and averaged over the batch."""
+    return factor * (output - target).square().sum(dim=1).mean()

@@ -1,0 +1,530 @@
+"""wang2024: fast forms against plain ones, derived facts, constructed solutions, measurements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from reproaudit.errors import UsageError
+from reproaudit.loading import load_audit
+from reproaudit.papers.wang2024 import EXPERIMENTS, baseline, experiments, kernel, model, sampling
+from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
+from reproaudit.papers.wang2024.reachable import (
+    Reachable,
+    best_identity_blocks,
+    identity_blocks,
+    overlaps,
+)
+from reproaudit.records import Measurements
+from reproaudit.training import train
+
+AUDIT = load_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")
+NONE = np.uint64(0)
+
+
+@dataclass
+class FakeSession:
+    """Keeps checkpoints in memory; a phase can be stopped after a number of reports."""
+
+    seeds: tuple[int, ...] = (0,)
+    device: str = "cpu"
+    kept: dict[str, bytes] = field(default_factory=dict)
+    told: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def load(self, phase: str) -> bytes | None:
+        return self.kept.get(phase)
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        self.kept[phase] = checkpoint
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        self.told.append((phase, done, total))
+
+
+def settings(experiment: str, **overrides: Any) -> Any:
+    values = AUDIT.values_of(experiment, "smoke", overrides)
+    return EXPERIMENTS[experiment].settings(**values)
+
+
+def measured(experiment: str, seeds: tuple[int, ...] = (0,), **overrides: Any) -> Measurements:
+    session = FakeSession(seeds)
+    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), session)[seeds[0]]
+
+
+def same(a: Measurements, b: Measurements) -> bool:
+    return a.model_dump() == b.model_dump()
+
+
+def small_batch(shared: bool, other_query: bool = False, other_targets: bool = False) -> Batch:
+    key = sampling.root(3, "test batch")
+    batch = Batch.empty(16, 5, 14, 3, 9, shared)
+    kernel.fill_batch(
+        key, NONE, other_query, other_targets, batch.X, batch.selected, batch.queried, batch.source
+    )
+    sampling.fill_codes(key, sampling.GAUSSIAN, 1 / 3, batch.E.reshape(-1, 9))
+    return batch
+
+
+def random_weights(d_e: int = 9, scale: float = 0.5) -> Weights:
+    return Weights.draw(np.random.default_rng(0), 5, d_e, scale, np.float64)
+
+
+def plain_loss(
+    batch: Batch, W_KQ: torch.Tensor, W_V: torch.Tensor, attend_query: bool, factor: float
+) -> torch.Tensor:
+    X = torch.tensor(batch.X, dtype=torch.float64)
+    E = torch.tensor(batch.E, dtype=torch.float64).expand(len(X), -1, -1)
+    z_query = model.query(E, torch.tensor(batch.queried), X.shape[1])
+    output = model.forward(model.embed(X, E), z_query, W_KQ, W_V, attend_query)
+    target = model.targets(X[batch.source], torch.tensor(batch.selected))
+    return model.selection_loss(output, target, factor)
+
+
+# ------------------------------------------------------------------------- fast form = plain form
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("attend_query", [False, True])
+@pytest.mark.parametrize("control", [False, True])
+def test_compiled_loss_and_gradient_equal_the_plain_form(
+    shared: bool, attend_query: bool, control: bool
+) -> None:
+    batch, weights = small_batch(shared, control, control), random_weights()
+    W_KQ = torch.tensor(weights.key_query, requires_grad=True)
+    W_V = torch.tensor(weights.value, requires_grad=True)
+    plain = plain_loss(batch, W_KQ, W_V, attend_query, 0.7)
+    plain.backward()
+    loss, slopes = kernel.gradient(batch, weights, attend_query, 0.7)
+    assert loss == pytest.approx(plain.item(), abs=1e-10)
+    assert W_KQ.grad is not None
+    assert W_V.grad is not None
+    pairs = [
+        (W_KQ.grad[:5, 5:], slopes["B"]),
+        (W_KQ.grad[5:, 5:], slopes["D"]),
+        (W_KQ.grad[:, :5], np.zeros((14, 5))),
+        (W_V.grad[:, :5], slopes["V_x"]),
+        (W_V.grad[:, 5:], slopes["V_e"]),
+    ]
+    for expected, found in pairs:
+        np.testing.assert_allclose(found, expected.numpy(), rtol=0, atol=1e-10)
+    losses, _ = kernel.losses(batch, weights, attend_query)
+    assert losses.mean() == pytest.approx(plain.item() * 0.5 / 0.7, abs=1e-10)
+
+
+def training(**changes: Any) -> Sgd:
+    plain = Sgd(
+        key=sampling.root(1, "train"),
+        subset_key=NONE,
+        other_query=False,
+        other_targets=False,
+        redraw_codes=True,
+        code_law=sampling.GAUSSIAN,
+        code_scale=1 / 3,
+        attend_query=False,
+        factor=0.5,
+        rate=1.0,
+        annealed_rate=0.25,
+        anneal_at=3,
+    )
+    return replace(plain, **changes)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_training_equals_plain_sgd_on_the_same_draws(shared: bool) -> None:
+    how, weights = training(), random_weights()
+    W_KQ = torch.tensor(weights.key_query, requires_grad=True)
+    W_V = torch.tensor(weights.value, requires_grad=True)
+    scratch = Batch.empty(16, 5, 14, 3, 9, shared)
+    kernel.train_steps(0, 6, how, scratch, weights)
+    for step in range(6):
+        key = np.uint64(sampling.child(how.key, step))
+        batch = Batch.empty(16, 5, 14, 3, 9, shared)
+        kernel.fill_batch(
+            key, NONE, False, False, batch.X, batch.selected, batch.queried, batch.source
+        )
+        sampling.fill_codes(key, how.code_law, how.code_scale, batch.E.reshape(-1, 9))
+        sgd = torch.optim.SGD([W_KQ, W_V], lr=1.0 if step < 3 else 0.25)
+        sgd.zero_grad()
+        plain_loss(batch, W_KQ, W_V, False, 0.5).backward()
+        sgd.step()
+    np.testing.assert_allclose(weights.key_query, W_KQ.detach().numpy(), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(weights.value, W_V.detach().numpy(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("hidden_layers", [1, 3])
+def test_compiled_net_equals_the_plain_form(hidden_layers: int) -> None:
+    batch = small_batch(shared=True)
+    inputs, targets = baseline.inputs_and_targets(batch, True, np.float64)
+    rng = np.random.default_rng(1)
+    net = baseline.Net.draw(rng, inputs.shape[1], 7, hidden_layers, 5, "he", np.float64)
+    blocks = [torch.tensor(net.W_in), *map(torch.tensor, net.W_mid)]
+    hidden = list(zip(blocks, map(torch.tensor, net.b_hidden), strict=True))
+    last = (torch.tensor(net.W_out), torch.tensor(net.b_out))
+    every = [tensor.requires_grad_() for pair in [*hidden, last] for tensor in pair]
+    output = baseline.forward(torch.tensor(inputs), hidden, *last)
+    loss = model.selection_loss(output, torch.tensor(targets))
+    loss.backward()
+    assert baseline.losses(net, inputs, targets).mean() == pytest.approx(loss.item(), abs=1e-10)
+    baseline.descend(net, inputs, targets, 0.5, 0.1)
+    found = [net.W_in, *net.W_mid, *net.b_hidden, net.W_out, net.b_out]
+    order = [*every[0:-2:2], *every[1:-2:2], *every[-2:]]
+    for block, tensor in zip(found, order, strict=True):
+        assert tensor.grad is not None
+        expected = (tensor - 0.1 * tensor.grad).detach().numpy()
+        np.testing.assert_allclose(block, expected, rtol=0, atol=1e-10)
+
+
+def test_the_net_sees_tokens_and_subset() -> None:
+    batch = small_batch(shared=True)
+    hot, targets = baseline.inputs_and_targets(batch, True, np.float64)
+    placed, _ = baseline.inputs_and_targets(batch, False, np.float64)
+    for b in range(len(hot)):
+        np.testing.assert_array_equal(hot[b, :70].reshape(5, 14), batch.X[b])
+        assert set(np.flatnonzero(hot[b, 70:])) == set(batch.queried[b])
+        np.testing.assert_allclose(placed[b, 70:] * 14, np.sort(batch.queried[b]))
+        np.testing.assert_allclose(targets[b], batch.X[b][:, batch.selected[b]].mean(axis=1), 1e-6)
+
+
+@pytest.mark.parametrize("hidden_layers", [1, 2])
+def test_the_net_has_about_the_wished_number_of_parameters(hidden_layers: int) -> None:
+    width = baseline.width_for(31500, 1200, hidden_layers, 5)
+    net = baseline.Net.draw(
+        np.random.default_rng(0), 1200, width, hidden_layers, 5, "uniform", np.float32
+    )
+    assert net.parameters == baseline.count(1200, width, hidden_layers, 5)
+    assert abs(net.parameters / 31500 - 1) < 0.03
+
+
+# -------------------------------------------------------------------------------------- sampling
+
+
+def test_normals_are_normal_and_independent() -> None:
+    drawn = np.empty(2_000_001, np.float32)
+    sampling.fill_normals(sampling.root(0, "normals"), drawn)
+    values = drawn[:-1].astype(np.float64)
+    assert stats.kstest(values, "norm").pvalue > 1e-3
+    blocks = values[: len(values) // 1024 * 1024].reshape(-1, 2, 512).transpose(1, 0, 2)
+    one, other = blocks.reshape(2, -1)  # the two normals of a pair
+    bound = 5 / np.sqrt(len(one))
+    for a, b in ((one, other), (one**2, other**2), (one[1:], one[:-1])):
+        assert abs(np.corrcoef(a, b)[0, 1]) < bound
+    tail = (np.abs(values) > 4).sum()
+    expected = len(values) * 2 * stats.norm.sf(4)
+    assert abs(tail - expected) < 5 * np.sqrt(expected)
+
+
+def test_subsets_are_uniform() -> None:
+    drawn = np.empty((40_000, 3), np.int64)
+    sampling.fill_subsets(sampling.root(0, "subsets"), sampling.SUBSETS, 6, drawn)
+    counts = Counter(tuple(sorted(row)) for row in drawn.tolist())
+    assert counts.keys() == set(combinations(range(6), 3))
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("law", ["gaussian", "signs", "sphere"])
+def test_codes_have_unit_norm_and_are_nearly_orthogonal(law: str) -> None:
+    codes = np.empty((400, 101), np.float32)
+    sampling.fill_codes(sampling.root(0, "codes"), sampling.CODE_LAWS[law], 101**-0.5, codes)
+    gram = codes.astype(np.float64) @ codes.T.astype(np.float64)
+    norms = np.diag(gram)
+    if law == "gaussian":
+        assert norms.mean() == pytest.approx(1, abs=5 * np.sqrt(2 / 101 / 400))
+    else:
+        np.testing.assert_allclose(norms, 1, rtol=1e-5)
+    overlaps_ = gram[np.triu_indices(400, 1)]
+    assert (overlaps_**2).mean() == pytest.approx(1 / 101, rel=0.05)
+
+
+def test_a_draw_depends_on_its_keys_alone() -> None:
+    key = sampling.root(0, "train")
+    first, again, next_ = (np.empty((4, 5, 6), np.float32) for _ in range(3))
+    sampling.fill_tokens(np.uint64(sampling.child(key, 7)), first)
+    sampling.fill_tokens(np.uint64(sampling.child(key, 8)), next_)
+    sampling.fill_tokens(np.uint64(sampling.child(key, 7)), again)
+    np.testing.assert_array_equal(first, again)
+    assert not (first == next_).any()
+    assert len({int(sampling.root(s, p)) for s in range(3) for p in "ab"}) == 6
+
+
+def test_controls_change_what_is_queried_and_whose_mean_is_asked() -> None:
+    own = small_batch(True)
+    np.testing.assert_array_equal(own.queried, own.selected)
+    np.testing.assert_array_equal(own.source, np.arange(16))
+    other = small_batch(True, other_query=True, other_targets=True)
+    np.testing.assert_array_equal(other.selected, own.selected)
+    assert (other.queried != own.queried).any(axis=1).mean() > 0.5
+    np.testing.assert_array_equal(other.source, (np.arange(16) + 1) % 16)
+    key = np.uint64(5)
+    kernel.fill_batch(NONE, key, False, False, own.X, own.selected, own.queried, own.source)
+    assert len(np.unique(own.selected, axis=0)) == 1
+
+
+# ------------------------------------------------------------------------------- the reachable loss
+
+
+@pytest.mark.parametrize("attend_query", [False, True])
+def test_the_formula_for_identity_blocks_is_the_models_loss(attend_query: bool) -> None:
+    """By simulation of the layer itself, on other draws than the formula's averages."""
+    T, q, d, d_e = 20, 3, 5, 24
+    scores = overlaps(sampling.root(0, "formula"), 2000, T, q, d_e, sampling.GAUSSIAN, d_e**-0.5)
+    found = identity_blocks(scores, 1.5, q, d, attend_query)
+    weights = Weights.draw(np.random.default_rng(0), d, d_e, 0.0, np.float64)
+    weights.set_identity(found.alpha, found.v)
+    losses, masses = [], []
+    for index in range(300):
+        key = np.uint64(sampling.child(sampling.root(1, "simulation"), index))
+        batch = Batch.empty(64, d, T, q, d_e, shared=True)
+        kernel.fill_batch(
+            key, NONE, False, False, batch.X, batch.selected, batch.queried, batch.source
+        )
+        sampling.fill_codes(key, sampling.GAUSSIAN, d_e**-0.5, batch.E[0])
+        loss, mass = kernel.losses(batch, weights, attend_query)
+        losses.append(loss.mean())
+        masses.append(mass.mean())
+    for value, sample in ((found.loss, losses), (found.mass, masses)):
+        assert abs(np.mean(sample) - value) < 5 * np.std(sample) / np.sqrt(len(sample))
+
+
+def test_with_orthogonal_codes_the_loss_goes_to_zero() -> None:
+    """Scores are 1 for the selected and 0 for the rest: attention and loss in closed form."""
+    T, q, d = 20, 3, 5
+    scores = np.array([[1.0] * q + [0.0] * (T - q) + [float(q)]])
+    alpha = 2.0
+    found = identity_blocks(scores, alpha, q, d, attend_query=False)
+    whole = q * np.exp(alpha) + T - q
+    a, rest = np.exp(alpha) / whole, 1 / whole
+    square = q * a**2 + (T - q) * rest**2
+    assert found.mass == pytest.approx(q * a)
+    assert found.loss == pytest.approx(d / 2 * (1 / q - a**2 / square))
+    assert best_identity_blocks(scores, q, d, False, 1.0).loss < 1e-4
+
+
+def test_the_best_identity_blocks_are_the_best() -> None:
+    scores = overlaps(sampling.root(0, "best"), 200, 16, 3, 24, sampling.GAUSSIAN, 24**-0.5)
+    best = best_identity_blocks(scores, 3, 5, False, 1.0)
+    others = [identity_blocks(scores, a, 3, 5, False).loss for a in np.geomspace(0.05, 50, 200)]
+    assert best.loss <= min(others) + 1e-9
+    assert best.loss < 5 / 6
+
+
+def test_the_scale_of_codes_only_rescales_alpha() -> None:
+    unit = overlaps(sampling.root(0, "scale"), 50, 16, 3, 25, sampling.GAUSSIAN, 0.2)
+    entries = overlaps(sampling.root(0, "scale"), 50, 16, 3, 25, sampling.GAUSSIAN, 1.0)
+    one = best_identity_blocks(unit, 3, 5, False, 1.0)
+    other = best_identity_blocks(entries, 3, 5, False, 5.0)
+    assert other.loss == pytest.approx(one.loss, rel=1e-6)
+    assert other.alpha * 25 == pytest.approx(one.alpha, rel=1e-3)
+
+
+# ----------------------------------------------------------------------------------------- training
+
+
+def test_steps_may_be_cut_anywhere() -> None:
+    how, scratch = training(), Batch.empty(16, 5, 14, 3, 9, True)
+    whole, cut = random_weights(), random_weights()
+    kernel.train_steps(0, 20, how, scratch, whole)
+    for start, stop in ((0, 1), (1, 8), (8, 20)):
+        kernel.train_steps(start, stop, how, scratch, cut)
+    np.testing.assert_array_equal(whole.D, cut.D)
+    np.testing.assert_array_equal(whole.value, cut.value)
+
+
+def test_a_resumed_training_gives_the_same_bits() -> None:
+    s = settings("selection", steps=40, anneal_at=20)
+    whole = experiments.Arm.start(0, s, None, None)
+    whole.advance(0, 40)
+    session = FakeSession()
+    arm = experiments.Arm.start(0, s, None, None)
+
+    def run(one: experiments.Arm, steps: int) -> None:
+        train(
+            session,
+            "phase",
+            steps=steps,
+            state=one.weights.state,
+            advance=one.advance,
+            observe=lambda _step: {"norm": float(np.linalg.norm(one.weights.D))},
+            observe_at=[0],
+        )
+
+    run(arm, 25)
+    packed = torch.load(BytesIO(session.kept["phase"]), weights_only=True)
+    packed["progress"]["finished"] = False  # as a checkpoint on the way is
+    buffer = BytesIO()
+    torch.save(packed, buffer)
+    session.kept["phase"] = buffer.getvalue()
+    resumed = experiments.Arm.start(0, s, None, None)
+    run(resumed, 40)
+    np.testing.assert_array_equal(resumed.weights.D, whole.weights.D)
+    np.testing.assert_array_equal(resumed.weights.value, whole.weights.value)
+
+
+def test_training_leaves_the_plateau_and_finds_the_identity() -> None:
+    """A scale at which the fall comes within a second."""
+    changes = {"tokens": 12, "code_dimension": 32, "batch": 64, "test_points": 1024}
+    schedule = {"steps": 1200, "anneal_at": 600, "reachable_draws": 300}
+    found = measured("selection", **changes, **schedule)
+    loss, mass = found.series["loss"].values, found.series["mass"].values
+    assert loss[0] > 3 * loss[-1]
+    assert loss[-1] < 1.2 * found.scalars["reachable_loss"]
+    assert mass[0] == pytest.approx(3 / 12)
+    assert (found.series["cosine"].values[-1] > 0.95).all()
+    lost = measured("selection", query="independent", **changes, **schedule)
+    assert lost.series["loss"].values[-1] > 2 * loss[-1]
+    assert lost.series["cosine"].values[-1, 0] < 0.5
+
+
+def test_constructed_weights_are_the_ground_truth() -> None:
+    found = measured("selection", weights="constructed")
+    assert found.series["loss"].values[-1] == pytest.approx(found.scalars["reachable_loss"])
+    assert found.series["mass"].values[-1] == pytest.approx(found.scalars["reachable_mass"])
+    np.testing.assert_allclose(found.series["cosine"].values[-1], 1, rtol=1e-6)
+    np.testing.assert_array_equal(found.series["cosine"].values[0], 0)
+    np.testing.assert_array_equal(found.series["off_block"].values[-1], 0)
+    scaled = measured("dimension", weights="constructed")
+    assert scaled.scalars["exponent"] == pytest.approx(scaled.scalars["reachable_exponent"])
+    longer = measured("length", weights="constructed")
+    assert longer.arrays["excess"][0, 0] == pytest.approx(1)
+
+
+def test_directions_see_every_block() -> None:
+    weights = random_weights(scale=0.0)
+    weights.set_identity(3.0, 2.0)
+    np.testing.assert_allclose(experiments.directions(weights)["scale"], [3.0, 2.0])
+    weights.idle[0, 0] = 9.0  # the norm of 3 I in nine dimensions
+    weights.V_e[0, 0] = 2 * 5**0.5
+    found = experiments.directions(weights)
+    np.testing.assert_allclose(found["cosine"], 2**-0.5, rtol=1e-12)
+    np.testing.assert_allclose(found["off_block"], 2**-0.5, rtol=1e-12)
+
+
+# -------------------------------------------------------------------------------------- experiments
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_measurements_are_those_declared(experiment: str) -> None:
+    declared = AUDIT.experiments[experiment].measurements
+    values = AUDIT.values_of(experiment, "smoke")
+    found = measured(experiment)
+    assert found.names == declared.keys()
+    assert found.finite
+    for name, one in found.series.items():
+        assert declared[name].kind == "series"
+        assert one.values.shape[1:] == declared[name].shape(values)
+        assert (one.steps[0], one.steps[-1]) == (0, 20)
+    for name, array in found.arrays.items():
+        assert declared[name].kind == "array"
+        assert array.shape == declared[name].shape(values)
+    assert all(declared[name].kind == "scalar" for name in found.scalars)
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_a_seed_gives_the_same_numbers_alone_and_beside_others(experiment: str) -> None:
+    one = measured(experiment)
+    assert same(one, measured(experiment, seeds=(0, 1)))
+    assert not same(one, measured(experiment, seeds=(1,)))
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_phases_are_those_announced(experiment: str) -> None:
+    s, session = settings(experiment), FakeSession()
+    EXPERIMENTS[experiment].measure(s, session)
+    assert {(phase, total) for phase, _, total in session.told} == set(
+        EXPERIMENTS[experiment].phases(s).items()
+    )
+
+
+LEDGER = [
+    (entry.experiment or "selection", entry.name, other)
+    for entry in AUDIT.ledger()
+    for other in entry.setting.others
+]
+
+
+@pytest.mark.parametrize(("experiment", "name", "other"), LEDGER)
+def test_every_alternative_of_the_ledger_is_implemented(
+    experiment: str, name: str, other: Any
+) -> None:
+    value = 128 if name == "test_points" else other  # whole batches at this tier, too
+    found = measured(experiment, **{name: value})
+    if name == "net_rates":  # the rate that ends best may be the same one
+        phases = EXPERIMENTS[experiment].phases(settings(experiment, net_rates=value))
+        assert len(phases) == 1 + len(value)
+        assert found.finite
+    else:
+        assert not same(measured(experiment), found)
+
+
+@pytest.mark.parametrize("claim", AUDIT.claims, ids=lambda c: c.id)
+def test_controls_differ_from_the_experiment(claim: Any) -> None:
+    for control in (*claim.controls, claim.positive_control):
+        other = measured(control.experiment, **control.settings)
+        assert not same(measured(claim.experiment), other)
+
+
+def test_fixed_codes_go_on_as_the_setting_says() -> None:
+    s = settings("length")
+    T, longest = s.tokens, max(s.lengths)
+    ahead = experiments._fixed_codes(0, s, "fixed_codes")
+    repeated = experiments._fixed_codes(0, replace(s, continuation="repeated"), "fixed_codes")
+    assert ahead.shape == (1, longest, s.code_dimension)
+    np.testing.assert_array_equal(repeated[:, T:], ahead[:, : longest - T])
+    redrawn = replace(s, continuation="redrawn")
+    short, *_, long = experiments._validation(0, redrawn, ahead)
+    assert len(short.E) == 1
+    assert len(long.E) == s.validation_points
+    np.testing.assert_array_equal(long.E[:, :T], np.broadcast_to(ahead[:, :T], long.E[:, :T].shape))
+    assert not (long.E[0, T:] == long.E[1, T:]).any()
+
+
+def test_arms_are_tested_on_the_same_tokens_and_subsets() -> None:
+    s = settings("length")
+    stochastic = experiments._validation(0, s, None)
+    fixed = experiments._validation(0, s, experiments._fixed_codes(0, s, "fixed_codes"))
+    for one, other, length in zip(stochastic, fixed, s.lengths, strict=True):
+        assert one.X.shape[2] == length
+        np.testing.assert_array_equal(one.X, other.X)
+        np.testing.assert_array_equal(one.selected, other.selected)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "wrong"),
+    [
+        ("selection", {"codes": "learned"}),
+        ("selection", {"selected": 12}),
+        ("selection", {"test_points": 33}),
+        ("length", {"length_factors": (1.5, 2.0)}),
+        ("length", {"length_factors": (1.0, 3.0, 2.0)}),
+    ],
+)
+def test_impossible_settings_are_refused(experiment: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        settings(experiment, **wrong)
+
+
+def test_a_diverged_arm_marks_the_whole() -> None:
+    found = measured("dimension", learning_rate=1e20, annealed_rate=1e20)
+    assert not found.finite
+
+
+def test_the_net_that_ends_best_counts() -> None:
+    found = measured("fully_connected", net_rates=(1e20, 0.1))
+    only = measured("fully_connected", net_rates=(0.1,))
+    assert found.finite
+    assert found.scalars["unlearned"] == only.scalars["unlearned"]
+
+
+def test_reachable_knows_nothing_of_training() -> None:
+    s = settings("selection")
+    found = experiments.reachable(0, s, s.tokens)
+    assert isinstance(found, Reachable)
+    assert found == experiments.reachable(0, replace(s, learning_rate=9.0, steps=3), s.tokens)

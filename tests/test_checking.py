@@ -1,0 +1,131 @@
+"""`reproaudit check`: text, JSON, SARIF and --explain; at once, and without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reproaudit.cli import run_command
+from reproaudit.export.sarif import FINGERPRINT, sarif_log
+from reproaudit.loading import Fault, read_text
+from reproaudit.rules import RULES
+from test_loading import TEXT, TODAY
+
+BAD = TEXT.replace("weight: 0.5", "weight: 2").replace("reason: Table 1 has 1.3.", "reason: TODO")
+
+
+@pytest.fixture
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An audit with an error and a warning, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "an audit" / "toy.yaml"
+    path.parent.mkdir()
+    path.write_text(BAD, encoding="utf-8")
+    return path
+
+
+def faults_in(text: str, file: str = "toy.yaml") -> list[Fault]:
+    return read_text(text, file, today=TODAY)[1]
+
+
+def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", str(audit), "--sarif"]) == 2
+    log = json.loads(capsys.readouterr().out)
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    assert run["tool"]["driver"]["name"] == "reproaudit"
+    found = {(r["ruleId"], r["level"]) for r in run["results"]}
+    assert found == {("RA053", "error"), ("RA153", "note")}
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "an%20audit/toy.yaml"
+        line = BAD.splitlines()[place["region"]["startLine"] - 1]
+        assert line[place["region"]["startColumn"] - 1 :].startswith(("2", "TODO"))
+
+
+def test_warnings_alone_fail_nothing(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit.write_text(BAD.replace("weight: 2", "weight: 0.5"), encoding="utf-8")
+    assert run_command(["check", str(audit), "--sarif"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["level"] == "note"
+
+
+def test_sarif_knows_every_rule() -> None:
+    rules = sarif_log([])["runs"][0]["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == list(RULES)
+    assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "note"}
+
+
+def fingerprints(faults: list[Fault]) -> list[str]:
+    results = sarif_log(faults)["runs"][0]["results"]
+    return [result["partialFingerprints"][FINGERPRINT] for result in results]
+
+
+def test_a_fingerprint_stays_when_a_fault_only_moves() -> None:
+    before = fingerprints(faults_in(BAD))
+    assert fingerprints(faults_in(f"\n\n\n{BAD}")) == before
+    assert len(set(before)) == len(before) == 2
+    assert fingerprints(faults_in(BAD, "elsewhere/toy.yaml")) == before
+    assert not set(fingerprints(faults_in(BAD, "toys.yaml"))) & set(before)
+
+
+def test_faults_at_one_place_are_told_apart() -> None:
+    text = TEXT.replace("  venue: Journal of Small Examples\n", "").replace("  year: 2024\n", "")
+    faults = faults_in(text)
+    assert [fault.rule for fault in faults] == ["RA051", "RA051"]
+    assert len(set(fingerprints(faults))) == 2
+
+
+def test_a_file_elsewhere_has_an_absolute_address(tmp_path: Path) -> None:
+    (fault,) = faults_in("", str(tmp_path / "ü.yaml"))
+    result = sarif_log([fault], root=tmp_path / "below")["runs"][0]["results"][0]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == (tmp_path / "ü.yaml").as_uri()
+
+
+def test_formats_exclude_each_other(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for other in (["--json"], ["--explain", "RA001"]):
+        assert run_command(["check", str(audit), "--sarif", *other]) == 2
+        assert "--sarif goes with neither" in capsys.readouterr().err
+
+
+def test_text_and_json_tell_the_same(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", str(audit), "--json"]) == 2
+    data = json.loads(capsys.readouterr().out)
+    assert run_command(["check", str(audit)]) == 2
+    *lines, count, hint = capsys.readouterr().out.splitlines()
+    assert count == "1 audit: 1 error, 1 warning"
+    assert "--explain" in hint
+    places = [f"{one['file']}:{one['line']}:{one['column']}" for one in data]
+    assert [line.rpartition(" [")[0].split(": ")[0] for line in lines] == places
+    assert [line[-6:-1] for line in lines] == [one["rule"] for one in data]
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_every_rule_is_explained(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "--explain", rule.lower()]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{rule} ({RULES[rule].severity})\nWhy: {RULES[rule].why}\nRemedy: ")
+    assert run_command(["check", "--explain", rule, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["why"] == RULES[rule].why
+    assert told["remedy"] == RULES[rule].remedy
+
+
+def test_check_needs_neither_torch_nor_what_judges(audit: Path) -> None:
+    code = (
+        "import sys; from reproaudit.cli import run_command; "
+        f"run_command(['check', {str(audit)!r}]); run_command(['check']); "
+        "heavy = {'torch', 'numba', 'scipy.special', 'scipy.optimize', 'matplotlib', 'jinja2', "
+        "'reproaudit.judging', 'reproaudit.store'}; sys.exit(repr(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr.strip() == "set()"

@@ -1,0 +1,252 @@
+"""What is planned, and which records a scorecard is built from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import CLAIMS, LEVELS, claim, make_audit, make_record, measurements
+from reproaudit.documentation import PUBLISHED_RATES, SharingType, score
+from reproaudit.fingerprints import canonical_settings
+from reproaudit.judging import Verdict
+from reproaudit.planning import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.records import Measurements, Record, Status
+from reproaudit.results import CUSTOM, cells_of_tier, highest_tier, lookup_in, scorecard_of
+from reproaudit.spec import TIERS, Audit, TierName, Variable
+from reproaudit.store import Store
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+CONTROL = {"experiment": "good", "settings": {"mechanism": "none"}, "why": "lacks it"}
+
+
+def one_claim(**changes: Any) -> Audit:
+    seeds = {"smoke": [9], "quick": [0, 1, 2, 3, 4], "paper": [10, 11, 12, 13, 14]}
+    return make_audit(claims=[{**claim("one", "good"), **changes}], findings=[], seeds=seeds)
+
+
+# --- the plan -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_each_batch_is_planned_once_and_the_papers_own_first(tier: TierName) -> None:
+    audit = make_audit()
+    batches = plan(audit, tier)
+    assert max(Counter(batch for _, batch in batches).values()) == 1
+    roles = [role for role, _ in batches]
+    assert roles.count(Role.EXPERIMENT) == len(audit.experiments)
+    assert roles[: len(audit.experiments)] == [Role.EXPERIMENT] * len(audit.experiments)
+    planned = {batch for _, batch in batches}
+    for one in audit.claims:
+        assert {batch for _, batch in claim_batches(audit, one, tier)} <= planned
+    assert len(batches) < len(CLAIMS) * 3, "claims of one experiment share its controls"
+
+
+def test_a_batch_shared_by_two_claims_is_one() -> None:
+    twice = [claim("one", "good"), claim("two", "good")]
+    shared, alone = (
+        plan(make_audit(claims=claims, findings=[]), "quick") for claims in (twice, twice[:1])
+    )
+    assert shared == alone
+
+
+def test_controls_at_quick_scale_are_the_quick_tiers_cells() -> None:
+    audit = one_claim()
+    batches = {tier: dict(claim_batches(audit, audit.claims[0], tier)) for tier in TIERS}
+    paper, quick = batches["paper"], batches["quick"]
+    assert paper[Role.CONTROL] == quick[Role.CONTROL]
+    assert paper[Role.POSITIVE_CONTROL] == quick[Role.POSITIVE_CONTROL]
+    assert paper[Role.CONTROL].seeds == seeds_of(audit, "quick")
+    assert paper[Role.CONTROL].settings(audit)["steps"] == 100
+    assert paper[Role.EXPERIMENT].settings(audit)["steps"] == 1000
+    assert batches["smoke"][Role.CONTROL].tier == "smoke"
+    cells = {
+        (c.tier, canonical_settings(c.settings), c.seed) for c in cells_of_tier(audit, "paper")
+    }
+    quick_cells = cells_of_tier(audit, "quick")
+    controls = [c for c in quick_cells if c.settings["mechanism"] != "full"]
+    assert len(controls) == 10
+    assert {("quick", canonical_settings(c.settings), c.seed) for c in controls} <= cells
+
+
+def test_a_control_may_run_at_the_papers_scale() -> None:
+    audit = one_claim(controls=[{**CONTROL, "scale": "same"}])
+    _, (role, batch), _ = claim_batches(audit, audit.claims[0], "paper")
+    assert (role, batch.tier, batch.seeds) == (Role.CONTROL, "paper", (10, 11, 12, 13, 14))
+
+
+def test_the_papers_own_cells_come_first() -> None:
+    cells = cells_of_tier(make_audit(), "quick")
+    own = [cell.settings["mechanism"] == "full" for cell in cells]
+    assert own == sorted(own, reverse=True)
+
+
+# --- records ------------------------------------------------------------------------------------
+
+
+def record_of(audit: Audit, batch: Batch, seed: int, name: str, **said: Any) -> Record:
+    settings = batch.settings(audit)
+    rules = {c.id: audit.rule_hash(c, batch.tier) for c in audit.claims}
+    level = LEVELS[str(settings["mechanism"])]
+    usual = {
+        "measurements": measurements(level, 0.1, seed),
+        "fingerprint": f"{name}-{settings['mechanism']}-{seed}",
+        "started": START,
+    }
+    return make_record("toy", batch, settings, seed, rules, {**usual, **said})
+
+
+def fill(store: Store, audit: Audit, at: TierName, name: str = "a", **said: Any) -> None:
+    for _, batch in claim_batches(audit, audit.claims[0], at):
+        for seed in batch.seeds:
+            store.write(record_of(audit, batch, seed, name, **said))
+
+
+FAILURE = {"status": Status.FAILED, "error": "out of memory", "measurements": Measurements()}
+FAR = {"measurements": measurements(0.8, 0.1, 0)}
+
+
+def test_the_newest_record_wins(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    names = {"b": 2, "c": 9, "a": 5}
+    for name, hour in names.items():
+        store.write(record_of(audit, own, 0, name, started=START + timedelta(hours=hour)))
+    (found,) = lookup_in(store, audit)(own).values()
+    assert found.fingerprint.startswith("c")
+
+
+def test_a_finished_record_stands_before_a_newer_failure(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    store.write(record_of(audit, own, 0, "new", started=START + timedelta(days=1), **FAILURE))
+    assert lookup_in(store, audit)(own)[0].status is Status.FAILED
+    store.write(record_of(audit, own, 0, "old"))
+    store.write(record_of(audit, own, 1, "old", **FAILURE))
+    wild = {"status": Status.DIVERGED, "error": "diverged", "measurements": Measurements()}
+    store.write(record_of(audit, own, 1, "wild", started=START - timedelta(days=1), **wild))
+    found = lookup_in(store, audit)(own)
+    assert [found[seed].status for seed in (0, 1)] == [Status.COMPLETED, Status.DIVERGED]
+
+
+def test_a_record_with_other_settings_or_of_another_tier_is_not_found(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    other = {**own.settings(audit), "steps": 99}
+    store.write(record_of(audit, own, 0, "a", settings=other))
+    store.write(record_of(audit, own, 1, "b", tier="paper"))
+    assert lookup_in(store, audit)(own) == {}
+
+
+def test_custom_records_feed_no_verdict(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    fill(store, audit, "quick", tier=CUSTOM)
+    assert highest_tier(store, audit) is None
+    card = scorecard_of(store, audit, "quick")
+    assert card.claims[0].verdict == Verdict.NOT_TESTED
+    assert card.custom_records == 15
+    fill(store, audit, "quick")
+    before = scorecard_of(store, audit, "quick").claims
+    fill(store, audit, "quick", "z", tier=CUSTOM, started=START + timedelta(days=9), **FAR)
+    assert scorecard_of(store, audit, "quick").claims == before
+
+
+def test_the_highest_tier_with_records(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    for tier in TIERS:
+        fill(store, audit, tier)
+        assert highest_tier(store, audit) == tier
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_scorecard_of_an_empty_store(tmp_path: Path, tier: TierName) -> None:
+    audit = make_audit()
+    card = scorecard_of(Store(tmp_path / "none"), audit, tier)
+    assert {one.verdict for one in card.claims} == {Verdict.NOT_TESTED}
+    assert (card.coverage.claims, card.coverage.tested) == (len(CLAIMS) + 1, 0)
+    assert card.coverage.weight_tested == 0
+    assert (card.records, card.figures, card.chance.claims) == ((), (), 0)
+    assert card.documentation.of == 7
+
+
+def test_scorecards_of_stores_that_are_filled_step_by_step(tmp_path: Path) -> None:
+    """Whatever is there, there is a scorecard; the verdict comes when the last cell does."""
+    audit, store = one_claim(), Store(tmp_path)
+    cells = [
+        (batch, seed)
+        for _, batch in claim_batches(audit, audit.claims[0], "quick")
+        for seed in batch.seeds
+    ]
+    for number, (batch, seed) in enumerate(cells, start=1):
+        store.write(record_of(audit, batch, seed, "a"))
+        card = scorecard_of(store, audit, "quick")
+        (one,) = card.claims
+        assert len(card.records) == number
+        whole = number == len(cells)
+        assert one.verdict == (Verdict.SUPPORTED if whole else Verdict.NOT_TESTED)
+        assert (one.decision is None) is (number < 5)
+    assert card.coverage.tested == 1
+    assert card.chance.expected_wrong == pytest.approx(0.025), "one end of its interval"
+
+
+# --- documentation ------------------------------------------------------------------------------
+
+
+def documented(**answers: tuple[str, str]) -> tuple[int, int, SharingType]:
+    """Scores when some variables have another card and decisions than the toy paper's."""
+    data = make_audit().model_dump(mode="json")["variables"]
+    for one in data:
+        card, *decisions = answers.get(one["name"].replace(" ", "_").lower(), ("No", "agree"))
+        one["card"]["result"] = card
+        one["reviews"] = [{**one["reviews"][0], "decision": d} for d in decisions]
+    found = score([Variable.model_validate(one, strict=False) for one in data])
+    return found.strict, found.reviewed, found.sharing_type
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ({}, (0, 0, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("Yes", "agree")}, (1, 1, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("Yes", "disagree")}, (1, 0, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("No", "disagree")}, (0, 1, SharingType.DESCRIPTION)),
+        ({"open_datasets": ("No", "not_applicable")}, (0, 1, SharingType.DATA)),
+        ({"open_source_code": ("Yes", "agree")}, (1, 1, SharingType.CODE)),
+        (
+            {"open_source_code": ("Yes", "agree"), "open_datasets": ("Yes", "agree")},
+            (2, 2, SharingType.EXPERIMENT),
+        ),
+        ({"research_type": ("Yes", "agree")}, (0, 0, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("Yes", "disagree", "agree", "agree")}, (1, 1, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("Yes", "disagree", "agree")}, (1, 0, SharingType.DESCRIPTION)),
+    ],
+    ids=[
+        "nothing",
+        "agreed",
+        "card too kind",
+        "card too harsh",
+        "not applicable counts",
+        "code",
+        "code and data",
+        "unscored",
+        "majority",
+        "a tie goes to the first",
+    ],
+)
+def test_documentation_scores(
+    answers: dict[str, Any], expected: tuple[int, int, SharingType]
+) -> None:
+    assert documented(**answers) == expected
+
+
+def test_published_rates_are_counts_with_an_interval() -> None:
+    assert PUBLISHED_RATES == {SharingType.EXPERIMENT: (6, 7), SharingType.DATA: (5, 15)}
+    found = score(make_audit().variables)
+    assert found.sharing_type is SharingType.DATA
+    assert found.published_rate is not None
+    successes, total, interval = found.published_rate
+    assert (successes, total, interval.method) == (5, 15, "Wilson")
+    assert interval.low < 5 / 15 < interval.high

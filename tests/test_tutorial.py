@@ -1,0 +1,97 @@
+"""The tutorial is true: every command is run, and what it shows is what they print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from reproaudit import rules
+from reproaudit.cli import run_command
+from reproaudit.commands import drafting
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+LEFT_OUT = "…"
+EXIT_CODES = {"check my-audits/soudry2018.yaml": 2}
+"""Of the commands that are shown to fail."""
+
+
+class Today(date):
+    """The day on which the tutorial was written, so that its dates never become stale."""
+
+    @classmethod
+    def today(cls) -> Today:
+        return cls(2026, 11, 20)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of the page with the lines that are shown of its output."""
+    for block in blocks("console"):
+        for part in re.split(r"^\$ reproaudit ", block, flags=re.MULTILINE)[1:]:
+            command, *shown = part.splitlines()
+            yield command, [line for line in shown if line != LEFT_OUT]
+
+
+def without_numbers(line: str) -> str:
+    return re.sub(r"\d[\d.,]*", "#", line)
+
+
+def without_layout(text: str) -> str:
+    """What is nested in a file is flush left on the page, with other blank lines."""
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def assert_in_order(shown: list[str], printed: list[str]) -> None:
+    rest = iter(printed)
+    for line in shown:
+        assert any(line == other for other in rest), f"not printed (in this order): {line!r}"
+
+
+def test_every_command_does_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(DOCS / "tutorial", tmp_path / "docs" / "tutorial")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(rules, "date", Today)
+    monkeypatch.setattr(drafting, "date", Today)
+    ran = 0
+    for command, shown in commands():
+        assert run_command(shlex.split(command)) == EXIT_CODES.get(command, 0), command
+        printed = capsys.readouterr().out.splitlines()
+        exact = not command.startswith("run")  # numbers may differ in the last digit elsewhere
+        if not exact:
+            shown, printed = ([without_numbers(x) for x in lines] for lines in (shown, printed))
+        assert_in_order(shown, printed)
+        ran += 1
+    assert ran == PAGE.count("\n$ ") >= 9
+    drafted = (tmp_path / "my-audits" / "soudry2018.yaml").read_text(encoding="utf-8")
+    finished = (DOCS / "tutorial" / "soudry2018.yaml").read_text(encoding="utf-8")
+    kept = [line for line in drafted.splitlines() if re.search('card: {|title: "|authors: ', line)]
+    assert len(kept) == 11
+    assert_in_order(kept, finished.splitlines())
+
+
+@pytest.mark.parametrize(("language", "file"), [("yaml", "soudry2018.yaml"),
+                                                ("python", "soudry2018.py")])  # fmt: skip
+def test_excerpts_stand_in_the_finished_files(language: str, file: str) -> None:
+    whole = without_layout((DOCS / "tutorial" / file).read_text(encoding="utf-8"))
+    assert blocks(language)
+    for excerpt in blocks(language):
+        assert without_layout(excerpt) in whole
+
+
+def test_links_lead_somewhere() -> None:
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
