@@ -18,14 +18,14 @@ PAUSE = {"value": 0.004, "source": "paper", "locator": "Section 4"}
 
 
 def scorecard(audits: Path, store: Path, slug: str, out: Path) -> dict[str, Any]:
-    """What `reproaudit report` writes, less when and how long."""
+    """What `reproaudit report` writes, less when, how long and in which state of the checkout."""
     arguments = ["--audits", str(audits), "--store", str(store), "--out", str(out)]
     code, _, errors = run_program(["report", slug, *arguments, "--format", "json"])
     assert code == 0, errors
     card: dict[str, Any] = json.loads((out / "quick" / slug / "scorecard.json").read_text())
     for record in card["records"]:
         del record["started"], record["seconds"]
-    del card["environment"]["seconds"]
+    del card["environment"]["seconds"], card["environment"]["revision"]  # one may commit meanwhile
     return card
 
 

@@ -126,7 +126,9 @@ def test_loss_and_gradient_are_those_of_the_plain_form(arrangement: str, reading
 
 
 @pytest.mark.parametrize(
-    "trained", [{"coefficients"}, {"lag_weights"}, {"sharpness"}, ALL], ids=lambda t: "+".join(t)
+    "trained",
+    [{"coefficients"}, {"lag_weights"}, {"sharpness"}, ALL],
+    ids=lambda t: "+".join(sorted(t)),
 )
 def test_training_follows_the_plain_form(trained: set[str]) -> None:
     drawn, lags = sequences(), model.lags_of_heads("common", 3, 3)
