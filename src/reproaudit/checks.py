@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
 from reproaudit.records import Series
 from reproaudit.stats import (
+    FLOOR,
     Decision,
     Finding,
     Scale,
@@ -50,6 +51,7 @@ class Condition:
         margin: of an equivalence, how far from the target still counts as equal.
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
+        scale: where the numbers are near normal over seeds.
         kindest: of a measure that depends on how it is defined, where `value` is its least
             favourable reading: the most favourable one. The condition is missed only if this one
             misses it as well; if the readings disagree, it is undecided.
@@ -60,6 +62,7 @@ class Condition:
     side: str
     margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
+    scale: Scale = Scale.LINEAR
     kindest: Callable[[Sample], float] | None = None
 
     def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> Finding:
@@ -141,7 +144,7 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, side.value, None, decide)
+        return Condition(label, value, side.value, None, decide, scale)
 
     def _equal(
         self,
@@ -168,7 +171,7 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, "within", margin, decide)
+        return Condition(label, value, "within", margin, decide, scale)
 
 
 class Aligns(_Check):
@@ -623,6 +626,8 @@ class PartFinding:
         margin: of an equivalence, how far from the target still counts as equal.
         finding: what the seeds say about the binding condition.
         reason: why the tolerance is what it is.
+        scale: of the binding condition, where its numbers are near normal over seeds.
+        floor: what lies below counts as this on a logarithmic scale.
     """
 
     name: str
@@ -632,6 +637,8 @@ class PartFinding:
     margin: float | None
     finding: Finding
     reason: str
+    scale: Scale = Scale.LINEAR
+    floor: float = FLOOR
 
 
 def judge_parts(
@@ -675,6 +682,8 @@ def _judge_part(
         condition.margin,
         finding,
         part.reason,
+        condition.scale,
+        part.floor,
     )
 
 

@@ -14,8 +14,8 @@ from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.judging import Lookup
 from reproaudit.planning import Batch, Role, plan
 from reproaudit.records import Record, Status
-from reproaudit.scorecard import Scorecard, build
-from reproaudit.spec import TIERS, Audit, TierName
+from reproaudit.scorecard import CustomModel, Scorecard, build
+from reproaudit.spec import TIERS, Audit, TierName, Value
 from reproaudit.store import Store
 
 CUSTOM = "custom"
@@ -67,8 +67,27 @@ def _stands_before(record: Record, other: Record) -> bool:
 
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
     """The scorecard of an audit from the records of a store."""
-    custom = sum(1 for _ in store.records(audit.paper.slug, CUSTOM))
-    return build(audit, tier, lookup_in(store, audit), custom)
+    custom = list(store.records(audit.paper.slug, CUSTOM))
+    groups = custom_groups(audit, tier, custom)
+    return build(audit, tier, lookup_in(store, audit), len(custom), groups)
+
+
+def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:
+    """What custom records are: each experiment with what it changed, and over which seeds."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    changed: dict[tuple[str, str], dict[str, Value]] = {}
+    for record in records:
+        planned = {}
+        if record.experiment in audit.experiments:
+            planned = audit.values_of(record.experiment, tier)
+        other = {k: v for k, v in record.settings.items() if k not in planned or planned[k] != v}
+        key = (record.experiment, canonical_settings(other))
+        seeds.setdefault(key, set()).add(record.seed)
+        changed[key] = other
+    return [
+        CustomModel(experiment=key[0], settings=changed[key], seeds=tuple(sorted(seeds[key])))
+        for key in sorted(seeds)
+    ]
 
 
 def highest_tier(store: Store, audit: Audit) -> TierName | None:
