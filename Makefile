@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: audit test lint types contracts slow bench schema clean
+.PHONY: audit test lint types contracts slow bench bench-scaling schema clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick
@@ -28,6 +28,9 @@ contracts: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scaling: $(READY)
+	$(BIN)/python -m benchmarks.scaling
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json

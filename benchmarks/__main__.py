@@ -1,7 +1,8 @@
 """Runs the benchmark of every paper, or of the named ones, and keeps the figures.
 
-A module ``benchmarks/<slug>.py`` with a function ``bench()`` is a benchmark; nothing else lists it.
-`bench` returns at least ``literal_ms``, ``ours_ms`` and ``ratio``, of one training step each.
+A module ``benchmarks/<slug>.py`` of a shipped audit's name, with a function ``bench()``, is a
+paper's benchmark; nothing else lists it. The runner's own is `benchmarks.scaling`. `bench` returns
+at least ``literal_ms``, ``ours_ms`` and ``ratio``, of one training step each.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from reproaudit.catalog import Catalog
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 
 
 def slugs() -> list[str]:
     """The papers that have a benchmark."""
-    return sorted(m.name for m in pkgutil.iter_modules([str(HERE)]) if not m.name.startswith("_"))
+    papers = Catalog().entries
+    return sorted(m.name for m in pkgutil.iter_modules([str(HERE)]) if m.name in papers)
 
 
 def keep(slug: str, figures: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--dask")
     arguments = parser.parse_args()
 
     def tell(event: Event) -> None:
@@ -69,10 +70,14 @@ def main() -> int:
 
     settings = {"pause": arguments.pause, "steps": arguments.steps}
     wanted = [cell(arguments.experiment, seed, **settings) for seed in range(arguments.seeds)]
+    executor = None
+    if arguments.dask:
+        from reproaudit.cluster import DaskCluster
+
+        executor = DaskCluster(arguments.dask, "cpu")
+    how: dict[str, Any] = {"jobs": arguments.jobs, "threads": 1, "executor": executor}
     try:
-        run_cells(
-            wanted, locate, Store(arguments.store), jobs=arguments.jobs, threads=1, on_event=tell
-        )
+        run_cells(wanted, locate, Store(arguments.store), on_event=tell, **how)
     except KeyboardInterrupt:
         return 130
     return 0

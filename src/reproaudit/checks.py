@@ -34,6 +34,7 @@ from reproaudit.stats import (
     decide_equivalence,
     decide_every_seed,
     decide_every_seed_within,
+    equivalence_range,
     onset,
 )
 
@@ -51,7 +52,9 @@ class Condition:
         margin: of an equivalence, how far from the target still counts as equal.
         decide: from the numbers, the confidence and the number of conditions of the whole claim
             to a finding.
-        scale: where the numbers are near normal over seeds.
+        scale: the scale on which the numbers are compared.
+        floor: the resolution of the measurement on that scale.
+        accepted: what satisfies the rule, from and to, in natural units; infinite at an open end.
         kindest: of a measure that depends on how it is defined, where `value` is its least
             favourable reading: the most favourable one. The condition is missed only if this one
             misses it as well; if the readings disagree, it is undecided.
@@ -62,7 +65,9 @@ class Condition:
     side: str
     margin: float | None
     decide: Callable[[Sequence[float], float, int], Finding]
-    scale: Scale = Scale.LINEAR
+    scale: Scale
+    floor: float
+    accepted: tuple[float, float]
     kindest: Callable[[Sample], float] | None = None
 
     def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> Finding:
@@ -144,7 +149,8 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, side.value, None, decide, scale)
+        accepted = (-math.inf, bound) if side is Side.AT_MOST else (bound, math.inf)
+        return Condition(label, value, side.value, None, decide, scale, self.floor, accepted)
 
     def _equal(
         self,
@@ -171,7 +177,8 @@ class _Check(StrictModel):
                 floor=self.floor,
             )
 
-        return Condition(label, value, "within", margin, decide, scale)
+        accepted = equivalence_range(target, margin, scale)
+        return Condition(label, value, "within", margin, decide, scale, self.floor, accepted)
 
 
 class Aligns(_Check):
@@ -392,7 +399,14 @@ class OrderedOnsets(_Check):
         )
         return (
             Condition(
-                f"{self.name}: both changes come", self._come, Side.AT_LEAST.value, None, both_come
+                f"{self.name}: both changes come",
+                self._come,
+                Side.AT_LEAST.value,
+                None,
+                both_come,
+                Scale.LINEAR,
+                self.floor,
+                (1.0, math.inf),
             ),
             replace(ratio, kindest=lambda s: self._ratios(s)[1]),
         )
@@ -658,32 +672,55 @@ def judge_parts(
     Raises:
         MeasurementMissingError: if a record lacks what a check needs.
     """
+    judged = judge_conditions(checks, samples, confidence)
+    parts = itertools.groupby(judged, key=lambda one: id(one.part))  # equal parts may be neighbours
+    return tuple(_judge_part(list(found)) for _, found in parts)
+
+
+@dataclass(frozen=True)
+class ConditionFinding:
+    """What the seeds say about one condition of a part of a claim.
+
+    Attributes:
+        values: of each seed, `Condition.value`; a finding may show the kindest reading instead.
+    """
+
+    part: Check
+    condition: Condition
+    values: tuple[float, ...]
+    finding: Finding
+
+
+def judge_conditions(
+    checks: Sequence[Check], samples: Sequence[Sample], confidence: float
+) -> tuple[ConditionFinding, ...]:
+    """Decide every condition of every part of a claim; arguments and errors as `judge_parts`."""
     parts = [part for check in checks for part in check.parts(samples[0])]
-    total = sum(len(part.conditions()) for part in parts)
-    return tuple(_judge_part(part, samples, confidence, total) for part in parts)
+    conditions = [(part, condition) for part in parts for condition in part.conditions()]
+    return tuple(
+        ConditionFinding(
+            part,
+            condition,
+            tuple(condition.value(s) for s in samples),
+            condition.judge(samples, confidence, len(conditions)),
+        )
+        for part, condition in conditions
+    )
 
 
-def _judge_part(
-    part: Check, samples: Sequence[Sample], confidence: float, total: int
-) -> PartFinding:
-    conditions = {condition.label: condition for condition in part.conditions()}
-    findings = {
-        label: condition.judge(samples, confidence, total)
-        for label, condition in conditions.items()
-    }
-    label = binding(findings)
-    finding = findings[label]
-    condition = conditions[label]
+def _judge_part(judged: Sequence[ConditionFinding]) -> PartFinding:
+    label = binding({one.condition.label: one.finding for one in judged})
+    bound = next(one for one in judged if one.condition.label == label)
     return PartFinding(
-        part.name,
-        finding.decision,
+        bound.part.name,
+        bound.finding.decision,
         label,
-        condition.side,
-        condition.margin,
-        finding,
-        part.reason,
-        condition.scale,
-        part.floor,
+        bound.condition.side,
+        bound.condition.margin,
+        bound.finding,
+        bound.part.reason,
+        bound.condition.scale,
+        bound.part.floor,
     )
 
 

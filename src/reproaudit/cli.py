@@ -46,6 +46,11 @@ Audits = Annotated[
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", help="A Dask scheduler, such as tcp://host:8786, that computes."),
+]
 FailOn = Annotated[
     str | None,
     typer.Option("--fail-on", help="Exit with 1 on these verdicts: contradicted[,vacuous…]."),
@@ -186,9 +191,8 @@ def run(
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
-    jobs: Annotated[
-        int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")
-    ] = 1,
+    jobs: Jobs = 1,
+    dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
@@ -207,7 +211,7 @@ def run(
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    how = How(catalog=catalog, store=Store(store), device=device, jobs=jobs, fresh=fresh)
+    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     failed = run_tier(papers, chosen, how)
@@ -390,6 +394,58 @@ def judge(
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+# --- multiverse ---------------------------------------------------------------------------------
+
+
+@app.command()
+def multiverse(
+    slug: Annotated[str, typer.Argument(help="A paper, by slug.", metavar="SLUG")],
+    tier: Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")] = "quick",
+    whole: Annotated[bool, typer.Option("--full", help="Every combination.")] = False,
+    draws: Annotated[
+        int | None, typer.Option("--sample", help="So many combinations, spread over all.")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", help="Start nothing more after 90s, 10m, 1.5h.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", help="A claim that another run decides otherwise.")
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option("--against", help="The other run: name=value,… or the file of a record."),
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    jobs: Jobs = 1,
+    dask: DaskAddress = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", help="Where reports are written.")] = Path(
+        "reports"
+    ),
+    as_json: Json = False,
+) -> int:
+    """Run what the paper leaves open in other ways, and show which claim hangs on which guess.
+
+    One alternative at a time, unless --full or --sample. With --explain and --against, name the
+    smallest set of settings that makes a claim come out otherwise.
+    """
+    from reproaudit.commands.running import How
+    from reproaudit.commands.varying import Varied, design_of, parse_budget, show, show_explanation
+    from reproaudit.store import Store
+
+    catalog, chosen = Catalog(audits), _tier(tier) or "quick"
+    if (explain is None) != (not against):
+        raise UsageError("--explain CLAIM and --against name=value,… go together.")
+    seconds = None if budget is None else parse_budget(budget)
+    entry = catalog[slug]
+    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
+    varied = Varied(entry, entry.audit(), chosen, how, seconds)
+    if explain is not None:
+        return show_explanation(varied, explain, against or (), as_json)
+    return show(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def judge_claim(
     """Judge one claim: its own experiment, its controls, its positive control."""
     named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
     batches = list(claim_batches(audit, claim, tier))
-    own = _judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
+    own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
     others = [
         _judge_control(audit, claim, control, role, batch, lookup(batch))
         for control, (role, batch) in zip(named, batches[1:], strict=True)
@@ -166,11 +166,11 @@ def _judge_control(
     by_seed: Mapping[int, Record],
 ) -> BatchOutcome:
     checks = [check.reading(control.substitutes) for check in claim.checks]
-    outcome = _judge_batch(audit, claim, checks, role, batch, by_seed)
+    outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
     return replace(outcome, why=control.why, substitutes=tuple(sorted(control.substitutes.items())))
 
 
-def _judge_batch(
+def judge_batch(
     audit: Audit,
     claim: Claim,
     checks: Sequence[Check],
@@ -178,6 +178,12 @@ def _judge_batch(
     batch: Batch,
     by_seed: Mapping[int, Record],
 ) -> BatchOutcome:
+    """Decide a claim's parts on one batch: its own experiment, a control, another completion.
+
+    Args:
+        checks: the claim's, or a control's reading of them.
+        by_seed: the batch's records; a seed that has not been run is absent.
+    """
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
     def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:

@@ -12,8 +12,10 @@ from functools import cache
 
 from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.judging import Lookup
+from reproaudit.multiverse.reading import agreeing_claims
+from reproaudit.multiverse.variations import lookup_variations
 from reproaudit.planning import Batch, Role, plan
-from reproaudit.records import Record, Status
+from reproaudit.records import Record
 from reproaudit.scorecard import CustomModel, Scorecard, build
 from reproaudit.spec import TIERS, Audit, TierName, Value
 from reproaudit.store import Store
@@ -40,12 +42,7 @@ def lookup_in(store: Store, audit: Audit) -> Lookup:
 
     @cache
     def newest(tier: str) -> Mapping[tuple[str, str, int], Record]:
-        found: dict[tuple[str, str, int], Record] = {}
-        for record in store.records(audit.paper.slug, tier):
-            key = (record.experiment, canonical_settings(record.settings), record.seed)
-            if key not in found or _stands_before(record, found[key]):
-                found[key] = record
-        return found
+        return store.newest(audit.paper.slug, tier)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = canonical_settings(batch.settings(audit))
@@ -59,17 +56,22 @@ def lookup_in(store: Store, audit: Audit) -> Lookup:
     return lookup
 
 
-def _stands_before(record: Record, other: Record) -> bool:
-    """A finished record stands before a failed one, then the newer before the older."""
-    finished, other_finished = (r.status is not Status.FAILED for r in (record, other))
-    return (finished, record.started) > (other_finished, other.started)
-
-
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
-    """The scorecard of an audit from the records of a store."""
+    """The scorecard of an audit from the records of a store.
+
+    Records of the multiverse feed no decision. They only say whether a missed claim on assumed
+    evidence is missed over every alternative too, so that it may be contradicted.
+    """
     custom = list(store.records(audit.paper.slug, CUSTOM))
     groups = custom_groups(audit, tier, custom)
-    return build(audit, tier, lookup_in(store, audit), len(custom), groups)
+    lookup = lookup_in(store, audit)
+    scorecard = build(audit, tier, lookup, len(custom), groups)
+    if not any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
+        return scorecard
+    agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit))
+    if not agreeing:
+        return scorecard
+    return build(audit, tier, lookup, len(custom), groups, agrees_over_ledger=agreeing)
 
 
 def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:

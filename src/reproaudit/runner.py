@@ -111,6 +111,7 @@ class CellFinished:
 
 Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | CellFinished
 OnEvent = Callable[[Event], None]
+MayStart = Callable[[tuple[Cell, ...]], bool]
 
 
 @dataclass
@@ -302,6 +303,7 @@ def run_cells(
     rules: Mapping[str, Mapping[str, str]] | None = None,
     declared: Mapping[str, Mapping[str, Collection[str]]] | None = None,
     executor: Executor | None = None,
+    may_start: MayStart = lambda _cells: True,
 ) -> Summary:
     """Runs every cell that has no finished record, and writes its record.
 
@@ -317,6 +319,8 @@ def run_cells(
         rules: by paper and claim id, the hash of the rule in force, for the records.
         declared: by paper and experiment, the names of its measurements; others make it failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
+        may_start: asked when cells that are measured together could start; those for which it says
+            no are left for another run. Cells start in the order in which they are named.
 
     Returns:
         How many cells ended how.
@@ -336,7 +340,9 @@ def run_cells(
     on_event(PlanReady(len(plan.tasks), summary.present, steps))
     if not groups:
         return summary
-    run = _Run(plan, store, device, fresh, on_event, rules or {}, declared or {}, summary)
+    run = _Run(
+        plan, store, device, fresh, on_event, rules or {}, declared or {}, summary, may_start
+    )
     chosen = executor or _local_executor(jobs, threads, len(groups))
     try:
         with _sigterm_interrupts(), chosen as here:
@@ -396,6 +402,7 @@ class _Run:
     rules: Mapping[str, Mapping[str, str]]
     declared: Mapping[str, Mapping[str, Collection[str]]]
     summary: Summary
+    may_start: MayStart
     began: float = field(default_factory=time.time)
     _held: dict[int, _Claimed] = field(default_factory=dict)
     _keys: int = 0
@@ -435,6 +442,8 @@ class _Run:
     ) -> Iterator[Job]:
         """A job per group that can be taken now; the others are noted as busy."""
         for group in groups:
+            if not self.may_start(tuple(task.cell for task in group)):
+                continue
             claimed = self._claim(group)
             if claimed is None:
                 busy.append(group)

@@ -328,6 +328,8 @@ def build(
     lookup: Lookup,
     custom_records: int = 0,
     custom: Iterable[CustomModel] = (),
+    *,
+    agrees_over_ledger: frozenset[str] = frozenset(),
 ) -> Scorecard:
     """Judge an audit's records at a tier and lay out what was found.
 
@@ -335,8 +337,9 @@ def build(
         lookup: where the records are.
         custom_records: how many records of other seeds or settings the store holds.
         custom: what these are.
+        agrees_over_ledger: as in `judge`.
     """
-    outcomes = judge(audit, tier, lookup)
+    outcomes = judge(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
     batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
     records = [
         RecordModel(

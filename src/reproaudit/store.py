@@ -31,7 +31,14 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.fingerprints import Cell, code_hash, fingerprint, package_versions, versions
+from reproaudit.fingerprints import (
+    Cell,
+    canonical_settings,
+    code_hash,
+    fingerprint,
+    package_versions,
+    versions,
+)
 from reproaudit.records import RECORD_VERSION, Record, Status
 
 __all__ = [
@@ -259,6 +266,24 @@ class Store:
                     raise _unreadable(found) from error
                 on_unreadable(found)
 
+    def newest(self, paper: str, tier: str) -> dict[tuple[str, str, int], Record]:
+        """The newest record of every cell of a paper's tier, whatever code made it.
+
+        A finished record stands before a failed one, then the newer before the older.
+
+        Returns:
+            By experiment, `canonical_settings` and seed.
+
+        Raises:
+            StoreError: as `records`.
+        """
+        found: dict[tuple[str, str, int], Record] = {}
+        for record in self.records(paper, tier):
+            key = (record.experiment, canonical_settings(record.settings), record.seed)
+            if key not in found or _standing(record) > _standing(found[key]):
+                found[key] = record
+        return found
+
     def unreadable(self, paper: str, tier: str) -> list[Unreadable]:
         """Every file of a paper's tier that stands where a record should and is none."""
         found: list[Unreadable] = []
@@ -356,6 +381,10 @@ class CellLock:
             with suppress(OSError):
                 self._path.unlink()
         self._lock.release()
+
+
+def _standing(record: Record) -> tuple[bool, datetime]:
+    return record.status is not Status.FAILED, record.started
 
 
 def _listing(folder: Path) -> list[Path]:

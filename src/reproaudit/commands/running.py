@@ -23,6 +23,7 @@ from rich.progress import (
 
 from reproaudit.catalog import Catalog, Entry
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
+from reproaudit.executors import Executor
 from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.planning import seeds_of
 from reproaudit.records import Record, Status
@@ -31,6 +32,7 @@ from reproaudit.runner import (
     CellFinished,
     CellStarted,
     Event,
+    MayStart,
     OnEvent,
     PlanReady,
     SetAside,
@@ -55,6 +57,7 @@ class How:
         device: auto, cpu or cuda.
         jobs: how many cells at once.
         fresh: whether to measure again what has a record.
+        dask: the address of a Dask scheduler whose workers compute the cells; None for here.
     """
 
     catalog: Catalog
@@ -62,6 +65,24 @@ class How:
     device: str
     jobs: int
     fresh: bool
+    dask: str | None = None
+
+    @property
+    def chosen_device(self) -> str:
+        """cpu or cuda; of a cluster, whose machines this one cannot look at, auto is cpu."""
+        if self.dask is None:
+            return pick_device(self.device)
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise UsageError(f"unknown device '{self.device}'. Use auto, cpu or cuda.")
+        return "cuda" if self.device == "cuda" else "cpu"
+
+    def executor(self) -> Executor | None:
+        """What computes the cells; None for this machine's processes."""
+        if self.dask is None:
+            return None
+        from reproaudit.cluster import DaskCluster
+
+        return DaskCluster(self.dask, self.chosen_device)
 
 
 def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
@@ -75,13 +96,17 @@ def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
         audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
         for _, audit in papers
     }
-    summary = _run(cells, papers, how, rules)
-    return summary.failed > 0
+    return run_now(cells, papers, how, rules).failed > 0
 
 
-def _run(
-    cells: Sequence[Cell], papers: Papers, how: How, rules: Mapping[str, Mapping[str, str]]
+def run_now(
+    cells: Sequence[Cell],
+    papers: Papers,
+    how: How,
+    rules: Mapping[str, Mapping[str, str]],
+    may_start: MayStart = lambda _cells: True,
 ) -> Summary:
+    """Runs the cells that have no record, with live progress; arguments as `run_cells`."""
     declared = {
         audit.paper.slug: {name: list(e.measurements) for name, e in audit.experiments.items()}
         for _, audit in papers
@@ -91,12 +116,14 @@ def _run(
             cells,
             how.catalog.locate,
             how.store,
-            device=pick_device(how.device),
+            device=how.chosen_device,
             jobs=how.jobs,
             fresh=how.fresh,
             on_event=on_event,
             rules=rules,
             declared=declared,
+            executor=how.executor(),
+            may_start=may_start,
         )
 
 
@@ -209,7 +236,7 @@ def parse_setting(text: str) -> tuple[str, Value]:
 def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
     """Runs custom cells and prints what they measured; there is no verdict."""
     cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
-    summary = _run(cells, papers, how, {})
+    summary = run_now(cells, papers, how, {})
     wanted = {_key(cell) for cell in cells}
     records = {
         _key(record): record

@@ -15,18 +15,24 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.multiverse.model import Multiverse
 from reproaudit.render.html import render_html, render_html_index
 from reproaudit.render.markdown import render_markdown
+from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
 from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
 
 
 def render_json(scorecard: Scorecard) -> str:
     """The scorecard as JSON: sorted keys, no NaN, one trailing newline."""
-    data = scorecard.model_dump(mode="json")
+    return _json(scorecard.model_dump(mode="json"))
+
+
+def _json(data: Any) -> str:
     return json.dumps(data, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
@@ -60,7 +66,33 @@ def write_report(
         folder = folder / "elsewhere" / _submission(scorecard.origin)
     # What is rendered is what a reader of the JSON file would get, so that the two agree.
     same = Scorecard.model_validate_json(render_json(scorecard))
-    return tuple(_write(folder / f"scorecard.{name}", _FORMATS[name](same)) for name in wanted)
+    texts = {name: _FORMATS[name](same) for name in wanted}
+    if "html" in texts and (folder / "multiverse.html").is_file():
+        texts["html"] = render_html(same, multiverse=True)
+    return tuple(_write(folder / f"scorecard.{name}", text) for name, text in texts.items())
+
+
+_MULTIVERSE_FORMATS: dict[str, Callable[[Multiverse], str]] = {
+    "html": multiverse_html,
+    "json": lambda multiverse: _json(multiverse.model_dump(mode="json", by_alias=True)),
+    "md": multiverse_markdown,
+}
+
+
+def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
+    """Write a multiverse beside its paper's scorecard, whose page then links to it.
+
+    Raises:
+        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+    """
+    folder = Path(out_dir) / _name(multiverse.tier) / _name(multiverse.paper["slug"])
+    written = tuple(
+        _write(folder / f"multiverse.{name}", render(multiverse))
+        for name, render in _MULTIVERSE_FORMATS.items()
+    )
+    if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
+        write_report(read_scorecard(folder / "scorecard.json"), out_dir, ["html"])
+    return written
 
 
 def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, ...]:

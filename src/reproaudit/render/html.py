@@ -23,16 +23,21 @@ from reproaudit.render.svg import figure_svg
 from reproaudit.scorecard import AnswerModel, ClaimModel, ControlModel, PartModel, Scorecard
 
 
-def render_html(scorecard: Scorecard) -> str:
-    """The page of one paper at one tier."""
+def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
+    """The page of one paper at one tier.
+
+    Args:
+        multiverse: whether a page of its multiverse stands beside it, to be linked.
+    """
     views = [_claim_view(scorecard, claim, n) for n, claim in enumerate(scorecard.claims, start=1)]
-    template = _environment().get_template("scorecard.html.j2")
+    template = environment().get_template("scorecard.html.j2")
     return template.render(
         card=scorecard,
         claims=views,
         figures=[_drawn(figure) for figure in scorecard.figures],
         links=_links(scorecard),
         unscored=UNSCORED,
+        multiverse=multiverse,
     )
 
 
@@ -40,7 +45,7 @@ def render_html_index(scorecards: Sequence[Scorecard]) -> str:
     """The page that leads to the papers' pages, with documentation beside outcome."""
     names = list(dict.fromkeys(v.name for s in scorecards for v in s.documentation.variables))
     table = [[_variable(card, name) for card in scorecards] for name in names]
-    template = _environment().get_template("index.html.j2")
+    template = environment().get_template("index.html.j2")
     return template.render(
         cards=scorecards, variables=list(zip(names, table, strict=True)), unscored=UNSCORED
     )
@@ -51,8 +56,9 @@ def _variable(scorecard: Scorecard, name: str) -> object:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """The templates, with escaping on."""
+    templates = Environment(
         loader=PackageLoader("reproaudit.render", "templates"),
         autoescape=True,
         finalize=_printable,
@@ -60,10 +66,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["words"] = words
-    environment.filters["rate"] = words.rate_words
-    environment.filters["spaced"] = lambda name: words.words(str(name))
-    return environment
+    templates.globals["words"] = words
+    templates.filters["rate"] = words.rate_words
+    templates.filters["spaced"] = lambda name: words.words(str(name))
+    return templates
 
 
 def _printable(value: object) -> object:

@@ -1,0 +1,342 @@
+"""`reproaudit multiverse`: runs what the paper leaves open, and explains changed decisions."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.console import Console
+
+from reproaudit.catalog import Entry
+from reproaudit.commands.running import How, parse_setting, run_now
+from reproaudit.errors import SpecError, TechnicalError, UsageError, did_you_mean
+from reproaudit.fingerprints import Cell, canonical_settings
+from reproaudit.judging import Lookup
+from reproaudit.multiverse.attribution import Subset, smallest_sets
+from reproaudit.multiverse.costs import Costs, Steps
+from reproaudit.multiverse.model import Explanation, Multiverse
+from reproaudit.multiverse.reading import ClaimReading, explanation, read
+from reproaudit.multiverse.variations import (
+    Change,
+    Design,
+    batch_of,
+    batches_of,
+    cells_of_batches,
+    choices_of,
+    full,
+    lookup_variations,
+    one_at_a_time,
+    sample,
+    size,
+    varied_tier,
+)
+from reproaudit.planning import Batch
+from reproaudit.records import Record
+from reproaudit.render.files import write_multiverse
+from reproaudit.render.multiverse import print_explanation, print_multiverse
+from reproaudit.render.words import duration
+from reproaudit.settings import build_settings
+from reproaudit.spec import Audit, Claim, TierName, Value
+
+MOST_CELLS = 20_000
+"""More cells than this are not started at once."""
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_budget(text: str) -> float:
+    """A time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if match is None:
+        raise UsageError(f"--budget '{text}': write 90s, 10m or 1.5h.")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
+    """The design that the command line asks for.
+
+    Raises:
+        UsageError: if it asks for two, or for more than can be run.
+    """
+    if whole and draws is not None:
+        raise UsageError("--full and --sample: take one of them.")
+    choices = choices_of(audit, tier)
+    if whole:
+        return full(choices)
+    return one_at_a_time(choices) if draws is None else sample(choices, draws)
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Varied:
+    """A paper's completions at a tier, and how they are run."""
+
+    entry: Entry
+    audit: Audit
+    tier: TierName
+    how: How
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._deadline = None if self.budget is None else time.monotonic() + self.budget
+        self.default_failed = False
+
+    def lookup(self) -> Lookup:
+        """The records as they are now."""
+        return lookup_variations(self.how.store, self.audit)
+
+    def run(self, design: Design) -> Multiverse:
+        """Runs what a design lacks, the default first, and reads it."""
+        batches = batches_of(self.audit, design, self.tier)
+        default = [batch for batch in batches if not batch.overrides]
+        cells = len(list(cells_of_batches(self.audit, batches, self.tier)))
+        if cells > MOST_CELLS:
+            raise UsageError(
+                f"{len(design.completions):,} completions need {cells:,} cells, more than "
+                f"{MOST_CELLS:,}. Take a sample: --sample 64."
+            )
+        self._say(self._plan(design, batches, cells))
+        self.default_failed = self._run(default, lambda _cells: True) > 0
+        costs = self._costs()
+        if design.kind != "one_at_a_time" or self.budget is not None:
+            self._say(f"with the default's times: {self._left(costs, batches)}")
+        rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
+        self._run(rest, self._within_budget(costs))
+        return read(self.audit, self.tier, design, self.lookup())
+
+    def ensure(self, batches: Sequence[Batch]) -> None:
+        """Runs what some batches lack."""
+        self._run(batches, lambda _cells: True)
+
+    def _run(self, batches: Sequence[Batch], may_start: Callable[[tuple[Cell, ...]], bool]) -> int:
+        """Runs batches, in their order; returns how many cells failed."""
+        cells = list(cells_of_batches(self.audit, batches, self.tier))
+        rules = {claim.id: self.audit.rule_hash(claim, self.tier) for claim in self.audit.claims}
+        papers = [(self.entry, self.audit)]
+        return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
+
+    def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
+        """Whether cells may start: while there is time, and if they are thought to fit in it."""
+
+        def may_start(cells: tuple[Cell, ...]) -> bool:
+            if self._deadline is None:
+                return True
+            left = self._deadline - time.monotonic()
+            each = costs.seconds(cells[0].experiment, cells[0].settings) or 0.0
+            return left > 0 and each * len(cells) <= left
+
+        return may_start
+
+    # --- what it will take
+
+    def _plan(self, design: Design, batches: Sequence[Batch], cells: int) -> str:
+        whole = size(choices_of(self.audit, self.tier))
+        of = "" if design.kind == "full" else f" of {whole:,} possible ones"
+        return (
+            f"{len(design.completions)} completions{of}, {cells} cells; "
+            f"{self._left(self._costs(), batches)}"
+        )
+
+    def _left(self, costs: Costs, batches: Sequence[Batch]) -> str:
+        lookup = self.lookup()
+        todo = {batch: len(batch.seeds) - len(lookup(batch)) for batch in batches}
+        estimate = costs.estimate(self.audit, todo)
+        cells = sum(todo.values())
+        if not cells:
+            return "all have records"
+        said = f"{cells} without a record"
+        if estimate.unknown < cells:
+            roughly = "roughly " if estimate.rough else "about "
+            at_once = max(1, self.how.jobs)
+            said += f", {roughly}{duration(estimate.seconds / at_once)} of computing"
+        if estimate.unknown:
+            said += f", {estimate.unknown} of unknown cost"
+        return said
+
+    def _costs(self) -> Costs:
+        slug, store = self.entry.slug, self.how.store
+        records = [*store.records(slug, self.tier), *store.records(slug, varied_tier(self.tier))]
+        return Costs(records, store.records(slug, "smoke"), self._steps())
+
+    def _steps(self) -> Steps:
+        experiments = self.entry.module.load()
+        known: dict[tuple[str, str], int] = {}
+
+        def steps(experiment: str, settings: Mapping[str, Value]) -> int:
+            key = (experiment, canonical_settings(settings))
+            if key not in known:
+                known[key] = 0
+                if experiment in experiments:  # a record of an older version may not fit today's
+                    one = experiments[experiment]
+                    try:
+                        built = build_settings(one.settings, settings)
+                    except SpecError:
+                        return 0
+                    known[key] = sum(one.phases(built).values())
+            return known[key]
+
+        return steps
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
+
+
+# --- explaining a changed decision --------------------------------------------------------------
+
+
+def parse_against(
+    texts: Sequence[str], audit: Audit, claim: Claim, tier: TierName
+) -> tuple[Change, ...]:
+    """The settings that differ in another run: written out, or read from one of its records.
+
+    Args:
+        texts: ``name=value,…``, or the file of a record.
+
+    Raises:
+        UsageError: on what cannot be read, an unknown setting, or no difference at all.
+    """
+    values: dict[str, Value] = {}
+    for text in texts:
+        if "=" not in text:
+            values.update(_settings_of_record(Path(text), claim))
+            continue
+        for one in re.split(r",(?![^\[]*\])", text):
+            name, value = parse_setting(one.strip())
+            values[_own_name(name, claim)] = value
+    default = audit.values_of(claim.experiment, tier)
+    for name in values:
+        if name not in default:
+            remedy = did_you_mean(name, default)
+            raise UsageError(
+                f"--against: experiment '{claim.experiment}' has no setting '{name}'. {remedy}"
+            )
+    changes = tuple(
+        Change(claim.experiment, name, value, value)
+        for name, value in values.items()
+        if canonical_settings({name: value}) != canonical_settings({name: default[name]})
+    )
+    if not changes:
+        raise UsageError("--against: nothing differs from the audit's own settings.")
+    return changes
+
+
+def _own_name(name: str, claim: Claim) -> str:
+    experiment, _, own = name.rpartition(".")
+    if experiment not in ("", claim.experiment):
+        raise UsageError(
+            f"--against {name}: {claim.id} is judged on the experiment '{claim.experiment}'."
+        )
+    return own
+
+
+def _settings_of_record(path: Path, claim: Claim) -> Mapping[str, Value]:
+    try:
+        record = Record.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no record"
+        raise UsageError(
+            f"--against {path}: {reason}. Write name=value,…, or the file of a record."
+        ) from error
+    if record.experiment != claim.experiment:
+        raise UsageError(
+            f"--against {path}: a record of '{record.experiment}', and {claim.id} is judged on "
+            f"'{claim.experiment}'."
+        )
+    return record.settings
+
+
+def claim_of(audit: Audit, name: str) -> Claim:
+    """A claim by its id, with or without the slug.
+
+    Raises:
+        UsageError: naming the closest one.
+    """
+    known = {claim.id: claim for claim in audit.claims}
+    wanted = name if "." in name else f"{audit.paper.slug}.{name}"
+    if wanted not in known:
+        raise UsageError(f"no claim '{name}'. {did_you_mean(wanted, known)}")
+    return known[wanted]
+
+
+def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explanation:
+    """The smallest set of changed settings that flips a claim's decision.
+
+    Raises:
+        TechnicalError: if one of the two runs cannot be judged.
+    """
+    audit, tier = varied.audit, varied.tier
+
+    def batch(subset: Subset) -> Batch:
+        return batch_of(audit, tuple(changes[i] for i in subset), claim.experiment, tier)
+
+    def reading() -> ClaimReading:
+        return ClaimReading(audit, claim, tier, varied.lookup(), choices_of(audit, tier))
+
+    everything = tuple(range(len(changes)))
+    varied.ensure([batch(()), batch(everything)])
+    first = reading()
+    for one, name in (
+        (first.default, "the audit's settings"),
+        (first.judged(changes), "--against"),
+    ):
+        if one.decision is None:
+            raise TechnicalError(f"{claim.id} cannot be judged with {name}: {one.problem}")
+    target = first.judged(changes).decision
+    if target == first.default.decision:
+        return explanation(first, changes, (), exhaustive=True, trials=0)
+
+    def flips(subsets: Sequence[Subset]) -> list[bool]:
+        varied.ensure([batch(subset) for subset in subsets])
+        now = reading()
+        return [now.judged(tuple(changes[i] for i in s)).decision == target for s in subsets]
+
+    found = smallest_sets(len(changes), flips)
+    sets = tuple(tuple(changes[i] for i in subset) for subset in found.sets)
+    return explanation(reading(), changes, sets, exhaustive=found.exhaustive, trials=found.trials)
+
+
+# --- showing ------------------------------------------------------------------------------------
+
+
+def show(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
+    """Runs a design, prints it and writes its report; returns the exit code."""
+    multiverse = varied.run(design)
+    if as_json:
+        _print_json(multiverse)
+    else:
+        print_multiverse(multiverse, Console())
+    for path in write_multiverse(multiverse, out):
+        if path.suffix == ".html":
+            console = Console(stderr=as_json)
+            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    return TechnicalError.exit_code if varied.default_failed else 0
+
+
+def show_explanation(varied: Varied, claim: str, against: Sequence[str], as_json: bool) -> int:
+    """Explains a changed decision and prints it; returns the exit code."""
+    stated = claim_of(varied.audit, claim)
+    changes = parse_against(against, varied.audit, stated, varied.tier)
+    explained = explain(varied, stated, changes)
+    if as_json:
+        _print_json(explained)
+    else:
+        print_explanation(explained, Console())
+    return 0
+
+
+def _print_json(model: Multiverse | Explanation) -> None:
+    data = model.model_dump(mode="json", by_alias=True)
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,741 @@
+"""What is left open, run otherwise: plans, classes, agreement, attribution, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
+from reproaudit.catalog import Catalog
+from reproaudit.checks import judge_conditions
+from reproaudit.cli import run_command
+from reproaudit.commands.varying import parse_against, parse_budget
+from reproaudit.declarations import Sample
+from reproaudit.errors import UsageError
+from reproaudit.judging import Lookup, Verdict
+from reproaudit.multiverse.attribution import smallest_sets
+from reproaudit.multiverse.contrasts import Judged, classify
+from reproaudit.multiverse.costs import Costs
+from reproaudit.multiverse.model import AlternativeClass, Multiverse, Status
+from reproaudit.multiverse.reading import agreeing_claims, read
+from reproaudit.multiverse.variations import (
+    Change,
+    batch_of,
+    batches_of,
+    cells_of_batches,
+    choices_of,
+    full,
+    one_at_a_time,
+    sample,
+    size,
+    varied_tier,
+)
+from reproaudit.planning import Batch
+from reproaudit.records import Environment, Measurements, Record
+from reproaudit.records import Status as RecordStatus
+from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
+from reproaudit.results import scorecard_of
+from reproaudit.spec import Audit
+from reproaudit.stats import Decision
+from reproaudit.store import Store
+
+GUESSES = Path(__file__).parent / "toy" / "guesses.py"
+SEEDS = (0, 1, 2, 3, 4)
+
+
+def guess(value: Any, *alternatives: Any, **more: Any) -> dict[str, Any]:
+    why = "The default of the usual library."
+    stated = {"value": value, "source": "assumption", "why": why}
+    return {**stated, "alternatives": list(alternatives), **more}
+
+
+SHARED = {
+    "mechanism": setting("full"),
+    "steps": setting(1000, quick={"value": 100, "reason": "A tenth."}),
+    "init_scale": guess(0.02, 0.01, 1.0),
+    "width": guess(64, 128),
+    "epsilon": guess(1.0e-8, 1.0e-7),
+    "rate": guess(0.1, 5.0),
+    "spread": guess(0.0, 2.0),
+}
+DISTANCE = {"distance": {"kind": "scalar", "unit": "1", "meaning": "As the paper has it."}}
+
+
+def guesses_data(**changes: Any) -> dict[str, Any]:
+    experiments = {
+        "main": {"title": "What is claimed", "measurements": DISTANCE},
+        "side": {
+            "title": "Beside it",
+            "settings": {"init_scale": setting(0.02)},
+            "measurements": DISTANCE,
+        },
+    }
+    claims = [
+        claim("hangs", "main", id="guesses.hangs", weight=1.0),
+        claim("beside", "side", id="guesses.beside", positive_control=NO_SOLUTION),
+    ]
+    data = {"settings": SHARED, "experiments": experiments, "claims": claims}
+    return audit_data("guesses", **{**data, "figures": [], "findings": [], **changes})
+
+
+def make(**changes: Any) -> Audit:
+    return Audit.model_validate_json(json.dumps(guesses_data(**changes)))
+
+
+def as_yaml(data: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(json.loads(json.dumps(data)), sort_keys=False))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of a user's audits, with one paper."""
+    place = tmp_path / "audits"
+    place.mkdir()
+    (place / "guesses.yaml").write_text(as_yaml(guesses_data()))
+    shutil.copy(GUESSES, place / "guesses.py")
+    return place
+
+
+@dataclass
+class Command:
+    """Runs the command in a folder of its own."""
+
+    folder: Path
+    place: Path
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *options: str) -> tuple[int, str, str]:
+        where = ("--audits", self.folder, "--store", self.place / "runs")
+        out = ("--out", self.place / "reports")
+        words = ["multiverse", "guesses", *options, *map(str, (*where, *out))]
+        code = run_command([*words, "--device", "cpu"])
+        said = self.capture.readouterr()
+        return code, said.out, said.err
+
+    def json(self, *options: str) -> dict[str, Any]:
+        code, out, err = self(*options, "--json")
+        assert code == 0, err
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+
+@pytest.fixture
+def command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(folder, tmp_path, capsys)
+
+
+# --- records made up --------------------------------------------------------------------------
+
+Values = Callable[[Mapping[str, Any], int], float | None]
+
+
+def made_up(audit: Audit, values: Values, code: Callable[[Mapping[str, Any]], str]) -> Lookup:
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        settings = batch.settings(audit)
+        return {
+            seed: record(batch, settings, seed, value, code(settings))
+            for seed in batch.seeds
+            if (value := values(settings, seed)) is not None
+        }
+
+    return lookup
+
+
+def lookup_of(audit: Audit, values: Values) -> Lookup:
+    return made_up(audit, values, lambda _settings: "c0de")
+
+
+def record(batch: Batch, settings: Mapping[str, Any], seed: int, value: float, code: str) -> Record:
+    diverged = not math.isfinite(value)
+    return Record(
+        paper="guesses",
+        tier=batch.tier,
+        experiment=batch.experiment,
+        settings=dict(settings),
+        seed=seed,
+        status=RecordStatus.DIVERGED if diverged else RecordStatus.COMPLETED,
+        error="not finite" if diverged else None,
+        fingerprint=f"{abs(hash((batch, seed))):x}",
+        code=code,
+        environment=Environment(
+            python="3", platform="none", device="cpu", threads=1, packages={"numpy": "2"}
+        ),
+        started="2025-05-01T12:00:00Z",  # type: ignore[arg-type]
+        seconds=2.0,
+        measurements=Measurements(scalars={} if diverged else {"distance": value}),
+    )
+
+
+# --- plans ------------------------------------------------------------------------------------
+
+
+def test_one_at_a_time_has_the_default_and_every_alternative_alone() -> None:
+    audit = make()
+    design = one_at_a_time(choices_of(audit, "quick"))
+    assert [tuple((c.label, c.value) for c in one) for one in design.completions] == [
+        (),
+        (("init_scale", 0.01),),
+        (("init_scale", 1.0),),
+        (("width", 128),),
+        (("epsilon", 1.0e-7),),
+        (("rate", 5.0),),
+        (("spread", 2.0),),
+    ]
+
+
+def test_an_experiments_own_setting_shields_it_from_the_shared_one() -> None:
+    audit = make()
+    design = one_at_a_time(choices_of(audit, "quick"))
+    batches = batches_of(audit, design, "quick")
+    assert sum(batch.experiment == "main" for batch in batches) == 7
+    side = [batch.overrides for batch in batches if batch.experiment == "side"]
+    assert len(side) == 5
+    assert all(name != "init_scale" for overrides in side for name, _ in overrides)
+
+
+def test_an_experiments_own_alternative_changes_only_that_experiment() -> None:
+    own = {"title": "x", "measurements": DISTANCE, "settings": {"width": guess(32, 16)}}
+    experiments = {"main": {"title": "y", "measurements": DISTANCE}, "side": own}
+    audit = make(experiments=experiments)
+    changes = [c for choice in choices_of(audit, "quick") for c in choice.changes]
+    widths = {c.label: c for c in changes if c.name == "width"}
+    assert set(widths) == {"width", "side.width"}
+    shared, alone = widths["width"], widths["side.width"]
+    assert batch_of(audit, (shared,), "side", "quick").overrides == ()
+    assert batch_of(audit, (alone,), "main", "quick").overrides == ()
+    assert batch_of(audit, (alone, shared), "side", "quick").overrides == (("width", 16),)
+
+
+def test_the_product_has_every_combination_once_and_is_guarded() -> None:
+    choices = choices_of(make(), "quick")
+    design = full(choices)
+    assert len(design.completions) == len(set(design.completions)) == size(choices) == 48
+    assert [len(one) for one in design.completions] == sorted(len(o) for o in design.completions)
+    many = make(settings={**SHARED, **{f"s{i}": guess(0, 1, 2, 3) for i in range(6)}})
+    with pytest.raises(UsageError, match="--sample"):
+        full(choices_of(many, "quick"))
+
+
+def test_a_sample_is_spread_evenly_and_the_same_again() -> None:
+    choices = choices_of(make(), "quick")
+    design = sample(choices, 24)
+    assert design == sample(choices, 24)
+    assert len(design.drawn) == 24
+    for choice in choices:
+        for change in choice.changes:
+            drawn = sum(change in one for one in design.drawn)
+            assert abs(drawn - 24 / (1 + len(choice.changes))) <= 1
+    assert sample(choices, 48).kind == "full"
+    with pytest.raises(UsageError, match="at least 2"):
+        sample(choices, 1)
+
+
+@pytest.mark.parametrize(
+    ("stated", "run"),
+    [
+        (guess(1000, 500, quick={"value": 100, "reason": "."}), [50]),
+        (guess(0.5, 0.25, quick={"value": 0.1, "reason": "."}), [0.05]),
+        (guess(1000, 1, quick={"value": 100, "reason": "."}), [1]),
+        (guess([1, 2], [3, 4], quick={"value": [1], "reason": "."}), []),
+        (guess("a", "b", quick={"value": "c", "reason": "."}), []),
+        (guess(10, 11, quick={"value": 1, "reason": "."}), []),
+    ],
+    ids=["steps", "scale", "at least one", "list", "word", "the same there"],
+)
+def test_a_smaller_tier_takes_alternatives_in_proportion(
+    stated: dict[str, Any], run: list[Any]
+) -> None:
+    (choice,) = choices_of(make(settings={"mechanism": setting("full"), "x": stated}), "quick")
+    assert [change.value for change in choice.changes] == run
+    assert len(choice.left_out) == 1 - len(run)
+    (choice,) = choices_of(make(settings={"mechanism": setting("full"), "x": stated}), "paper")
+    assert len(choice.changes) == 1
+    assert choice.left_out == ()
+
+
+def test_alternatives_have_a_place_of_their_own_and_controls_keep_theirs() -> None:
+    settings = {**SHARED, "mechanism": guess("full", "none", "other")}
+    audit = make(settings=settings)
+    choices = [c for c in choices_of(audit, "quick") if c.name == "mechanism"]
+    batches = batches_of(audit, one_at_a_time(choices), "quick")
+    places = {
+        (cell.settings["mechanism"], cell.tier)
+        for cell in cells_of_batches(audit, batches, "quick")
+        if cell.experiment == "main"
+    }
+    # the control of the tier lacks the mechanism: the same cells, measured once
+    assert places == {("full", "quick"), ("none", "quick"), ("other", varied_tier("quick"))}
+
+
+def test_costs_come_from_records_and_cheap_weighty_batches_first() -> None:
+    audit = make()
+    batch = batch_of(audit, (), "main", "quick")
+    known = [record(batch, batch.settings(audit), seed, 0.03, "c0de") for seed in SEEDS]
+    costs = Costs(known, [], lambda _name, settings: int(str(settings["steps"])))
+    assert costs.seconds("main", {"steps": 50}) == pytest.approx(1.0)
+    assert costs.seconds("side", {"steps": 50}) is None
+    side = batch_of(audit, (), "side", "quick")
+    estimate = costs.estimate(audit, {batch: 5, side: 3})
+    assert (estimate.seconds, estimate.unknown, estimate.rough) == (pytest.approx(10.0), 3, False)
+    rough = Costs([], known, lambda _name, settings: int(str(settings["steps"])))
+    assert rough.estimate(audit, {batch: 5}).rough
+    batches = batches_of(audit, one_at_a_time(choices_of(audit, "quick")), "quick")
+    ranked = costs.ranked(audit, batches)
+    assert [not b.overrides for b in ranked] == [True, True] + [False] * (len(ranked) - 2)
+
+
+# --- classes ----------------------------------------------------------------------------------
+
+NOISE = (0.05, -0.1, 0.08, -0.04, 0.01)
+
+
+def judged(values: tuple[float, ...], **check: Any) -> Judged:
+    """A claim that the distance is at most 0.1, on these seeds."""
+    stated = matches() if check.pop("within", False) else aligns(**check)
+    audit = make(claims=[claim("one", "main", checks=[stated])]) if "distance" in stated else None
+    audit = audit or make(
+        claims=[claim("one", "main", checks=[{**stated, "quantity": {"measurement": "distance"}}])]
+    )
+    declared = audit.experiments["main"].measurements
+    samples = [
+        Sample(seed, Measurements(scalars={"distance": v}), declared, {})
+        for seed, v in enumerate(values)
+    ]
+    found = judge_conditions(audit.claims[0].checks, samples, 0.95)
+    decision = found[0].finding.decision
+    return Judged(Status(decision.value), decision, found, seeds=len(values))
+
+
+def around(level: float, spread: float = 1.0, noise: tuple[float, ...] = NOISE) -> Judged:
+    return judged(tuple(level * math.exp(spread * e) for e in noise))
+
+
+OTHER_NOISE = (-0.06, 0.07, -0.02, 0.05, -0.03)
+
+
+@pytest.mark.parametrize(
+    ("default", "other", "kind"),
+    [
+        (around(0.03), around(1.0), AlternativeClass.DECISIVE),
+        (around(1.0), around(0.03), AlternativeClass.DECISIVE),
+        (around(0.03), around(0.065), AlternativeClass.MATTERS),
+        (around(0.03), around(0.01), AlternativeClass.MATTERS),
+        (around(0.03), around(0.03, noise=OTHER_NOISE), AlternativeClass.HARMLESS),
+        (around(0.03), around(0.03), AlternativeClass.HARMLESS),
+        (around(0.03), around(0.03, 30.0, OTHER_NOISE), AlternativeClass.UNTESTED),
+        (around(0.1), around(0.1, noise=OTHER_NOISE), AlternativeClass.UNTESTED),
+    ],
+    ids=[
+        "met to missed",
+        "missed to met",
+        "uses up the room",
+        "moves away by as much",
+        "other seeds",
+        "the same bits",
+        "too noisy",
+        "no room",
+    ],
+)
+def test_classes(default: Judged, other: Judged, kind: AlternativeClass) -> None:
+    answer = classify(default, other, 6, 0.95)
+    assert answer.kind is kind, answer.note
+    assert answer.shown is not None
+    assert answer.interval is not None
+    assert answer.interval.low <= answer.shown.mean <= answer.interval.high
+
+
+def test_a_flip_within_seed_noise_is_not_decisive() -> None:
+    default = judged((0.094, 0.095, 0.093, 0.096, 0.0945))
+    other = judged((0.12, 0.13, 0.101, 0.12, 0.115))
+    assert (default.decision, other.decision) == (Decision.MET, Decision.MISSED)
+    assert classify(default, other, 1, 0.95).kind is AlternativeClass.DECISIVE
+    answer = classify(default, other, 200, 0.95)
+    assert answer.kind is AlternativeClass.UNTESTED
+    assert "within seed noise" in answer.note
+
+
+def test_equivalence_is_shown_not_assumed() -> None:
+    """A few noisy seeds that look alike are no proof of harmlessness."""
+    quiet = classify(around(0.03), around(0.031, 1, OTHER_NOISE), 1, 0.95)
+    noisy = classify(around(0.03, 6), around(0.031, 6, OTHER_NOISE), 1, 0.95)
+    assert (quiet.kind, noisy.kind) == (AlternativeClass.HARMLESS, AlternativeClass.UNTESTED)
+
+
+def diverged(decision: Decision | None, count: int) -> Judged:
+    return Judged(Status.DIVERGED, decision, diverged=count, seeds=5, problem="diverged")
+
+
+@pytest.mark.parametrize(
+    ("other", "kind"),
+    [
+        (diverged(Decision.MISSED, 5), AlternativeClass.DECISIVE),
+        (diverged(Decision.MISSED, 1), AlternativeClass.UNTESTED),
+        (diverged(None, 5), AlternativeClass.UNTESTED),
+    ],
+)
+def test_divergence_is_decisive_only_where_it_counts_and_is_whole(
+    other: Judged, kind: AlternativeClass
+) -> None:
+    answer = classify(around(0.03), other, 6, 0.95)
+    assert answer.kind is kind
+    assert "diverged" in answer.note
+
+
+def test_other_code_is_not_compared() -> None:
+    default = around(0.03)
+    other = Judged(default.status, default.decision, default.conditions, 0, 5, frozenset({"new"}))
+    assert "another version" in classify(default, other, 1, 0.95).note
+
+
+@pytest.mark.parametrize("level", [0.03, 0.098])
+def test_seed_noise_is_rarely_called_decisive_or_mattering(level: float) -> None:
+    """Over many papers without any effect, at most 1 in 20 shows one among its alternatives.
+
+    With the mean near its bound decisions flip by chance; 400 papers of 8 alternatives.
+    """
+    rng = np.random.default_rng(0)
+    wrong, papers, count = 0, 400, 8
+    for _ in range(papers):
+        default = around(level, 0.1, tuple(rng.normal(size=5)))
+        kinds = {
+            classify(default, around(level, 0.1, tuple(rng.normal(size=5))), count, 0.95).kind
+            for _ in range(count)
+        }
+        wrong += AlternativeClass.DECISIVE in kinds
+    assert wrong <= papers * 0.05 + 3 * math.sqrt(papers * 0.05 * 0.95)
+
+
+def test_differences_that_are_too_large_are_rarely_called_harmless() -> None:
+    """A true difference of exactly the margin is called harmless in at most 1 of 20 cases."""
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(400):
+        default = around(0.03, 0.1, tuple(rng.normal(size=5)))
+        margin = 0.5 * math.log(0.1 / 0.03)
+        other = around(0.03 * math.exp(margin), 0.1, tuple(rng.normal(size=5)))
+        wrong += classify(default, other, 1, 0.95).kind is AlternativeClass.HARMLESS
+    assert wrong <= 20 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+# --- attribution ------------------------------------------------------------------------------
+
+
+def needs(*causes: set[int]) -> Callable[[Any], list[bool]]:
+    return lambda subsets: [any(c <= set(one) for c in causes) for one in subsets]
+
+
+@pytest.mark.parametrize(
+    ("count", "causes", "sets"),
+    [
+        (4, [{2}], [(2,)]),
+        (4, [{0}, {3}], [(0,), (3,)]),
+        (5, [{1, 4}], [(1, 4)]),
+        (4, [{0, 1}, {2}], [(2,)]),
+        (3, [{0, 1, 2}], [(0, 1, 2)]),
+        (1, [{0}], [(0,)]),
+    ],
+)
+def test_the_smallest_sets_are_found(
+    count: int, causes: list[set[int]], sets: list[tuple[int, ...]]
+) -> None:
+    found = smallest_sets(count, needs(*causes))
+    assert list(found.sets) == sets
+    assert found.exhaustive
+
+
+@pytest.mark.parametrize("cause", [{17}, {3, 30}, {0, 12, 25, 39}, set(range(8))])
+def test_many_settings_are_shrunk_to_a_set_that_needs_all_of_itself(cause: set[int]) -> None:
+    found = smallest_sets(40, needs(cause), most_trials=10)
+    assert not found.exhaustive
+    assert set(found.sets[0]) == cause
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def decided_by(default: float, **effects: float) -> Values:
+    """A level, with another for each changed setting."""
+
+    def values(settings: Mapping[str, Any], seed: int) -> float | None:
+        level = default
+        for name, other in effects.items():
+            if settings[name] != SHARED[name]["value"]:
+                level = other
+        return level * math.exp(0.02 * math.sin(seed))
+
+    return values
+
+
+def test_agreement_needs_every_alternative_of_every_guess_at_the_papers_scale() -> None:
+    audit = make()
+    missed = lookup_of(audit, decided_by(0.5))
+    assert agreeing_claims(audit, "paper", missed) == {"guesses.hangs", "guesses.beside"}
+    one_met = lookup_of(audit, decided_by(0.5, init_scale=0.01))
+    assert agreeing_claims(audit, "paper", one_met) == {"guesses.beside"}
+
+    def unfinished(settings: Mapping[str, Any], seed: int) -> float | None:
+        return None if settings["width"] == 128 and seed == 4 else 0.5 + 0.01 * seed
+
+    assert agreeing_claims(audit, "paper", lookup_of(audit, unfinished)) == frozenset()
+    other_code = made_up(audit, decided_by(0.5), lambda s: f"c0de{s['width']}")
+    assert agreeing_claims(audit, "paper", other_code) == frozenset()
+    recalled = setting(1, source="recalled")
+    remembered = make(settings={**SHARED, "recalled": recalled})
+    assert agreeing_claims(remembered, "paper", lookup_of(remembered, decided_by(0.5))) == set()
+
+
+def test_counts_are_plain_on_designed_sets_and_have_intervals_on_samples() -> None:
+    audit = make()
+    lookup = lookup_of(audit, decided_by(0.03, init_scale=0.5))
+    choices = choices_of(audit, "quick")
+    single = read(audit, "quick", one_at_a_time(choices), lookup).claims[0]
+    assert (single.met, single.of, single.missed, single.share) == (5, 7, 2, None)
+    whole = read(audit, "quick", full(choices), lookup).claims[0]
+    assert (whole.met, whole.of, whole.planned, whole.share) == (16, 48, 48, None)
+    assert [one.setting for one in whole.effects] == [c.label for c in choices]
+    assert all(level.interval is None for one in whole.effects for level in one.levels)
+    drawn = read(audit, "quick", sample(choices, 24), lookup).claims[0]
+    assert drawn.of == 24
+    assert drawn.share is not None
+    assert drawn.share.low < 1 / 3 < drawn.share.high
+    effect = next(one for one in drawn.effects if one.setting == "init_scale")
+    means = [level.mean for level in effect.levels]
+    assert means == [pytest.approx(0.03, rel=0.05), pytest.approx(0.5, rel=0.05), means[1]]
+    assert all(level.interval is not None for level in effect.levels)
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def by_setting(found: dict[str, Any], claim_id: str) -> dict[str, dict[str, Any]]:
+    (one,) = [c for c in found["claims"] if c["id"] == claim_id]
+    return {f"{a['setting']}={a['value']}": a for a in one["alternatives"]}
+
+
+def test_the_known_guesses_come_out_as_they_are(command: Command, tmp_path: Path) -> None:
+    found = command.json()
+    assert found["completions"] == 7
+    hangs = by_setting(found, "guesses.hangs")
+    assert {name: (one["class"], one["status"]) for name, one in hangs.items()} == {
+        "init_scale=1.0": ("decisive", "missed"),
+        "width=128": ("matters", "met"),
+        "init_scale=0.01": ("harmless", "met"),
+        "epsilon=1e-07": ("harmless", "met"),
+        "rate=5.0": ("untested", "diverged"),
+        "spread=2.0": ("untested", hangs["spread=2.0"]["status"]),
+    }
+    assert list(hangs)[:2] == ["init_scale=1.0", "width=128"]
+    decisive = hangs["init_scale=1.0"]
+    assert decisive["difference"] == pytest.approx(math.log(50))
+    assert hangs["width=128"]["difference"] == pytest.approx(math.log(2))
+    assert decisive["interval"]["low"] <= decisive["difference"] <= decisive["interval"]["high"]
+    assert "init_scale=1.0" not in by_setting(found, "guesses.beside")
+    claims = {one["id"]: one for one in found["claims"]}
+    assert claims["guesses.hangs"]["of"] == 7
+    assert claims["guesses.hangs"]["failed"] == 1
+    assert claims["guesses.hangs"]["advice"].startswith(
+        "State init_scale, and guesses.hangs no longer depends on a guess, as far as 4 of 6"
+    )
+    for kind in ("html", "json", "md"):
+        assert (tmp_path / "reports" / "quick" / "guesses" / f"multiverse.{kind}").is_file()
+    # the reader of a tier's scorecard sees nothing of it
+    audit = make()
+    store = Store(tmp_path / "runs")
+    assert scorecard_of(store, audit, "quick").custom_records == 0
+    assert {r.settings["init_scale"] for r in store.records("guesses", "quick")} == {0.02}
+
+
+def test_finished_cells_are_reused(command: Command) -> None:
+    command()
+    _, _, err = command()
+    assert "all have records" in err
+
+
+def test_a_budget_leaves_what_does_not_fit_untested(command: Command) -> None:
+    found = command.json("--budget", "0s")
+    assert found["not_run"] > 0
+    hangs = by_setting(found, "guesses.hangs")
+    assert {one["class"] for one in hangs.values()} == {"untested"}
+    assert {one["status"] for one in hangs.values()} == {"not_run"}
+    assert {c["default"] for c in found["claims"]} == {"met"}
+    assert command.json("--budget", "1h")["not_run"] == 0
+
+
+def test_full_and_sample(command: Command) -> None:
+    found = command.json("--sample", "8")
+    assert (found["design"], found["completions"]) == ("sample", 9)
+    whole = command.json("--full")
+    claims = {one["id"]: one for one in whole["claims"]}
+    assert claims["guesses.hangs"]["of"] == 48
+    assert claims["guesses.beside"]["of"] == 16
+    assert claims["guesses.hangs"]["exceptions"]
+    code, _, err = command("--full", "--sample", "3")
+    assert (code, "take one" in err) == (2, True)
+
+
+def test_the_table_fits_a_terminal_of_80_columns(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = command()
+    assert code == 0
+    assert max(len(line) for line in out.splitlines() if "wrote" not in line) <= 80
+    lines = out.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("init_scale = 1"))
+    assert "missed!" in lines[first]
+    assert first < next(i for i, line in enumerate(lines) if line.startswith("width = 128"))
+
+
+def test_pages_hold_every_cell_and_load_nothing(command: Command, tmp_path: Path) -> None:
+    found = Multiverse.model_validate(command.json())
+    page, text = multiverse_html(found), multiverse_markdown(found)
+    for claim_ in found.claims:
+        assert claim_.id in page
+        assert claim_.advice in page
+    assert page.count('<rect class="cell"') == 6 + 4
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "<script" not in page
+    assert "missed!" in text
+    command("--explain", "hangs", "--against", "width=128")
+    assert (
+        run_command(
+            [
+                *("report", "guesses", "--tier", "quick", "--audits", str(tmp_path / "audits")),
+                *("--store", str(tmp_path / "runs"), "--out", str(tmp_path / "reports")),
+            ]
+        )
+        == 0
+    )
+    card = (tmp_path / "reports" / "quick" / "guesses" / "scorecard.html").read_text()
+    assert 'href="multiverse.html"' in card
+
+
+def test_explain_names_the_smallest_set(command: Command) -> None:
+    found = command.json(
+        "--explain", "guesses.hangs", "--against", "init_scale=1.0,width=128,epsilon=1.0e-7"
+    )
+    assert (found["ours"], found["theirs"]) == ("met", "missed")
+    assert [one["settings"] for one in found["causes"]] == [{"init_scale": 1.0}]
+    assert found["causes"][0]["beyond_noise"]
+    assert found["exhaustive"]
+    together = command.json(
+        "--explain",
+        "hangs",
+        "--against",
+        "init_scale=0.05,width=128",
+        "--against",
+        "epsilon=1.0e-7",
+    )
+    assert [one["settings"] for one in together["causes"]] == [{"init_scale": 0.05, "width": 128}]
+    same = command.json("--explain", "hangs", "--against", "epsilon=1.0e-7")
+    assert same["causes"] == []
+
+
+def test_explain_reads_a_record(command: Command, tmp_path: Path) -> None:
+    command()
+    store = Store(tmp_path / "runs")
+    other = next(
+        r for r in store.records("guesses", "multiverse-quick") if r.settings["init_scale"] == 1.0
+    )
+    path = tmp_path / "other.json"
+    path.write_text(other.model_dump_json())
+    found = command.json("--explain", "hangs", "--against", str(path))
+    assert found["differing"] == {"init_scale": [0.02, 1.0]}
+    assert [one["settings"] for one in found["causes"]] == [{"init_scale": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--explain", "hangs"), "go together"),
+        (("--against", "width=1"), "go together"),
+        (("--explain", "hang", "--against", "width=1"), "Did you mean"),
+        (("--explain", "hangs", "--against", "widht=1"), "Did you mean 'width'?"),
+        (("--explain", "hangs", "--against", "width=64"), "nothing differs"),
+        (("--explain", "hangs", "--against", "nowhere.json"), "No such file"),
+        (("--explain", "hangs", "--against", "side.width=1"), "judged on the experiment 'main'"),
+        (("--budget", "soon"), "write 90s"),
+        (("--sample", "1"), "at least 2"),
+    ],
+)
+def test_a_users_mistake_is_one_line(command: Command, options: tuple[str, ...], said: str) -> None:
+    code, out, err = command(*options)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_lists_in_against_keep_their_commas() -> None:
+    audit = make(settings={**SHARED, "betas": setting([0.9, 0.999]), "name": setting("a")})
+    changes = parse_against(["betas=[0.9, 0.99],name=b"], audit, audit.claims[0], "quick")
+    assert [(c.name, c.value) for c in changes] == [("betas", (0.9, 0.99)), ("name", "b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("30", 30)]
+)
+def test_budgets(text: str, seconds: float) -> None:
+    assert parse_budget(text) == seconds
+
+
+def test_assumed_evidence_contradicts_once_every_alternative_agrees(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the command to the verdict: missed over every alternative, at the paper's scale."""
+    shared = {
+        "mechanism": setting("full"),
+        "steps": setting(10),
+        **{name: setting(SHARED[name]["value"]) for name in ("width", "epsilon", "rate", "spread")},
+        "init_scale": guess(0.4, 0.5),
+    }
+    control = {
+        "experiment": "main",
+        "settings": {"mechanism": "none"},
+        "why": "trains without the mechanism",
+        "scale": "same",
+    }
+    built = {
+        "experiment": "main",
+        "settings": {"mechanism": "constructed"},
+        "why": "set by hand",
+        "scale": "same",
+    }
+    claims = [
+        claim(
+            "hangs",
+            "main",
+            id="guesses.hangs",
+            weight=1.0,
+            controls=[control],
+            positive_control=built,
+        )
+    ]
+    data = guesses_data(settings=shared, claims=claims)
+    (folder / "guesses.yaml").write_text(as_yaml(data))
+    audit = Catalog(folder)["guesses"].audit()
+    where = ["--audits", str(folder), "--store", str(tmp_path / "runs"), "--device", "cpu"]
+    store = Store(tmp_path / "runs")
+
+    def verdict() -> str:
+        return scorecard_of(store, audit, "paper").claims[0].verdict
+
+    assert run_command(["run", "guesses", "--tier", "paper", *where]) == 0
+    assert verdict() == Verdict.INCONCLUSIVE
+    out = ["--out", str(tmp_path / "reports")]
+    assert run_command(["multiverse", "guesses", "--tier", "paper", *where, *out]) == 0
+    assert verdict() == Verdict.CONTRADICTED
+    capsys.readouterr()
+
+
+def test_change_labels() -> None:
+    assert Change("main", "width", 1, 1).label == "main.width"
+    assert Change(None, "width", 1, 1).label == "width"
