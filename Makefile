@@ -11,10 +11,10 @@ audit: $(READY)
 	$(BIN)/reproaudit report --all --tier quick --format html,md,json
 
 test: lint types contracts
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist worksteal
 
 slow: $(READY)
-	$(BIN)/pytest --slow -n auto --dist loadgroup
+	$(BIN)/pytest --slow -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -209,7 +209,44 @@ def audit_data(slug: str = "toy", **changes: Any) -> dict[str, Any]:
                 "as_of": "2025-04-01",
                 "claims": ["toy.layers"],
                 "effect": "None measured.",
-            }
+            },
+            {
+                "id": "toy.initialisation",
+                "kind": "omission",
+                "statement": "Nobody says how the weights start.",
+                "sources": ["Section 4", "the code"],
+                "as_of": "2025-04-02",
+                "settings": ["init_scale"],
+                "claims": ["toy.missed"],
+                "effects": [
+                    {
+                        "claim": "toy.missed",
+                        "setting": "init_scale",
+                        "value": 0.1,
+                        "found": "decisive",
+                        "tier": "quick",
+                        "difference": -1.25,
+                        "low": -1.5,
+                        "high": -1.0,
+                        "as_of": "2025-05-02",
+                    }
+                ],
+            },
+        ],
+        "responses": [
+            {
+                "to": "toy.staleness",
+                "by": "A. Example (author)",
+                "statement": "The code has moved; we mended the link.",
+                "locator": "an issue of the repository",
+                "as_of": "2025-06-01",
+            },
+            {
+                "to": "toy.undecided",
+                "by": "B. Sample (author)",
+                "statement": "Our runs have ten seeds.",
+                "as_of": "2025-06-02",
+            },
         ],
         "figures": [
             figure("losses", "curves", "loss", "The loss falls in two stages", log=True),

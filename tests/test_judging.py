@@ -384,6 +384,7 @@ SEEDS = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
         {"controls": [{**CONTROL, "scale": "same"}]},
         {"controls": [CONTROL, {**CONTROL, "settings": {"mechanism": "noise"}}]},
         {"positive_control": {"not_constructible": "No closed form."}},
+        {"controls": [{**CONTROL, "substitutes": {"distance": "accuracy"}}]},
         {"if_diverged": "missed"},
         {"experiment": "opposite"},
     ],

@@ -221,7 +221,7 @@ def documented(**answers: tuple[str, str]) -> tuple[int, int, SharingType]:
         ),
         ({"research_type": ("Yes", "agree")}, (0, 0, SharingType.DESCRIPTION)),
         ({"pseudocode": ("Yes", "disagree", "agree", "agree")}, (1, 1, SharingType.DESCRIPTION)),
-        ({"pseudocode": ("Yes", "disagree", "agree")}, (1, 0, SharingType.DESCRIPTION)),
+        ({"pseudocode": ("Yes", "disagree", "agree")}, (1, 1, SharingType.DESCRIPTION)),
     ],
     ids=[
         "nothing",
@@ -233,7 +233,7 @@ def documented(**answers: tuple[str, str]) -> tuple[int, int, SharingType]:
         "code and data",
         "unscored",
         "majority",
-        "a tie goes to the first",
+        "a tie counts as the card has it",
     ],
 )
 def test_documentation_scores(

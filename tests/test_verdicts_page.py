@@ -13,7 +13,7 @@ from factories import make_scorecard, variable, variables
 from reproaudit import figures, scorecard
 from reproaudit.judging import EvidenceLevel, Verdict
 from reproaudit.loading.models import CHECKS
-from reproaudit.spec import Finding, NotAudited, Paper, VariableName
+from reproaudit.spec import Effect, Finding, NotAudited, Paper, VariableName
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
@@ -37,6 +37,14 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "figures.matrices": figures.MatrixModel,
     "environment": scorecard.EnvironmentModel,
     "records": scorecard.RecordModel,
+    "documentation.agreement": scorecard.AgreementModel,
+    "documentation.agreement.variables": scorecard.VariableAgreementModel,
+    "findings.effects": Effect,
+    "custom": scorecard.CustomModel,
+    "settings": scorecard.SettingModel,
+    "responses": scorecard.ResponseModel,
+    "origin": scorecard.OriginModel,
+    "beside": scorecard.BesideModel,
 }
 
 
@@ -63,7 +71,7 @@ def test_every_key_is_documented_and_no_other(title: str) -> None:
 
 
 def test_every_model_of_the_contract_has_its_section() -> None:
-    in_the_file = {Paper, NotAudited, Finding}  # written out as plain mappings
+    in_the_file = {Paper, NotAudited, Finding, Effect}  # written out as plain mappings
     assert models_below(scorecard.Scorecard) | in_the_file == set(SECTIONS.values())
     titles = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
     assert sorted(titles) == sorted([*SECTIONS, "documentation.published_rate"])

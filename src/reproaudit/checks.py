@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
 from reproaudit.records import Series
 from reproaudit.stats import (
+    FLOOR,
     Decision,
     Finding,
     Scale,
@@ -639,6 +640,8 @@ class PartFinding:
         margin: of an equivalence, how far from the target still counts as equal.
         finding: what the seeds say about the binding condition.
         reason: why the tolerance is what it is.
+        scale: of the binding condition, where its numbers are near normal over seeds.
+        floor: what lies below counts as this on a logarithmic scale.
     """
 
     name: str
@@ -648,6 +651,8 @@ class PartFinding:
     margin: float | None
     finding: Finding
     reason: str
+    scale: Scale = Scale.LINEAR
+    floor: float = FLOOR
 
 
 def judge_parts(
@@ -714,6 +719,8 @@ def _judge_part(judged: Sequence[ConditionFinding]) -> PartFinding:
         bound.condition.margin,
         bound.finding,
         bound.part.reason,
+        bound.condition.scale,
+        bound.part.floor,
     )
 
 

@@ -343,6 +343,59 @@ def schema() -> None:
     sys.stdout.write(schema_text())
 
 
+# --- diff ---------------------------------------------------------------------------------------
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
+    after: Annotated[str, typer.Argument(help="The same.")],
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """What changed between two scorecards or audits, and whether it is noise.
+
+    Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
+    slug@revision, read from the git checkout. Changes are separated into rule, settings, code,
+    environment, records and documentation; a changed result is laid to one of them only if that
+    one alone differs.
+    """
+    from reproaudit.commands.diffing import diff as print_difference
+
+    return print_difference(before, after, audits, as_json)
+
+
+# --- judge --------------------------------------------------------------------------------------
+
+
+@app.command()
+def judge(
+    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
+    measurements: Annotated[
+        Path, typer.Option("--measurements", help="A folder with a manifest and its files.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the scorecard's pages here, too.")
+    ] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Annotated[
+        Path, typer.Option("--reports", help="Our scorecards, where there are no records.")
+    ] = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Judge measurements made elsewhere by the same rules, marked as not ours.
+
+    The authors' own logs, or another framework's runs: see docs/measurements.md for the manifest.
+    Where there are records of ours, both are shown side by side.
+    """
+    from reproaudit.commands.judging import judge as judge_submission
+    from reproaudit.store import Store
+
+    entry = Catalog(audits)[slug]
+    return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
 # --- multiverse ---------------------------------------------------------------------------------
 
 

@@ -3,7 +3,9 @@
 Seven of the nine variables are scored; the research type and the affiliation describe the paper.
 The *strict* score takes the card's automated classification as it stands. The *reviewed* score
 takes the reviewers' word: a disagreement flips the card, and a variable that does not apply (data
-that a stated generator makes, say) counts as documented, since nothing is missing.
+that a stated generator makes, say) counts as documented, since nothing is missing. Where as many
+reviewers say one thing as another the variable is *disputed*: nothing overturns the card, so it
+counts as the card has it, and the report says so.
 
 Published rates at which papers of a sharing type were reproduced are counts, shown with a Wilson
 interval: Gundersen et al., arXiv 2412.17859.
@@ -66,15 +68,18 @@ def card_says_yes(variable: Variable) -> bool:
     return variable.card.result == "Yes"
 
 
-def majority(variable: Variable) -> ReviewDecision:
-    """The reviewers' decision: the most frequent one; a tie goes to the one given first."""
-    counts = Counter(review.decision for review in variable.reviews)
-    return max(counts, key=lambda decision: counts[decision])
+def majority(variable: Variable) -> ReviewDecision | None:
+    """The reviewers' most frequent decision; None where two are equally frequent: disputed."""
+    counts = Counter(review.decision for review in variable.reviews).most_common(2)
+    tied = len(counts) == 2 and counts[0][1] == counts[1][1]
+    return None if tied else counts[0][0]
 
 
 def reviewed_yes(variable: Variable) -> bool:
-    """Whether the variable counts as documented once reviewed."""
+    """Whether the variable counts as documented once reviewed; if disputed, as the card says."""
     decision = majority(variable)
+    if decision is None:
+        return card_says_yes(variable)
     if decision is ReviewDecision.NOT_APPLICABLE:
         return True
     return card_says_yes(variable) is (decision is ReviewDecision.AGREE)

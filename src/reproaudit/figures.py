@@ -66,8 +66,8 @@ def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[Figu
     """The data of every figure whose experiment has completed records that can be drawn."""
     for figure in audit.figures:
         batch = experiment_batch(audit, figure.experiment, tier)
-        settings = batch.settings(audit)
         completed = [r for r in lookup(batch).values() if r.status is Status.COMPLETED]
+        settings = completed[0].settings if completed else batch.settings(audit)
         records = _alike(audit, figure, completed, settings)
         if records:
             yield _figure(audit, figure, records, settings)

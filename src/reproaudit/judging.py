@@ -19,7 +19,7 @@ from reproaudit.checks import Check, PartFinding, binding, judge_parts
 from reproaudit.declarations import MeasurementMissingError, Sample
 from reproaudit.planning import Batch, Role, claim_batches
 from reproaudit.records import Record, Status
-from reproaudit.spec import Audit, Claim, Control, Source, TierName
+from reproaudit.spec import Audit, Claim, Control, Setting, Source, TierName, Value
 from reproaudit.stats import Decision
 
 
@@ -150,7 +150,9 @@ def judge_claim(
         verdict=verdict,
         why=why,
         rule_hash=rule_hash,
-        rule_is_younger=any(r.rules.get(claim.id) != rule_hash for r in own.records),
+        rule_is_younger=any(
+            r.origin is None and r.rules.get(claim.id) != rule_hash for r in own.records
+        ),
         undiscriminated=undiscriminated,
     )
 
@@ -207,12 +209,13 @@ def judge_batch(
         )
     if diverged:  # a run that diverges does not show the phenomenon: of a control, the point
         return BatchOutcome(batch, role, records, Decision.MISSED, (), None, diverged=diverged)
-    settings = batch.settings(audit)
     declarations = audit.experiments[batch.experiment].measurements
-    samples = [Sample(r.seed, r.measurements, declarations, settings) for r in records]
+    samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
         parts = judge_parts(checks, samples, audit.confidence)
     except (MeasurementMissingError, ValueError) as error:
+        if isinstance(error, MeasurementMissingError) and any(r.origin for r in records):
+            return unjudged(Verdict.NOT_TESTED, f"not supplied from elsewhere: {error}")
         return unjudged(
             Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"
         )
@@ -275,15 +278,31 @@ GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})
 def evidence_level(
     audit: Audit, claim: Claim, tier: TierName, records: Sequence[Record]
 ) -> EvidenceLevel:
-    """How close the claim's own runs were to the paper."""
+    """How close the claim's own runs were to the paper.
+
+    Runs from elsewhere may have other settings than the tier; the weakest of them counts. A value
+    that nobody states, at no tier and as no alternative, makes another method of it: proxy.
+    """
     if any(record.proxy for record in records):
         return EvidenceLevel.PROXY
     settings = audit.settings_of(claim.experiment)
-    if any(setting.at(tier) != setting.value for setting in settings.values()):
+    planned = audit.values_of(claim.experiment, tier)
+    runs = [r.settings for r in records if r.origin is not None] or [planned]
+    levels = {_closeness(one, run.get(name)) for run in runs for name, one in settings.items()}
+    return next((level for level in _WEAKEST_FIRST if level in levels), EvidenceLevel.EXACT)
+
+
+_WEAKEST_FIRST = (EvidenceLevel.PROXY, EvidenceLevel.REDUCED, EvidenceLevel.ASSUMED)
+
+
+def _closeness(setting: Setting, value: Value | None) -> EvidenceLevel:
+    """How close a run with this value is to the paper, as far as this setting goes."""
+    if value == setting.value or (setting.underspecified and value in setting.others):
+        guessed = setting.source in GUESSED or setting.underspecified
+        return EvidenceLevel.ASSUMED if guessed else EvidenceLevel.EXACT
+    if value in (setting.at("quick"), setting.at("smoke")):
         return EvidenceLevel.REDUCED
-    if any(s.source in GUESSED or s.underspecified for s in settings.values()):
-        return EvidenceLevel.ASSUMED
-    return EvidenceLevel.EXACT
+    return EvidenceLevel.PROXY
 
 
 def decide_verdict(

@@ -10,7 +10,7 @@ keeps what was finite (`Measurements.finite_part`).
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -115,9 +115,20 @@ class Environment(_Model):
     python: str
     platform: str
     device: str = Field(description="cpu, or cuda with the name of the card")
-    threads: int = Field(description="threads that the numerical libraries were given")
+    threads: int | None = Field(
+        description="threads that the numerical libraries were given; None if nobody says"
+    )
     packages: dict[str, str] = Field(description="versions of the packages that computed")
     revision: str | None = Field(default=None, description="git revision, '+dirty' if changed")
+
+
+class Origin(_Model):
+    """Who made measurements that are not ours, and with what."""
+
+    who: str = Field(description="who made and submits them")
+    source: str = Field(description="from where: a repository, an archive, a log")
+    framework: str = Field(description="what they were computed with, with versions")
+    made: date = Field(description="when they were made")
 
 
 class Record(_Model):
@@ -147,6 +158,9 @@ class Record(_Model):
     environment: Environment
     started: datetime
     seconds: float = Field(description="wall-clock time, resumed parts added up")
+    origin: Origin | None = Field(
+        default=None, description="of measurements from elsewhere: whose; None for our own"
+    )
     measurements: Measurements
 
     @model_validator(mode="after")

@@ -16,8 +16,8 @@ from reproaudit.multiverse.reading import agreeing_claims
 from reproaudit.multiverse.variations import lookup_variations
 from reproaudit.planning import Batch, Role, plan
 from reproaudit.records import Record
-from reproaudit.scorecard import Scorecard, build
-from reproaudit.spec import TIERS, Audit, TierName
+from reproaudit.scorecard import CustomModel, Scorecard, build
+from reproaudit.spec import TIERS, Audit, TierName, Value
 from reproaudit.store import Store
 
 CUSTOM = "custom"
@@ -62,15 +62,34 @@ def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
     Records of the multiverse feed no decision. They only say whether a missed claim on assumed
     evidence is missed over every alternative too, so that it may be contradicted.
     """
-    custom = sum(1 for _ in store.records(audit.paper.slug, CUSTOM))
+    custom = list(store.records(audit.paper.slug, CUSTOM))
+    groups = custom_groups(audit, tier, custom)
     lookup = lookup_in(store, audit)
-    scorecard = build(audit, tier, lookup, custom)
+    scorecard = build(audit, tier, lookup, len(custom), groups)
     if not any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
         return scorecard
     agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit))
     if not agreeing:
         return scorecard
-    return build(audit, tier, lookup, custom, agrees_over_ledger=agreeing)
+    return build(audit, tier, lookup, len(custom), groups, agrees_over_ledger=agreeing)
+
+
+def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:
+    """What custom records are: each experiment with what it changed, and over which seeds."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    changed: dict[tuple[str, str], dict[str, Value]] = {}
+    for record in records:
+        planned = {}
+        if record.experiment in audit.experiments:
+            planned = audit.values_of(record.experiment, tier)
+        other = {k: v for k, v in record.settings.items() if k not in planned or planned[k] != v}
+        key = (record.experiment, canonical_settings(other))
+        seeds.setdefault(key, set()).add(record.seed)
+        changed[key] = other
+    return [
+        CustomModel(experiment=key[0], settings=changed[key], seeds=tuple(sorted(seeds[key])))
+        for key in sorted(seeds)
+    ]
 
 
 def highest_tier(store: Store, audit: Audit) -> TierName | None:

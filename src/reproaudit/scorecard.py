@@ -13,14 +13,15 @@ from typing import Any
 
 from pydantic import Field
 
+from reproaudit.agreement import agreement
 from reproaudit.checks import PartFinding, binding
 from reproaudit.documentation import majority, reviewed_yes, score
 from reproaudit.figures import FigureModel, ReportModel, build_figures
 from reproaudit.judging import BatchOutcome, ClaimOutcome, Lookup, Verdict, best_answers, judge
 from reproaudit.planning import plan, seeds_of
 from reproaudit.records import Record
-from reproaudit.spec import Audit, TierName, Value
-from reproaudit.stats import Decision, Interval, expected_errors
+from reproaudit.spec import Audit, Setting, TierName, Value
+from reproaudit.stats import FLOOR, Decision, Interval, expected_errors
 
 SCORECARD_VERSION = 1
 
@@ -53,6 +54,10 @@ class AnswerModel(ReportModel):
     per_seed: tuple[float, ...]
     satisfied: int | None
     """Of a rule over every seed: how many seeds are on the right side."""
+    scale: str = "linear"
+    """The scale on which the seeds' values are taken to be near normal."""
+    floor: float = FLOOR
+    """What lies below counts as this on a logarithmic scale."""
 
 
 class PartModel(AnswerModel):
@@ -116,6 +121,8 @@ class ClaimModel(ReportModel):
     rule_hash: str
     rule_is_younger: bool
     """Whether the rule was changed after the records were made."""
+    rule: dict[str, Any] = Field(default_factory=dict)
+    """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
 
 
 class VariableModel(ReportModel):
@@ -125,9 +132,39 @@ class VariableModel(ReportModel):
     card: str
     card_as_of: str
     decision: str
+    """The reviewers' majority, or "disputed"."""
     documented: bool
+    """As reviewed; a disputed variable counts as the card has it."""
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
+    decisions: dict[str, str] = Field(default_factory=dict)
+    """Each reviewer's decision."""
+
+
+class VariableAgreementModel(ReportModel):
+    """How far the reviewers of one variable agree."""
+
+    name: str
+    reviewers: int
+    agreeing: int
+    """Pairs of reviewers that decided alike."""
+    pairs: int
+    disputed: bool
+    """Whether no decision has most voices."""
+
+
+class AgreementModel(ReportModel):
+    """How far several reviewers agree."""
+
+    reviewers: tuple[str, ...]
+    agreeing: int
+    """Pairs of decisions on one variable that are alike."""
+    pairs: int
+    alpha: float | None
+    """Krippendorff's alpha, nominal; None where all decisions are the same."""
+    variables: tuple[VariableAgreementModel, ...]
+    open: tuple[str, ...]
+    """The variables on which the reviewers do not all agree."""
 
 
 class DocumentationModel(ReportModel):
@@ -139,6 +176,8 @@ class DocumentationModel(ReportModel):
     sharing_type: str
     published_rate: dict[str, Any] | None
     variables: tuple[VariableModel, ...]
+    agreement: AgreementModel | None = None
+    """None where no variable has several reviewers."""
 
 
 class LedgerModel(ReportModel):
@@ -150,6 +189,66 @@ class LedgerModel(ReportModel):
     source: str
     why: str
     others: tuple[Value, ...]
+
+
+class SettingModel(ReportModel):
+    """A setting as it was run, and where its value comes from."""
+
+    experiment: str | None
+    """None if all experiments share it."""
+    name: str
+    value: Value
+    """At the scorecard's tier."""
+    paper: Value
+    """At the paper's scale."""
+    source: str
+    others: tuple[Value, ...]
+    """What else it could be."""
+
+
+class ResponseModel(ReportModel):
+    """An answer to a finding or a verdict."""
+
+    to: str
+    by: str
+    statement: str
+    locator: str | None
+    as_of: str
+
+
+class CustomModel(ReportModel):
+    """Records of other seeds, settings or single experiments; they feed no verdict."""
+
+    experiment: str
+    settings: dict[str, Value]
+    """Those that differ from the scorecard's tier."""
+    seeds: tuple[int, ...]
+
+
+class OriginModel(ReportModel):
+    """Whose measurements these are, when they are not ours."""
+
+    who: str
+    source: str
+    framework: str
+    made: str
+    settings: dict[str, Value]
+    """What differs from the tier in every run."""
+    absent: tuple[str, ...]
+    """The experiments and controls of which nothing was supplied."""
+
+
+class BesideModel(ReportModel):
+    """Our own answer to a claim, beside one from elsewhere."""
+
+    id: str
+    decision: str | None
+    verdict: str
+    evidence: str
+    reading: str
+    """Our estimate with its interval against the bound."""
+    difference: str
+    """Theirs from ours, and whether it is within noise."""
 
 
 class Coverage(ReportModel):
@@ -213,6 +312,14 @@ class Scorecard(ReportModel):
     records: tuple[RecordModel, ...]
     custom_records: int = Field(default=0)
     """Records of other seeds or settings in the store; they feed no verdict."""
+    custom: tuple[CustomModel, ...] = ()
+    """What these records are."""
+    settings: tuple[SettingModel, ...] = ()
+    responses: tuple[ResponseModel, ...] = ()
+    origin: OriginModel | None = None
+    """None if the measurements are ours."""
+    beside: tuple[BesideModel, ...] = ()
+    """Of measurements from elsewhere: what our own records say, where there are any."""
 
 
 def build(
@@ -220,6 +327,7 @@ def build(
     tier: TierName,
     lookup: Lookup,
     custom_records: int = 0,
+    custom: Iterable[CustomModel] = (),
     *,
     agrees_over_ledger: frozenset[str] = frozenset(),
 ) -> Scorecard:
@@ -228,6 +336,7 @@ def build(
     Args:
         lookup: where the records are.
         custom_records: how many records of other seeds or settings the store holds.
+        custom: what these are.
         agrees_over_ledger: as in `judge`.
     """
     outcomes = judge(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
@@ -262,6 +371,9 @@ def build(
         environment=_environment(every),
         records=tuple(records),
         custom_records=custom_records,
+        custom=tuple(custom),
+        settings=settings_of(audit, tier),
+        responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
     )
 
 
@@ -297,6 +409,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         undiscriminated=outcome.undiscriminated,
         rule_hash=outcome.rule_hash,
         rule_is_younger=outcome.rule_is_younger,
+        rule=audit.rule(claim, tier),
     )
 
 
@@ -332,6 +445,8 @@ def _answer(part: PartFinding) -> AnswerModel:
         margin=part.margin,
         per_seed=finding.per_seed,
         satisfied=finding.satisfied,
+        scale=part.scale,
+        floor=part.floor,
     )
 
 
@@ -431,14 +546,52 @@ def _documentation(audit: Audit) -> DocumentationModel:
                 name=variable.name,
                 card=variable.card.result,
                 card_as_of=variable.card.as_of.isoformat(),
-                decision=majority(variable),
+                decision=majority(variable) or "disputed",
                 documented=reviewed_yes(variable),
                 reasons=tuple(f"{r.reviewer}: {r.reason}" for r in variable.reviews),
                 evidence=tuple(f"{e.statement} ({e.locator})" for e in variable.evidence),
+                decisions={r.reviewer: r.decision for r in variable.reviews},
             )
             for variable in audit.variables
         ),
+        agreement=_agreement(audit),
     )
+
+
+def _agreement(audit: Audit) -> AgreementModel | None:
+    found = agreement(audit.variables)
+    if found is None:
+        return None
+    return AgreementModel(
+        reviewers=found.reviewers,
+        agreeing=found.agreeing,
+        pairs=found.pairs,
+        alpha=found.alpha,
+        variables=tuple(VariableAgreementModel(**vars(one)) for one in found.variables),
+        open=tuple(one.name for one in found.variables if not one.unanimous),
+    )
+
+
+def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
+    """Every setting as it is run at a tier, the shared ones first."""
+
+    def laid_out(experiment: str | None, name: str, one: Setting) -> SettingModel:
+        return SettingModel(
+            experiment=experiment,
+            name=name,
+            value=one.at(tier),
+            paper=one.value,
+            source=one.source,
+            others=one.others,
+        )
+
+    shared = [laid_out(None, name, one) for name, one in audit.settings.items()]
+    own = [
+        laid_out(experiment, name, setting)
+        for experiment, one in audit.experiments.items()
+        for name, setting in one.settings.items()
+    ]
+    return (*shared, *own)
 
 
 def _ledger(audit: Audit) -> tuple[LedgerModel, ...]:
@@ -469,7 +622,7 @@ def _environment(records: Sequence[Record]) -> EnvironmentModel:
         python=distinct(e.python for e in environments),
         platform=distinct(e.platform for e in environments),
         device=distinct(e.device for e in environments),
-        threads=tuple(sorted({e.threads for e in environments})),
+        threads=tuple(sorted({e.threads for e in environments if e.threads is not None})),
         packages={name: ", ".join(sorted(found)) for name, found in sorted(packages.items())},
         revision=distinct(e.revision for e in environments),
         code=distinct(record.code for record in records),

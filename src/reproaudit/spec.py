@@ -294,6 +294,39 @@ class Claim(StrictModel):
     """What a seed that diverged means."""
 
 
+class Effect(StrictModel):
+    """What another value of one setting was measured to change in one claim.
+
+    The fields are those that `reproaudit multiverse --json` prints for an alternative.
+    """
+
+    claim: ClaimId
+    """The claim whose measure was compared."""
+    setting: Name
+    """The setting that was varied."""
+    value: Value
+    """The value that was run instead."""
+    found: Literal["decisive", "matters", "harmless"]
+    """decisive: the decision flips; matters: beyond noise and margin, same decision; harmless:
+    equivalent within the claim's margin."""
+    tier: Literal["quick", "paper"]
+    """The scale at which it was run."""
+    difference: float
+    """From the audit's own value, on the scale on which the claim is judged."""
+    low: float
+    """Lower end of the difference's interval."""
+    high: float
+    """Upper end of the difference's interval."""
+    as_of: date
+    """When it was run."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.low <= self.difference <= self.high:
+            raise ValueError("'difference' must lie between 'low' and 'high'")
+        return self
+
+
 class Finding(StrictModel):
     """A discrepancy between paper, card, code and practice."""
 
@@ -313,7 +346,24 @@ class Finding(StrictModel):
     claims: tuple[ClaimId, ...] = ()
     """The claims that it may affect."""
     effect: Text | None = None
-    """What it was measured to change, if it was measured."""
+    """What it was measured to change, in words, if it was measured."""
+    effects: tuple[Effect, ...] = ()
+    """What it was measured to change, in numbers: a multiverse run's."""
+
+
+class Response(StrictModel):
+    """What the authors, or others concerned, answer to a finding or a verdict."""
+
+    to: ClaimId
+    """The id of the finding or of the claim that is answered."""
+    by: Text
+    """Who answers: a name or a role."""
+    statement: Text
+    """The answer, in their words or a fair summary of them."""
+    locator: Text | None = None
+    """Where the answer stands, if it is public."""
+    as_of: date
+    """When it was given."""
 
 
 class NotAudited(StrictModel):
@@ -381,6 +431,8 @@ class Audit(StrictModel):
     """Claims of the paper that are not judged here, with the reason."""
     findings: tuple[Finding, ...] = ()
     """Discrepancies."""
+    responses: tuple[Response, ...] = ()
+    """Answers to findings and verdicts, shown beside them."""
     figures: tuple[Figure, ...] = ()
     """Pictures on the scorecard."""
 
@@ -411,8 +463,8 @@ class Audit(StrictModel):
                 if setting.underspecified:
                     yield LedgerEntry(experiment=experiment, name=name, setting=setting)
 
-    def rule_hash(self, claim: Claim, tier: TierName) -> str:
-        """The hash of everything that decides a claim at a tier, besides the measurements.
+    def rule(self, claim: Claim, tier: TierName) -> dict[str, Any]:
+        """Everything that decides a claim at a tier, besides the measurements, as plain data.
 
         Reasons are left out, since no decision hangs on how they are worded. The quick tier's seeds
         are those of controls that run at its scale.
@@ -420,7 +472,7 @@ class Audit(StrictModel):
         worded = {"reason", "why", "not_constructible"}
         controls = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
         tiers = {tier} | {"quick" for c in controls if tier == "paper" and c.scale == "quick"}
-        rule: dict[str, Any] = {
+        return {
             "id": claim.id,
             "experiment": claim.experiment,
             "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
@@ -428,7 +480,11 @@ class Audit(StrictModel):
             "positive_control": claim.positive_control.model_dump(mode="json", exclude=worded),
             "if_diverged": claim.if_diverged,
             "confidence": self.confidence,
-            "seeds": {name: getattr(self.seeds, name) for name in tiers},
+            "seeds": {name: list(getattr(self.seeds, name)) for name in sorted(tiers)},
         }
+
+    def rule_hash(self, claim: Claim, tier: TierName) -> str:
+        """The hash of a claim's rule at a tier."""
+        rule = self.rule(claim, tier)
         canonical = json.dumps(rule, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -1,5 +1,7 @@
 """Scorecards as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}` and `OUT/<tier>/index.html`.
 
+Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart.
+
 Each file is complete or absent, never half written. `scorecard.json` is read back into the very
 scorecard that was written, so that the other files can be made again from it, byte by byte.
 """
@@ -22,7 +24,7 @@ from reproaudit.multiverse.model import Multiverse
 from reproaudit.render.html import render_html, render_html_index
 from reproaudit.render.markdown import render_markdown
 from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
-from reproaudit.scorecard import SCORECARD_VERSION, Scorecard
+from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
 
 
 def render_json(scorecard: Scorecard) -> str:
@@ -60,6 +62,8 @@ def write_report(
         if name not in _FORMATS:
             raise UsageError(f"unknown format '{name}'. {did_you_mean(name, FORMATS)}")
     folder = Path(out_dir) / _name(scorecard.tier) / _name(scorecard.paper.get("slug"))
+    if scorecard.origin is not None:
+        folder = folder / "elsewhere" / _submission(scorecard.origin)
     # What is rendered is what a reader of the JSON file would get, so that the two agree.
     same = Scorecard.model_validate_json(render_json(scorecard))
     texts = {name: _FORMATS[name](same) for name in wanted}
@@ -131,6 +135,12 @@ def read_scorecard(path: Path) -> Scorecard:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
+
+
+def _submission(origin: OriginModel) -> str:
+    """A folder for measurements from elsewhere: who made them, and when."""
+    who = re.sub(r"[^a-z0-9]+", "_", origin.who.lower()).strip("_")[:40]
+    return f"by_{who or 'someone'}_{re.sub('[^0-9]+', '_', origin.made)}"
 
 
 def _name(name: object) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reproaudit.documentation import UNSCORED
 from reproaudit.render import words
@@ -22,6 +23,7 @@ def render_markdown(scorecard: Scorecard) -> str:
         *_summary(scorecard),
         "## Claims",
         *(block for claim in scorecard.claims for block in _claim(scorecard, claim)),
+        *_beside(scorecard),
         *_documentation(scorecard),
         *_ledger(scorecard),
         *_findings(scorecard),
@@ -54,6 +56,31 @@ def _heading(scorecard: Scorecard) -> Iterator[str]:
     yield f"# {escaped(paper.get('title', ''))}"
     slug, tier = escaped(paper.get("slug", "")), escaped(scorecard.tier)
     yield f"{escaped(words.citation(paper))}. Scorecard of {slug} at the {tier} tier."
+    if scorecard.origin is not None:
+        yield f"**{escaped(words.origin_words(scorecard.origin))}**"
+
+
+def _beside(scorecard: Scorecard) -> Iterator[str]:
+    if not scorecard.beside:
+        return
+    yield "## Beside our own records"
+    theirs = {claim.id: claim for claim in scorecard.claims}
+    yield _table(
+        ("Claim", "Elsewhere", "Estimate", "Ours", "Estimate", "Difference"),
+        (
+            (
+                ours.id,
+                f"{words.words(theirs[ours.id].verdict)}, {words.evidence_level(theirs[ours.id])}",
+                words.sentence(part)
+                if (part := words.binding_part(theirs[ours.id]))
+                else "no estimate",
+                f"{words.words(ours.verdict)}, {ours.evidence}",
+                ours.reading,
+                ours.difference,
+            )
+            for ours in scorecard.beside
+        ),
+    )
 
 
 def _summary(scorecard: Scorecard) -> Iterator[str]:
@@ -91,7 +118,7 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     yield f"### {escaped(words.words(claim.verdict).capitalize())}: {escaped(claim.id)}"
     where = f"{claim.locator}; weight {words.stated(claim.weight)}; rule {claim.rule_hash[:8]}"
     yield f"{escaped(claim.statement)} ({escaped(where)})"
-    yield _items(_facts(claim))
+    yield _items(_facts(scorecard, claim))
     yield _table(("Who", "Decision", "Estimate [interval]", "How"), _answers(scorecard, claim))
     if len(claim.parts) > 1:
         yield _table(
@@ -103,7 +130,7 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
         )
 
 
-def _facts(claim: ClaimModel) -> Iterator[str]:
+def _facts(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     part = words.binding_part(claim)
     yield f"**Why:** {escaped(claim.why)}"
     yield f"**Evidence:** {escaped(words.evidence_words(claim))}"
@@ -113,6 +140,14 @@ def _facts(claim: ClaimModel) -> Iterator[str]:
             yield f"**Undecided:** {escaped(power)}"
     for warning in words.warnings(claim):
         yield f"**Warning:** {escaped(warning)}"
+    if found := ", ".join(name for _, name in words.findings_about(scorecard, claim)):
+        yield f"**Findings:** {escaped(found)}"
+    yield from _responses(scorecard, claim.id)
+
+
+def _responses(scorecard: Scorecard, identifier: str) -> Iterator[str]:
+    for response in words.responses_to(scorecard, identifier):
+        yield f"**Response:** {escaped(words.response_words(response))}"
 
 
 def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterator[tuple[str, str, str, str]]:
@@ -147,6 +182,11 @@ def _documentation(scorecard: Scorecard) -> Iterator[str]:
             for one in scorecard.documentation.variables
         ),
     )
+    agreement = scorecard.documentation.agreement
+    if agreement is not None:
+        yield f"{escaped(words.agreement_words(agreement))}."
+        still_open = words.open_disagreements(scorecard.documentation)
+        yield _items(f"**Open: {escaped(name)}:** {escaped(said)}" for name, said in still_open)
 
 
 def _ledger(scorecard: Scorecard) -> Iterator[str]:
@@ -175,12 +215,20 @@ def _findings(scorecard: Scorecard) -> Iterator[str]:
     if not scorecard.findings:
         yield "None."
         return
-    yield _items(
+    yield _items(line for one in scorecard.findings for line in _finding(scorecard, one))
+
+
+def _finding(scorecard: Scorecard, one: Mapping[str, Any]) -> Iterator[str]:
+    about = ", ".join(name for _, name in words.claims_of(scorecard, one))
+    parts = [
         f"**{escaped(one['kind'])}** {escaped(one['id'])} ({escaped(one['as_of'])}): "
-        f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}. "
-        f"Measured effect: {escaped(one['effect'] or 'not measured')}"
-        for one in scorecard.findings
-    )
+        f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}.",
+        f"Settings: {escaped(', '.join(one['settings']))}." if one["settings"] else "",
+        f"Claims: {escaped(about)}." if about else "",
+        f"Measured effect: {escaped(words.effect_words(one))}",
+    ]
+    yield " ".join(part for part in parts if part)
+    yield from _responses(scorecard, str(one["id"]))
 
 
 def _not_audited(scorecard: Scorecard) -> Iterator[str]:
@@ -206,6 +254,9 @@ def _environment(scorecard: Scorecard) -> Iterator[str]:
     }
     yield "## Environment"
     yield _items(f"**{name}:** {escaped(text or 'none recorded')}" for name, text in facts.items())
+    if scorecard.custom:
+        yield "Custom records, which feed no verdict:"
+        yield _items(escaped(words.custom_words(one)) for one in scorecard.custom)
     if scorecard.figures:
         titles = "; ".join(figure.title for figure in scorecard.figures)
         yield f"Figures, on the [page](scorecard.html): {escaped(titles)}."

@@ -19,9 +19,9 @@ from rich.text import Text
 
 from reproaudit.render import words
 from reproaudit.render.words import ListEntry, clean
-from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard import BesideModel, ClaimModel, PartModel, Scorecard
 
-__all__ = ["ListEntry", "render_index", "render_list", "render_scorecard"]
+__all__ = ["ListEntry", "pairs", "print_trimmed", "render_index", "render_list", "render_scorecard"]
 
 STYLES = {
     "supported": "bold green",
@@ -40,8 +40,10 @@ def render_scorecard(scorecard: Scorecard, console: Console) -> None:
     blocks: list[RenderableType] = [_heading(scorecard)]
     for claim in scorecard.claims:
         blocks += [Text(), _claim(scorecard, claim)]
+    if scorecard.beside:
+        blocks += [Text(), _beside(scorecard)]
     blocks += [Text(), _summary(scorecard)]
-    _print(Group(*blocks), console)
+    print_trimmed(Group(*blocks), console)
 
 
 def render_index(scorecards: Sequence[Scorecard], console: Console) -> None:
@@ -57,7 +59,7 @@ def render_index(scorecards: Sequence[Scorecard], console: Console) -> None:
             _counts(words.verdict_counts(one.claims)),
             f"{coverage.tested} of {coverage.claims}",
         )
-    _print(table, console)
+    print_trimmed(table, console)
 
 
 def render_list(entries: Iterable[ListEntry], console: Console) -> None:
@@ -74,7 +76,7 @@ def render_list(entries: Iterable[ListEntry], console: Console) -> None:
             f"{one.strict} → {one.reviewed} of {one.of}",
             verdicts,
         )
-    _print(table, console)
+    print_trimmed(table, console)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class _Trimmed:
             yield Segment.line()
 
 
-def _print(content: RenderableType, console: Console) -> None:
+def print_trimmed(content: RenderableType, console: Console) -> None:
+    """Print without blanks at the ends of lines, and no wider than reads well."""
     width = min(console.width, WIDEST)
     console.print(_Trimmed(content), width=width, highlight=False)
 
@@ -113,7 +116,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _pairs(rows: Iterable[tuple[str, RenderableType]], label: int = 12) -> Table:
+def pairs(rows: Iterable[tuple[str, RenderableType]], label: int = 12) -> Table:
     """Lines of label and text, the text wrapping under itself."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=label, style="dim", no_wrap=True)
@@ -144,8 +147,37 @@ def _heading(scorecard: Scorecard) -> RenderableType:
         Rule(style="dim"),
         _text(str(paper.get("title", "")), style="bold"),
         _text(f"{words.citation(paper)} · {paper.get('slug', '')} · {scorecard.tier} tier"),
+        *([_text(words.origin_words(scorecard.origin), "bold")] if scorecard.origin else []),
         Rule(style="dim"),
     )
+
+
+def _beside(scorecard: Scorecard) -> RenderableType:
+    """Each claim from elsewhere and ours, line under line."""
+    theirs = {claim.id: claim for claim in scorecard.claims}
+    blocks: list[RenderableType] = [Rule("beside our own records", style="dim", align="left")]
+    for ours in scorecard.beside:
+        claim = theirs[ours.id]
+        part = words.binding_part(claim)
+        rows: list[tuple[str, RenderableType]] = [
+            (
+                "elsewhere",
+                _answer(
+                    claim,
+                    words.evidence_level(claim),
+                    words.sentence(part) if part else "no estimate",
+                ),
+            ),
+            ("ours", _answer(ours, ours.evidence, ours.reading)),
+            ("difference", _text(ours.difference)),
+        ]
+        blocks += [_text(ours.id, "bold"), Padding(pairs(rows), (0, 0, 0, 2))]
+    return Group(*blocks)
+
+
+def _answer(one: ClaimModel | BesideModel, evidence: str, reading: str) -> Text:
+    said = f"({one.decision or 'not judged'}, evidence {evidence}): {reading}"
+    return Text.assemble(_verdict(one.verdict), " ", clean(said), overflow="fold")
 
 
 def _summary(scorecard: Scorecard) -> RenderableType:
@@ -161,13 +193,36 @@ def _summary(scorecard: Scorecard) -> RenderableType:
         ("chance", words.chance_words(scorecard)),
         ("documented", _text(score + words.rate_words(documentation))),
         ("left open", f"{left_open} setting{'' if left_open == 1 else 's'} (the ledger)"),
+        *_agreement_rows(scorecard),
         ("findings", f"{len(scorecard.findings)} between paper, card, code and practice"),
+        *_finding_rows(scorecard),
         ("records", _text(words.records_words(scorecard))),
+        *(("  custom", _text(words.custom_words(one))) for one in scorecard.custom),
     ]
     for index, one in enumerate(scorecard.not_audited):
         said = f"{one.get('statement', '')} ({one.get('locator', '')}): {one.get('reason', '')}"
         rows.append(("not audited" if index == 0 else "", _text(said)))
-    return Group(Rule(style="dim"), _pairs(rows))
+    return Group(Rule(style="dim"), pairs(rows))
+
+
+def _agreement_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
+    documentation = scorecard.documentation
+    if documentation.agreement is not None:
+        yield "reviewers", _text(words.agreement_words(documentation.agreement))
+        for name, said in words.open_disagreements(documentation):
+            yield "", _text(f"open: {name}: {said}")
+
+
+def _finding_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
+    for finding in scorecard.findings:
+        said = [f"{finding['kind']}, {finding['as_of']}: {finding['statement']}"]
+        if named := ", ".join(name for _, name in words.claims_of(scorecard, finding)):
+            said.append(f"Claims: {named}.")
+        said.append(f"Measured effect: {words.effect_words(finding)}")
+        name = (clean(str(finding["id"])), "bold")
+        yield "", Text.assemble(name, " ", clean(" ".join(said)), overflow="fold")
+        for response in words.responses_to(scorecard, str(finding["id"])):
+            yield "  response", _text(words.response_words(response))
 
 
 # --- a claim ------------------------------------------------------------------------------------
@@ -188,8 +243,12 @@ def _claim(scorecard: Scorecard, claim: ClaimModel) -> RenderableType:
     if part is not None and (power := words.power(part)):
         rows.append(("undecided", _text(power)))
     rows += [("WARNING", _text(warning, "bold")) for warning in words.warnings(claim)]
+    if found := ", ".join(name for _, name in words.findings_about(scorecard, claim)):
+        rows.append(("findings", _text(found)))
+    for response in words.responses_to(scorecard, claim.id):
+        rows.append(("response", _text(words.response_words(response))))
     blocks: list[RenderableType] = [head, Padding(said, (0, 0, 0, 2))]
-    blocks.append(Padding(_pairs(rows), (0, 0, 0, 2)))
+    blocks.append(Padding(pairs(rows), (0, 0, 0, 2)))
     if len(claim.parts) > 1:
         blocks.append(Padding(_parts(claim), (0, 0, 0, 2)))
     return Group(*blocks)

@@ -11,16 +11,22 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reproaudit.judging import EvidenceLevel, Verdict
 from reproaudit.scorecard import (
+    AgreementModel,
     AnswerModel,
     ClaimModel,
     ControlModel,
+    CustomModel,
     DocumentationModel,
     IntervalModel,
+    OriginModel,
     PartModel,
+    ResponseModel,
     Scorecard,
+    VariableModel,
 )
 from reproaudit.spec import Value
 from reproaudit.stats import Scale
@@ -45,6 +51,7 @@ SHARING_MEANING = {
     "Data": "data, no code",
     "Experiment": "code and data",
 }
+DISPUTED = "disputed"
 UNJUDGED = frozenset({Verdict.NOT_TESTED.value, Verdict.TECHNICAL_FAILURE.value})
 
 
@@ -228,6 +235,11 @@ def evidence_words(claim: ClaimModel) -> str:
     return f"{claim.evidence}: {EVIDENCE_MEANING.get(claim.evidence, '')}"
 
 
+def evidence_level(claim: ClaimModel) -> str:
+    """The evidence level alone; of an unjudged claim ``none``."""
+    return evidence_words(claim).partition(":")[0]
+
+
 def differences(control: ControlModel) -> str:
     """What a control does differently: its settings, and what is judged in place of what."""
     read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
@@ -320,6 +332,83 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
     return tuple(found)
 
 
+# --- findings, responses, reviewers ---------------------------------------------------------------
+
+
+def effect_words(finding: Mapping[str, Any]) -> str:
+    """What a finding was measured to change, in words and numbers."""
+    said = [str(finding["effect"])] if finding.get("effect") else []
+    for one in finding.get("effects") or ():
+        said.append(
+            f"{one['claim']} with {one['setting']} = {_plain_value(one['value'])}: {one['found']}, "
+            f"a difference of {number(one['difference'])} [{number(one['low'])}, "
+            f"{number(one['high'])}] on the scale of the claim ({one['tier']} tier, "
+            f"{one['as_of']})."
+        )
+    return " ".join(said) or "not measured"
+
+
+def _plain_value(value: Any) -> str:
+    return value_words(tuple(value) if isinstance(value, list) else value)
+
+
+def findings_about(scorecard: Scorecard, claim: ClaimModel) -> list[tuple[int, str]]:
+    """The findings that may affect a claim: each with its number on the scorecard and its id."""
+    return [
+        (number, str(one["id"]))
+        for number, one in enumerate(scorecard.findings, start=1)
+        if claim.id in one["claims"] or claim.id in {e["claim"] for e in one.get("effects", ())}
+    ]
+
+
+def claims_of(scorecard: Scorecard, finding: Mapping[str, Any]) -> list[tuple[int | None, str]]:
+    """The claims that a finding names: each with its number on the scorecard, if it is there."""
+    numbers = {claim.id: number for number, claim in enumerate(scorecard.claims, start=1)}
+    named = dict.fromkeys([*finding["claims"], *(e["claim"] for e in finding.get("effects", ()))])
+    return [(numbers.get(one), one) for one in named]
+
+
+def responses_to(scorecard: Scorecard, identifier: str) -> list[ResponseModel]:
+    """The answers to a finding or a verdict, the earliest first."""
+    found = [one for one in scorecard.responses if one.to == identifier]
+    return sorted(found, key=lambda one: one.as_of)
+
+
+def response_words(response: ResponseModel) -> str:
+    """Who answered when, what, and where it stands."""
+    where = f" ({response.locator})" if response.locator else ""
+    return f"{response.by}, {response.as_of}: {response.statement}{where}"
+
+
+def agreement_words(agreement: AgreementModel) -> str:
+    """How far the reviewers agree: a count, a percentage, and alpha."""
+    share = 100 * agreement.agreeing / agreement.pairs
+    alpha = "not defined, since every decision is the same"
+    if agreement.alpha is not None:
+        alpha = f"{agreement.alpha:.2f}"
+    return (
+        f"{len(agreement.reviewers)} reviewers ({', '.join(agreement.reviewers)}) agree in "
+        f"{agreement.agreeing} of {agreement.pairs} pairs of decisions ({share:.0f} %) on "
+        f"{len(agreement.variables)} variables; Krippendorff's alpha, nominal: {alpha}"
+    )
+
+
+def open_disagreements(documentation: DocumentationModel) -> list[tuple[str, str]]:
+    """The variables on which reviewers disagree: who says what, and how it counts."""
+    if documentation.agreement is None:
+        return []
+    still_open = set(documentation.agreement.open)
+    return [(v.name, disagreement(v)) for v in documentation.variables if v.name in still_open]
+
+
+def disagreement(variable: VariableModel) -> str:
+    """Who decided what on a variable, and how it counts."""
+    said = ", ".join(f"{who} {words(what)}" for who, what in variable.decisions.items())
+    if variable.decision == DISPUTED:
+        return f"{said}; disputed, counts as the card has it ({variable.card})"
+    return f"{said}; counts as most have it ({words(variable.decision)})"
+
+
 # --- the paper as a whole -----------------------------------------------------------------------
 
 
@@ -375,9 +464,29 @@ def chance_words(scorecard: Scorecard) -> str:
     )
 
 
+def origin_words(origin: OriginModel) -> str:
+    """Whose the measurements are, if they are not ours, and what they lack."""
+    said = [
+        f"Measurements from elsewhere, not ours: made {origin.made} by {origin.who} with "
+        f"{origin.framework}; {origin.source}.",
+        "They are judged by this audit's rule; whether it was fixed before they were made, and "
+        "that they are what they say, nobody here has checked.",
+    ]
+    if origin.settings:
+        said.append(f"In every run {settings_words(origin.settings)}.")
+    if origin.absent:
+        said.append(
+            f"Not supplied: {'; '.join(origin.absent)}. A claim without its controls stays not "
+            "tested, whatever its own decision."
+        )
+    return " ".join(said)
+
+
 def records_words(scorecard: Scorecard) -> str:
     """How many records stand behind the scorecard, when they were made, and how long it took."""
     records = scorecard.records
+    if scorecard.origin is not None:
+        return f"{len(records)} runs from elsewhere, dated {scorecard.origin.made}"
     if not records:
         return "no records"
     days = sorted({record.started.date().isoformat() for record in records})
@@ -386,6 +495,13 @@ def records_words(scorecard: Scorecard) -> str:
     if scorecard.custom_records:
         said += f"; {scorecard.custom_records} custom records (other seeds or settings) not used"
     return said
+
+
+def custom_words(custom: CustomModel) -> str:
+    """What a group of custom records is: the experiment, what was changed, over which seeds."""
+    changed = settings_words(custom.settings) or "the tier's own settings"
+    plural = "" if len(custom.seeds) == 1 else "s"
+    return f"{custom.experiment} with {changed}, seed{plural} {ranges(custom.seeds)}"
 
 
 def duration(seconds: float) -> str:

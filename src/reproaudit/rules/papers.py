@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.rules.values import repeated
-from reproaudit.spec import TIERS, Audit, VariableName
+from reproaudit.rules.values import among, repeated, shown
+from reproaudit.spec import TIERS, Audit, Value, VariableName
 
 LARGEST_SEED = 2**32 - 1
 """What every random generator in use takes (NumPy's legacy seeding is the narrowest)."""
@@ -101,6 +101,79 @@ def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
                 )
 
 
+def effects_exist(audit: Audit) -> Iterator[Violation]:
+    """A measured effect is of a claim of the audit, by another value of an open setting."""
+    claims = {claim.id for claim in audit.claims}
+    others: dict[str, list[Value]] = {}
+    for entry in audit.ledger():
+        others.setdefault(entry.name, []).extend(entry.setting.others)
+    for i, finding in enumerate(audit.findings):
+        for j, effect in enumerate(finding.effects):
+            loc = ("findings", i, "effects", j)
+            if effect.claim not in claims:
+                yield Violation(
+                    (*loc, "claim"),
+                    f"found the unknown claim '{effect.claim}'; expected one of this audit",
+                    did_you_mean(effect.claim, claims),
+                    about=effect.claim,
+                )
+            if effect.setting not in others:
+                yield Violation(
+                    (*loc, "setting"),
+                    f"found '{effect.setting}'; expected a setting of the ledger",
+                    did_you_mean(effect.setting, others),
+                    about=effect.setting,
+                )
+            elif not among(effect.value, others[effect.setting]):
+                yield Violation(
+                    (*loc, "value"),
+                    f"found {shown(effect.value)}; expected an alternative to "
+                    f"'{effect.setting}', one of {_listed(others[effect.setting])}",
+                )
+
+
+def _listed(values: Sequence[Value]) -> str:
+    return ", ".join(shown(value) for value in values)
+
+
+def responses_answer(audit: Audit) -> Iterator[Violation]:
+    """A response answers a finding or a claim of the audit."""
+    known = {*(claim.id for claim in audit.claims), *(one.id for one in audit.findings)}
+    for i, response in enumerate(audit.responses):
+        if response.to not in known:
+            yield Violation(
+                ("responses", i, "to"),
+                f"found the unknown id '{response.to}'; expected a finding or a claim of this "
+                "audit",
+                did_you_mean(response.to, known),
+                about=response.to,
+            )
+
+
+def responses_follow(audit: Audit) -> Iterator[Violation]:
+    """Nobody answers a finding before it was made."""
+    found = {finding.id: finding.as_of for finding in audit.findings}
+    for i, response in enumerate(audit.responses):
+        if response.to in found and response.as_of < found[response.to]:
+            yield Violation(
+                ("responses", i, "as_of"),
+                f"found {response.as_of}, before the finding of {found[response.to]}; expected a "
+                "later date",
+            )
+
+
+def reviewers_differ(audit: Audit) -> Iterator[Violation]:
+    """A reviewer decides once on each variable."""
+    for i, variable in enumerate(audit.variables):
+        reviewers = [review.reviewer for review in variable.reviews]
+        for j in repeated(reviewers):
+            yield Violation(
+                ("variables", i, "reviews", j, "reviewer"),
+                f"found a second decision of '{reviewers[j]}' on '{variable.name}'; expected one "
+                "for each reviewer",
+            )
+
+
 def nothing_unfinished(loc: Loc, value: Any, _today: date | None = None) -> Violation | None:
     """No TODO is left in any text."""
     match = UNFINISHED.search(value) if isinstance(value, str) else None
@@ -124,7 +197,7 @@ def dates_are_fresh(loc: Loc, value: Any, today: date) -> Violation | None:
         return None
     if value > today:
         message = f"found {value}, which lies in the future; expected a past date"
-    elif value < _years_before(today, STALE_AFTER_YEARS):
+    elif loc[0] != "responses" and value < _years_before(today, STALE_AFTER_YEARS):
         message = f"found {value}; expected a date within {STALE_AFTER_YEARS} years of {today}"
     else:
         return None
@@ -175,6 +248,13 @@ RULES = (
         find_in_leaf=nothing_blank,
     ),
     Rule(
+        "RA156",
+        Severity.ERROR,
+        "Agreement is counted between reviewers, each with one voice.",
+        "Keep the reviewer's latest decision.",
+        reviewers_differ,
+    ),
+    Rule(
         "RA161",
         Severity.ERROR,
         "A finding's id is permanent and unique over all audits.",
@@ -195,5 +275,26 @@ RULES = (
         "Name a claim of this audit.",
         finding_claims_exist,
     ),
+    Rule(
+        "RA164",
+        Severity.ERROR,
+        "A measured effect is a claim's answer to another value of a setting left open.",
+        "Name a claim of this audit, a setting of its ledger, and an alternative to it.",
+        effects_exist,
+    ),
+    Rule(
+        "RA165",
+        Severity.ERROR,
+        "A response stands beside what it answers.",
+        "Name a finding or a claim of this audit.",
+        responses_answer,
+    ),
+    Rule(
+        "RA166",
+        Severity.WARNING,
+        "A response that is older than its finding answers something else.",
+        "Look up the date of the response, or of the finding.",
+        responses_follow,
+    ),
 )
-"""RA151 to RA163."""
+"""RA151 to RA166."""
