@@ -84,7 +84,9 @@ def guesses_data(**changes: Any) -> dict[str, Any]:
         claim("beside", "side", id="guesses.beside", positive_control=NO_SOLUTION),
     ]
     data = {"settings": SHARED, "experiments": experiments, "claims": claims}
-    return audit_data("guesses", **{**data, "figures": [], "findings": [], **changes})
+    return audit_data(
+        "guesses", **{**data, "figures": [], "findings": [], "responses": [], **changes}
+    )
 
 
 def make(**changes: Any) -> Audit:
