@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 .PHONY: audit test lint types contracts slow bench bench-scaling schema clean
 
 audit: $(READY)
-	$(BIN)/reproaudit run --all --tier quick
+	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
 	$(BIN)/reproaudit report --all --tier quick --format html,md,json
 
 test: lint types contracts
