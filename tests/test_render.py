@@ -519,12 +519,31 @@ def test_what_is_not_positive_leaves_a_gap_on_a_logarithmic_axis() -> None:
     }
     gap = curve("c", (0.0, 1.0, 2.0, 3.0, 4.0), *(((1.0, 0.5, 0.0, 0.5, 1.0),) * 3))
     whole = curve("c", (0.0, 1.0, 2.0, 3.0, 4.0), *(((1.0, 0.5, 0.1, 0.5, 1.0),) * 3))
-    moves = []
+    points = []
     for one in (gap, whole):
         svg = figure_svg(FigureModel(curves=(one,), **common))
         path = next(p for p in re.findall(r'd="([^"]*)"[^>]*stroke: #0072b2', svg) if "L" in p)
-        moves.append(path.count("M"))
-    assert moves == [2, 1]
+        points.append((path.count("M"), path.count("L")))
+    # Two strokes of two points; clipped to the frame, the line would dive and come back.
+    assert points == [(2, 2), (1, 4)]
+
+
+def test_a_dollar_in_a_label_is_no_formula() -> None:
+    named = curve("$\\frac{$", ("$x^2$", "b"), (1.0, 2.0), (1.0, 1.0), (2.0, 3.0))
+    figure = FigureModel(
+        id="f",
+        kind="comparison",
+        title="t",
+        experiment="e",
+        x_label="",
+        y_label="",
+        log=False,
+        band="",
+        seeds=(0,),
+        curves=(named,),
+    )
+    text = checked(figure_svg(figure)).text
+    assert {"$x^2$", "$\\frac{$"} <= {one.strip() for one in text}
 
 
 def test_two_figures_of_one_page_share_no_id(card: Scorecard) -> None:
