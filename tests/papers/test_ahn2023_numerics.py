@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 from beartype import beartype
+from hypothesis import given
+from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -464,6 +466,45 @@ def test_corrected_descent_is_exactly_the_recursion(selection: sampling.Prompts)
         b = recursion.residual_weights(S, w, A, B).numpy()
         total += np.mean(np.sum((b @ covariance.root) ** 2, axis=1))
     close(total, found.expected_loss, 1e-8)
+
+
+def test_corrected_loss_is_the_mean_over_all_eigenvalues(selection: sampling.Prompts) -> None:
+    """The Gauss rule stands for every eigenvalue, and the gradient is the loss's."""
+    eigenvalues = spectra(selection)[0].eigenvalues
+    scalars = np.array([0.7, 1.9, 6.0, 12.0, 0.3, 0.5, 0.4])
+    b = c = np.ones_like(eigenvalues)
+    for step, correction in zip(scalars[:4], [*scalars[4:], 0.0], strict=True):
+        b, c = (
+            b * (1.0 - step * c**2 * eigenvalues),
+            c * (1.0 - step * correction * c**2 * eigenvalues),
+        )
+    nodes, weights = constructed.gauss_rule(eigenvalues.ravel(), 41)
+    weights = weights * eigenvalues.shape[1]
+    loss, gradient = constructed.corrected_loss(scalars, nodes, weights, 4)
+    close(loss, np.mean(np.sum(b**2, axis=1)), 1e-10)
+    nudges = 1e-6 * np.eye(7)
+    differences = [
+        constructed.corrected_loss(scalars + e, nodes, weights, 4)[0]
+        - constructed.corrected_loss(scalars - e, nodes, weights, 4)[0]
+        for e in nudges
+    ]
+    np.testing.assert_allclose(gradient, np.array(differences) / 2e-6, rtol=1e-5)
+
+
+@given(
+    points=st.lists(st.floats(0.0, 4.0), min_size=1, max_size=40),
+    count=st.integers(1, 8),
+)
+def test_a_gauss_rule_integrates_polynomials_exactly(points: list[float], count: int) -> None:
+    values = np.array(points)
+    nodes, weights = constructed.gauss_rule(values, count)
+    assert len(nodes) <= min(count, len(set(points)))
+    assert np.all(weights >= 0.0)
+    for degree in range(2 * count):
+        exact = np.mean((values - 2.0) ** degree)
+        np.testing.assert_allclose(
+            weights @ (nodes - 2.0) ** degree, exact, atol=1e-9 * 2.0**degree
+        )
 
 
 def test_corrected_descent_beats_descent_from_two_layers_on(selection: sampling.Prompts) -> None:

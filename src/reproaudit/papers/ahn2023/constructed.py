@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import minimize, minimize_scalar
 
 Array = NDArray[Any]
@@ -298,41 +298,96 @@ def best_corrected_descent(spectrum: Spectrum, layers: int) -> CorrectedDescent:
 
     With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
     for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
+    So b has degree (3^L − 1)/2 in λ after L layers, and a Gauss rule for the eigenvalues with one
+    node more gives the mean of b² exactly, at a fraction of the price.
 
     Args:
         spectrum: of whitened moments (`whitened_spectrum`).
         layers: L.
+
+    Raises:
+        ValueError: for any other spectrum.
     """
     if spectrum.weights is not None:
         raise ValueError("GD++ is diagonal in whitened coordinates only")
-    eigenvalues = torch.from_numpy(spectrum.eigenvalues)
+    nodes, weights = gauss_rule(spectrum.eigenvalues.ravel(), (3**layers - 1) // 2 + 1)
+    weights = weights * spectrum.eigenvalues.shape[1]  # the mean over prompts sums over d
     steps = best_steps(spectrum, layers)
-
-    def loss(scalars: Vector) -> tuple[float, Vector]:
-        leaf = torch.tensor(scalars, requires_grad=True)
-        value = _corrected_loss(eigenvalues, leaf[:layers], leaf[layers:])
-        value.backward()  # type: ignore[no-untyped-call]
-        assert leaf.grad is not None
-        return float(value.detach()), leaf.grad.numpy()
-
     starts = [
         np.concatenate([order, np.full(layers - 1, beta)])
         for order in (steps, steps[::-1])
         for beta in (0.0, 0.3, 1.0)
     ]
-    found = [minimize(loss, start, jac=True, method="BFGS") for start in starts]
+    with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
+        found = [
+            minimize(corrected_loss, start, (nodes, weights, layers), jac=True, method="BFGS")
+            for start in starts
+        ]
     best = min(found, key=lambda result: float(result.fun))
     corrections = np.append(best.x[layers:], 0.0)
     return CorrectedDescent(best.x[:layers], corrections, float(best.fun))
 
 
-def _corrected_loss(
-    eigenvalues: torch.Tensor, steps: torch.Tensor, corrections: torch.Tensor
-) -> torch.Tensor:
-    b = c = torch.ones_like(eigenvalues)
-    for layer, step in enumerate(steps):
-        move = step * c.square() * eigenvalues
-        b = b * (1.0 - move)
-        if layer < len(corrections):
-            c = c * (1.0 - corrections[layer] * move)
-    return b.square().sum(1).mean()
+def corrected_loss(
+    scalars: Vector, nodes: Vector, weights: Vector, layers: int
+) -> tuple[float, Vector]:
+    """Σ_k weight_k b(λ_k)² of GD++ at the nodes λ_k, and its gradient.
+
+    Args:
+        scalars: a_0 … a_{L−1}, β_0 … β_{L−2}, (2 L − 1,); the last β reaches no output.
+        nodes: the λ_k, (nodes,).
+        weights: of the nodes.
+        layers: L.
+
+    Returns:
+        The loss, and its gradient in the scalars, (2 L − 1,).
+    """
+    steps, corrections = scalars[:layers], np.append(scalars[layers:], 0.0)
+    b, c, moves = [np.ones_like(nodes)], [np.ones_like(nodes)], []
+    for step, correction in zip(steps, corrections, strict=True):
+        moves.append(step * c[-1] ** 2 * nodes)
+        b.append(b[-1] * (1.0 - moves[-1]))
+        c.append(c[-1] * (1.0 - correction * moves[-1]))
+    gradient = np.zeros((2, layers))
+    to_b, to_c = 2.0 * weights * b[-1], np.zeros_like(nodes)
+    for layer in reversed(range(layers)):
+        move, correction = moves[layer], corrections[layer]
+        to_move = -to_b * b[layer] - to_c * c[layer] * correction
+        gradient[0, layer] = to_move @ (c[layer] ** 2 * nodes)
+        gradient[1, layer] = -to_c @ (c[layer] * move)
+        to_b = to_b * (1.0 - move)
+        to_c = to_c * (1.0 - correction * move) + to_move * 2.0 * steps[layer] * c[layer] * nodes
+    return float(weights @ b[-1] ** 2), gradient.ravel()[:-1]
+
+
+def gauss_rule(points: Vector, count: int) -> tuple[Vector, Vector]:
+    """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = mean p(point).
+
+    Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
+    matrix of the points, begun at the constant vector, gives the recurrence of the polynomials
+    that are orthogonal over the points; the eigenvalues of its Jacobi matrix are the nodes, and
+    the squared first entries of its eigenvectors the weights. Source: Golub and Welsch,
+    Mathematics of Computation 23 (1969).
+
+    Args:
+        points: (points,), each of the same weight.
+        count: how many nodes; fewer come back where fewer points differ.
+
+    Returns:
+        Nodes and weights, of equal length; the weights sum to 1.
+    """
+    basis = np.zeros((count, len(points)))
+    basis[0] = 1.0 / np.sqrt(len(points))
+    diagonal, beside = [], []
+    for k in range(count):
+        following = points * basis[k]
+        diagonal.append(float(basis[k] @ following))
+        for _ in range(2):  # once leaves the rounding that the Lanczos process is known for
+            following -= (basis[: k + 1] @ following) @ basis[: k + 1]
+        length = float(np.linalg.norm(following))
+        if k + 1 == count or length <= 1e-12 * float(np.abs(points).max()):  # rounding is left
+            break
+        beside.append(length)
+        basis[k + 1] = following / length
+    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
+    return nodes, vectors[0] ** 2
