@@ -457,7 +457,7 @@ def test_plain_and_preconditioned_are_one_for_isotropic_inputs() -> None:
 def test_corrected_descent_is_exactly_the_recursion(selection: sampling.Prompts) -> None:
     """Summed over a basis of whitened weights, the model's residual is the polynomial's loss."""
     spectrum, covariance = spectra(selection)[0], selection.covariance
-    found = constructed.best_corrected_descent(spectrum, 3)
+    found = constructed.best_corrected_descent(spectrum.condensed(14), 3)
     A, B = (torch.from_numpy(matrix) for matrix in found.matrices(covariance.matrix))
     S = torch.from_numpy(moments(selection.x))
     total = 0.0
@@ -491,6 +491,33 @@ def test_corrected_loss_is_the_mean_over_all_eigenvalues(selection: sampling.Pro
     np.testing.assert_allclose(gradient, np.array(differences) / 2e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_the_law_of_moments_has_the_moments_of_wishart_matrices(n: int) -> None:
+    """E tr S = d, E tr S² = d (1 + (d + 1)/n), and the samples' own mean of a loss."""
+    d = 5
+    draw = {"seed": 3, "purpose": "shapes"}
+    law = constructed.law_of_moments(
+        sampling.draw_whitened_moments(4000, n, d, **draw), n, constructed.nodes_for(2)
+    )
+    close(law.expected_loss(np.sqrt(law.eigenvalues)), d, 1e-10)
+    close(law.expected_loss(law.eigenvalues), d * (1 + (d + 1) / n), 0.02)
+    sample = sampling.draw_whitened_moments(40_000, n, d, seed=4, purpose="sample")
+    factors = 1.0 - 0.4 * np.linalg.eigvalsh(sample)
+    same_law(np.sum(factors**4, axis=1), law.expected_loss((1.0 - 0.4 * law.eigenvalues) ** 2))
+
+
+def test_a_spectrum_condensed_has_the_same_losses(selection: sampling.Prompts) -> None:
+    whitened, plain = spectra(selection)
+    rule = whitened.condensed(4)
+    close(rule.mean, whitened.mean, 1e-10)
+    close(rule.descent_loss([0.3, 0.7, 1.1])[0], whitened.descent_loss([0.3, 0.7, 1.1])[0], 1e-10)
+    close(plain.mean, np.mean(plain.eigenvalues), 0.2)
+    with pytest.raises(ValueError, match="one by one"):
+        plain.condensed(4)
+    with pytest.raises(ValueError, match="condensed"):
+        constructed.best_corrected_descent(whitened, 2)
+
+
 @given(
     points=st.lists(st.floats(0.0, 4.0), min_size=1, max_size=40),
     count=st.integers(1, 8),
@@ -511,7 +538,8 @@ def test_corrected_descent_beats_descent_from_two_layers_on(selection: sampling.
     spectrum = spectra(selection)[0]
     for layers in (1, 2, 3):
         descent = spectrum.descent_loss(constructed.best_steps(spectrum, layers))[0]
-        corrected = constructed.best_corrected_descent(spectrum, layers).expected_loss
+        rule = spectrum.condensed(constructed.nodes_for(layers))
+        corrected = constructed.best_corrected_descent(rule, layers).expected_loss
         assert corrected < 0.5 * descent if layers > 1 else corrected == pytest.approx(descent)
 
 

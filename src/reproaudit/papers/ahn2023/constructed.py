@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import minimize, minimize_scalar
+from scipy.special import roots_genlaguerre
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -68,6 +69,25 @@ class Spectrum:
 
     eigenvalues: Vector
     weights: Vector | None = None
+
+    @property
+    def mean(self) -> float:
+        """The mean of the eigenvalues, as the loss weighs them: E 1ᵀ G λ / E 1ᵀ G 1."""
+        if self.weights is None:
+            return float(np.mean(self.eigenvalues))
+        shares = self.weights.sum(axis=1)
+        return float(np.sum(shares * self.eigenvalues) / np.sum(shares))
+
+    def condensed(self, nodes: int) -> Spectrum:
+        """One prompt of ``nodes`` eigenvalues that stands for all, for p of degree below nodes.
+
+        Raises:
+            ValueError: unless G = I.
+        """
+        if self.weights is not None:
+            raise ValueError("only G = I depends on the eigenvalues one by one")
+        points, weights = gauss_rule(self.eigenvalues.ravel(), nodes)
+        return Spectrum(points[None], np.diag(weights * self.eigenvalues.shape[1])[None])
 
     def expected_loss(self, values: Vector) -> float:
         """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues, (batch, d)."""
@@ -126,7 +146,7 @@ def best_constant_step(spectrum: Spectrum, layers: int) -> float:
     def loss(step: float) -> float:
         return spectrum.expected_loss((1.0 - step * spectrum.eigenvalues) ** layers)
 
-    bound = 2.0 / float(np.mean(spectrum.eigenvalues))
+    bound = 2.0 / spectrum.mean
     found = minimize_scalar(loss, bounds=(0.0, bound), method="bounded", options={"xatol": 1e-9})
     return float(found.x)
 
@@ -293,26 +313,24 @@ class CorrectedDescent:
         return A, B + self.corrections[:, None, None] * np.eye(len(covariance))
 
 
-def best_corrected_descent(spectrum: Spectrum, layers: int) -> CorrectedDescent:
+def best_corrected_descent(law: Spectrum, layers: int) -> CorrectedDescent:
     """The best scalars of GD++ found from several starts; never worse than `best_steps`.
 
     With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
     for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
-    So b has degree (3^L − 1)/2 in λ after L layers, and a Gauss rule for the eigenvalues with one
-    node more gives the mean of b² exactly, at a fraction of the price.
 
     Args:
-        spectrum: of whitened moments (`whitened_spectrum`).
+        law: of whitened moments, by `law_of_moments` or `Spectrum.condensed` with `nodes_for`
+            nodes or more.
         layers: L.
 
     Raises:
-        ValueError: for any other spectrum.
+        ValueError: for a spectrum of prompts.
     """
-    if spectrum.weights is not None:
-        raise ValueError("GD++ is diagonal in whitened coordinates only")
-    nodes, weights = gauss_rule(spectrum.eigenvalues.ravel(), (3**layers - 1) // 2 + 1)
-    weights = weights * spectrum.eigenvalues.shape[1]  # the mean over prompts sums over d
-    steps = best_steps(spectrum, layers)
+    if law.weights is None or len(law.eigenvalues) != 1:
+        raise ValueError("GD++ is chosen on a condensed spectrum")
+    nodes, weights = law.eigenvalues[0], np.diagonal(law.weights[0])
+    steps = best_steps(law, layers)
     starts = [
         np.concatenate([order, np.full(layers - 1, beta)])
         for order in (steps, steps[::-1])
@@ -326,6 +344,33 @@ def best_corrected_descent(spectrum: Spectrum, layers: int) -> CorrectedDescent:
     best = min(found, key=lambda result: float(result.fun))
     corrections = np.append(best.x[layers:], 0.0)
     return CorrectedDescent(best.x[:layers], corrections, float(best.fun))
+
+
+def nodes_for(layers: int) -> int:
+    """How many nodes give the loss of GD++ exactly: b has degree (3^L − 1)/2 in λ (derived)."""
+    return int((3**layers - 1) // 2 + 1)
+
+
+def law_of_moments(shapes: Array, n: int, nodes: int) -> Spectrum:
+    """A condensed spectrum of the law of S_z itself, tail included.
+
+    The trace of n S_z is χ² with n d degrees of freedom and independent of S_z / tr S_z (derived).
+    The tail of the law is in the trace, whose mean a Gauss–Laguerre rule takes exactly; a sample
+    serves for the shape alone, whose eigenvalues are bounded.
+
+    Args:
+        shapes: (batch, d, d), a sample of S_z or of any multiples of it.
+        n: pairs per prompt.
+        nodes: polynomials of degree below 2 · nodes are integrated exactly over the trace.
+    """
+    d = shapes.shape[-1]
+    eigenvalues = np.linalg.eigvalsh(_symmetric(np.asarray(shapes, np.float64)))
+    shares, of_share = gauss_rule((eigenvalues / eigenvalues.sum(1, keepdims=True)).ravel(), nodes)
+    half_trace, of_trace = roots_genlaguerre(nodes, n * d / 2.0 - 1.0)
+    points = np.outer(2.0 * half_trace / n, shares).ravel()
+    weights = np.outer(of_trace / of_trace.sum(), of_share).ravel()
+    values, of_value = gauss_rule(points, nodes, weights / weights.sum())
+    return Spectrum(values[None], np.diag(d * of_value)[None])
 
 
 def corrected_loss(
@@ -360,8 +405,8 @@ def corrected_loss(
     return float(weights @ b[-1] ** 2), gradient.ravel()[:-1]
 
 
-def gauss_rule(points: Vector, count: int) -> tuple[Vector, Vector]:
-    """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = mean p(point).
+def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tuple[Vector, Vector]:
+    """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = E p(point).
 
     Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
     matrix of the points, begun at the constant vector, gives the recurrence of the polynomials
@@ -370,14 +415,15 @@ def gauss_rule(points: Vector, count: int) -> tuple[Vector, Vector]:
     Mathematics of Computation 23 (1969).
 
     Args:
-        points: (points,), each of the same weight.
+        points: (points,).
         count: how many nodes; fewer come back where fewer points differ.
+        weights: of the points, summing to 1; None for equal ones.
 
     Returns:
         Nodes and weights, of equal length; the weights sum to 1.
     """
     basis = np.zeros((count, len(points)))
-    basis[0] = 1.0 / np.sqrt(len(points))
+    basis[0] = 1.0 / np.sqrt(len(points)) if weights is None else np.sqrt(weights)
     diagonal, beside = [], []
     for k in range(count):
         following = points * basis[k]
@@ -390,4 +436,4 @@ def gauss_rule(points: Vector, count: int) -> tuple[Vector, Vector]:
         beside.append(length)
         basis[k + 1] = following / length
     nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
-    return nodes, vectors[0] ** 2
+    return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)

@@ -242,6 +242,24 @@ def draw_minibatch_by_moments(
     return _filled(fill, d, batch, seed, purpose, index, dtype)
 
 
+def draw_whitened_moments(batch: int, n: int, d: int, *, seed: int, purpose: str) -> Array:
+    """S_z = (1/n) Σ z zᵀ of prompts of n whitened inputs, (batch, d, d), float64.
+
+    Args:
+        batch: how many prompts.
+        n: inputs per prompt; below d the moments are singular.
+        d: of the inputs.
+        seed: see `reproaudit.training.generator`, as for purpose.
+        purpose: what they are for.
+    """
+    rng = generator(seed, purpose)
+    if n < d:
+        z = _normal(rng, (batch, n, d), np.float64)
+        return np.asarray(z.transpose(0, 2, 1) @ z / n)
+    columns = _bartlett_columns(rng, batch, n, d, np.float64)
+    return np.asarray(columns.transpose(0, 2, 1) @ columns / n)
+
+
 def _write_drawn(
     minibatch: Minibatch,
     first: int,
