@@ -51,6 +51,13 @@ DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="A Dask scheduler, such as tcp://host:8786, that computes."),
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="A folder with data that would be downloaded otherwise, such as MNIST.",
+    ),
+]
 FailOn = Annotated[
     str | None,
     typer.Option("--fail-on", help="Exit with 1 on these verdicts: contradicted[,vacuous…]."),
@@ -196,6 +203,7 @@ def run(
     audits: Audits = None,
     store: StorePath = Path("runs"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
+    data_dir: DataDir = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
@@ -203,9 +211,10 @@ def run(
 
     Other seeds, settings or single experiments make custom records, which feed no verdict.
     """
-    from reproaudit.commands.running import Custom, How, run_custom, run_tier
+    from reproaudit.commands.running import Custom, How, read_data_from, run_custom, run_tier
     from reproaudit.store import Store
 
+    read_data_from(data_dir)
     catalog = Catalog(audits)
     entries = catalog.select(slugs or (), everything)
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
@@ -422,6 +431,7 @@ def multiverse(
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
+    data_dir: DataDir = None,
     out: Annotated[Path, typer.Option("--out", help="Where reports are written.")] = Path(
         "reports"
     ),
@@ -432,10 +442,11 @@ def multiverse(
     One alternative at a time, unless --full or --sample. With --explain and --against, name the
     smallest set of settings that makes a claim come out otherwise.
     """
-    from reproaudit.commands.running import How
+    from reproaudit.commands.running import How, read_data_from
     from reproaudit.commands.varying import Varied, design_of, parse_budget, show, show_explanation
     from reproaudit.store import Store
 
+    read_data_from(data_dir)
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
     if (explain is None) != (not against):
         raise UsageError("--explain CLAIM and --against name=value,… go together.")

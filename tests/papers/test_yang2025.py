@@ -23,6 +23,8 @@ import yaml
 from numpy.typing import NDArray
 from torchvision.datasets import MNIST
 
+from reproaudit.cli import run_command
+from reproaudit.commands.running import DATA_VARIABLE
 from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import TechnicalError
 from reproaudit.papers.yang2025 import (
@@ -683,3 +685,26 @@ def test_real_files_hold_ones_and_twos(
     assert found.pixels.shape[1] == 784
     ones, twos = (found.pixels[found.labels == digit] for digit in (1, 2))
     assert ones.mean() < twos.mean()  # a stroke has less ink than a curve
+
+
+@pytest.mark.skipif(REAL is None, reason="MNIST's files are not at hand")
+def test_the_command_line_reads_them_from_a_data_dir(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(images.DATA_VARIABLE, "")  # restored afterwards
+    arguments = ["run", "yang2025", "--experiment", "pictures", "--seeds", "0"]
+    arguments += ["--set", "steps=20", "--store", str(tmp_path), "--data-dir", str(REAL)]
+    assert run_command(arguments) == 0
+    (path,) = tmp_path.rglob("pictures/*.json")
+    record = json.loads(path.read_text())
+    assert record["proxy"] is None
+    assert any(name.startswith("MNIST") for name in record["data"])
+
+
+def test_a_data_dir_must_be_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "missing"
+    assert run_command(["run", "yang2025", "--data-dir", str(missing)]) == 2
+    assert capsys.readouterr().err.strip() == (
+        f"--data-dir: {missing} is no folder. Name one that holds the data files."
+    )
+    assert DATA_VARIABLE == images.DATA_VARIABLE

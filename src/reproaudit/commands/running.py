@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -45,6 +47,26 @@ from reproaudit.store import Store
 from reproaudit.training import pick_device
 
 Papers = Sequence[tuple[Entry, Audit]]
+
+
+DATA_VARIABLE = "REPROAUDIT_DATA"
+"""The environment variable that papers and workers read the data folder from."""
+
+
+def read_data_from(folder: Path | None) -> None:
+    """Lets papers look for data in a folder, here and in the processes started from here.
+
+    Args:
+        folder: None leaves the variable as it is.
+
+    Raises:
+        UsageError: if it is no folder.
+    """
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise UsageError(f"--data-dir: {folder} is no folder. Name one that holds the data files.")
+    os.environ[DATA_VARIABLE] = str(folder.resolve())
 
 
 @dataclass(frozen=True)
