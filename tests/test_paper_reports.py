@@ -1,0 +1,44 @@
+"""The committed reports of the paper tier are what their `scorecard.json` says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reproaudit.cli import run_command
+from reproaudit.render.files import read_scorecard
+
+REPORTS = Path(__file__).parents[1] / "reports"
+COMMITTED = sorted((REPORTS / "paper").glob("*/scorecard.json"))
+
+
+def test_there_are_committed_reports() -> None:
+    assert COMMITTED
+
+
+@pytest.mark.parametrize("scorecard", COMMITTED, ids=lambda path: path.parent.name)
+def test_a_committed_report_renders_again_from_its_scorecard(
+    scorecard: Path, tmp_path: Path
+) -> None:
+    """Without records, which are not committed, `report` writes the same pages once more."""
+    slug = scorecard.parent.name
+    again = tmp_path / "reports" / "paper" / slug
+    again.mkdir(parents=True)
+    for name in ("scorecard.json", "multiverse.html"):  # the page links to the other one
+        if (scorecard.parent / name).is_file():
+            shutil.copy(scorecard.parent / name, again)
+    arguments = ["report", slug, "--tier", "paper", "--format", "html,md,json"]
+    empty = ["--store", str(tmp_path / "runs"), "--out", str(tmp_path / "reports")]
+    assert run_command([*arguments, *empty]) == 0
+    for name in ("scorecard.json", "scorecard.html", "scorecard.md"):
+        assert (again / name).read_bytes() == (scorecard.parent / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("scorecard", COMMITTED, ids=lambda path: path.parent.name)
+def test_a_committed_report_is_of_the_paper_tier_and_of_committed_code(scorecard: Path) -> None:
+    card = read_scorecard(scorecard)
+    assert card.tier == "paper"
+    assert card.paper["slug"] == scorecard.parent.name
+    assert str(Path.home()) not in scorecard.read_text(encoding="utf-8")
