@@ -46,6 +46,7 @@ Audits = Annotated[
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
 DaskAddress = Annotated[
     str | None,
@@ -190,7 +191,7 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     jobs: Jobs = 1,
     dask: DaskAddress = None,
     audits: Audits = None,
@@ -417,7 +418,7 @@ def multiverse(
         list[str] | None,
         typer.Option("--against", help="The other run: name=value,… or the file of a record."),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     jobs: Jobs = 1,
     dask: DaskAddress = None,
     audits: Audits = None,

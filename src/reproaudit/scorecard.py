@@ -35,6 +35,11 @@ class IntervalModel(ReportModel):
     method: str
     scale: str
 
+    @classmethod
+    def of(cls, interval: Interval | None) -> IntervalModel | None:
+        """An interval as it is shown; None of none."""
+        return None if interval is None else cls(**vars(interval))
+
 
 class AnswerModel(ReportModel):
     """What one batch's seeds say about one part of a claim."""
@@ -396,7 +401,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         why=outcome.why,
         evidence=outcome.evidence,
         estimate=bound.finding.estimate if bound else None,
-        interval=_interval(bound.finding.interval) if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
         bound=bound.finding.bound if bound else None,
         seeds=seeds_of(audit, tier),
         per_seed=bound.finding.per_seed if bound else (),
@@ -439,7 +444,7 @@ def _answer(part: PartFinding) -> AnswerModel:
         measured=part.label,
         decision=part.decision,
         estimate=finding.estimate,
-        interval=_interval(finding.interval),
+        interval=IntervalModel.of(finding.interval),
         bound=finding.bound,
         side=part.side,
         margin=part.margin,
@@ -455,7 +460,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
     return ControlModel(
         decision=outcome.decision,
         estimate=bound.finding.estimate if bound else None,
-        interval=_interval(bound.finding.interval) if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
         experiment=outcome.batch.experiment,
         settings=dict(outcome.batch.overrides),
         substitutes=dict(outcome.substitutes),
@@ -479,21 +484,9 @@ def _binding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
         update={
             "decision": part.decision,
             "estimate": part.finding.estimate,
-            "interval": _interval(part.finding.interval),
+            "interval": IntervalModel.of(part.finding.interval),
             "part": part.name,
         }
-    )
-
-
-def _interval(interval: Interval | None) -> IntervalModel | None:
-    if interval is None:
-        return None
-    return IntervalModel(
-        low=interval.low,
-        high=interval.high,
-        confidence=interval.confidence,
-        method=interval.method,
-        scale=interval.scale,
     )
 
 

@@ -27,6 +27,7 @@ from reproaudit.checks.deciding import (
     binding,
     judge_conditions,
     judge_parts,
+    parts_of,
 )
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Condition
@@ -45,6 +46,7 @@ __all__ = [
     "binding",
     "judge_conditions",
     "judge_parts",
+    "parts_of",
 ]
 
 Check = Annotated[

@@ -55,7 +55,11 @@ def judge_parts(
     Raises:
         MeasurementMissingError: if a record lacks what a check needs.
     """
-    judged = judge_conditions(checks, samples, confidence)
+    return parts_of(judge_conditions(checks, samples, confidence))
+
+
+def parts_of(judged: Sequence[ConditionFinding]) -> tuple[PartFinding, ...]:
+    """The parts of a claim whose every condition has been judged, in their order."""
     parts = itertools.groupby(judged, key=lambda one: id(one.part))  # equal parts may be neighbours
     return tuple(_judge_part(list(found)) for _, found in parts)
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from reproaudit.checks import ConditionFinding, binding, judge_conditions
-from reproaudit.declarations import Sample
+from reproaudit.checks import ConditionFinding, binding
 from reproaudit.judging import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
 from reproaudit.multiverse.contrasts import Answer, Judged, classify
 from reproaudit.multiverse.model import (
@@ -39,7 +38,7 @@ from reproaudit.planning import Batch, Role, seeds_of
 from reproaudit.records import Status as RecordStatus
 from reproaudit.scorecard import IntervalModel
 from reproaudit.spec import Audit, Claim, TierName
-from reproaudit.stats import Decision, Interval, mean_interval, wilson
+from reproaudit.stats import Decision, mean_interval, wilson
 
 MOST_EXCEPTIONS = 20
 """More combinations than this are counted, not listed."""
@@ -152,7 +151,7 @@ class ClaimReading:
             missed=counts[Decision.MISSED],
             undecided=counts[Decision.UNDECIDED],
             failed=counts[None],
-            share=_interval(wilson(met, len(finished), self.audit.confidence))
+            share=IntervalModel.of(wilson(met, len(finished), self.audit.confidence))
             if drawn and finished
             else None,
             alternatives=alternatives,
@@ -256,7 +255,7 @@ class ClaimReading:
             value=value,
             completions=len(estimates),
             mean=mean,
-            interval=_interval(interval) if is_sample else None,
+            interval=IntervalModel.of(interval) if is_sample else None,
         )
 
 
@@ -272,16 +271,10 @@ def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -
     """A claim's own experiment in one completion; controls play no part."""
     outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
     diverged = sum(record.status is RecordStatus.DIVERGED for record in outcome.records)
-    conditions: tuple[ConditionFinding, ...] = ()
-    if outcome.parts:
-        settings = batch.settings(audit)
-        declared = audit.experiments[batch.experiment].measurements
-        samples = [Sample(r.seed, r.measurements, declared, settings) for r in outcome.records]
-        conditions = judge_conditions(claim.checks, samples, audit.confidence)
     return Judged(
         status=_status(outcome, diverged),
         decision=outcome.decision,
-        conditions=conditions,
+        conditions=outcome.conditions,
         diverged=diverged,
         seeds=len(outcome.records),
         code=frozenset(record.code for record in outcome.records),
@@ -297,21 +290,9 @@ def _status(outcome: BatchOutcome, diverged: int) -> Status:
     return Status.FAILED if outcome.decision is None else Status(outcome.decision.value)
 
 
-def _interval(interval: Interval | None) -> IntervalModel | None:
-    if interval is None:
-        return None
-    return IntervalModel(
-        low=interval.low,
-        high=interval.high,
-        confidence=interval.confidence,
-        method=interval.method,
-        scale=interval.scale,
-    )
-
-
 def _shown_interval(answer: Answer) -> IntervalModel | None:
     """Of a difference: its ends are places on the fitting scale, which it names."""
-    interval = _interval(answer.interval)
+    interval = IntervalModel.of(answer.interval)
     if interval is None or answer.shown is None:
         return None
     return interval.model_copy(update={"scale": answer.shown.scale.value})
