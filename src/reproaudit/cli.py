@@ -416,7 +416,7 @@ def multiverse(
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", help="The other run: name=value,… or the file of a record."),
+        typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     device: Device = "auto",
     jobs: Jobs = 1,
@@ -434,7 +434,7 @@ def multiverse(
     smallest set of settings that makes a claim come out otherwise.
     """
     from reproaudit.commands.running import How
-    from reproaudit.commands.varying import Varied, design_of, parse_budget, show, show_explanation
+    from reproaudit.commands.varying import Varied, design_of, parse_budget, show
     from reproaudit.store import Store
 
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
@@ -445,6 +445,8 @@ def multiverse(
     how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
+        from reproaudit.commands.explaining import show_explanation
+
         return show_explanation(varied, explain, against or (), as_json)
     return show(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
 
