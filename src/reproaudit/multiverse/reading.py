@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from reproaudit.checks import ConditionFinding, binding
 from reproaudit.judging import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
@@ -172,18 +173,12 @@ class ClaimReading:
                     default=choice.default,
                     kind=AlternativeClass.UNTESTED,
                     status=Status.NOT_RUN,
-                    measured=None,
                     estimate=None,
-                    difference=None,
-                    interval=None,
-                    margin=None,
-                    scale=None,
-                    note=reason,
+                    **_shown(Answer(AlternativeClass.UNTESTED, reason)),
                 )
 
     def _alternative(self, choice: Choice, change: Change) -> AlternativeModel:
         answer = self.answer(change)
-        shown = answer.shown
         return AlternativeModel(
             setting=choice.label,
             value=change.stated,
@@ -191,13 +186,8 @@ class ClaimReading:
             default=choice.default,
             kind=answer.kind,
             status=self.judged((change,)).status,
-            measured=shown.label if shown else None,
-            estimate=shown.estimate if shown else None,
-            difference=shown.mean if shown else None,
-            interval=_shown_interval(answer),
-            margin=shown.margin if shown else None,
-            scale=shown.scale.value if shown else None,
-            note=answer.note,
+            estimate=answer.shown.estimate if answer.shown else None,
+            **_shown(answer),
         )
 
     def _exceptions(self, completions: Iterable[Completion]) -> Iterator[ExceptionModel]:
@@ -290,12 +280,22 @@ def _status(outcome: BatchOutcome, diverged: int) -> Status:
     return Status.FAILED if outcome.decision is None else Status(outcome.decision.value)
 
 
-def _shown_interval(answer: Answer) -> IntervalModel | None:
-    """Of a difference: its ends are places on the fitting scale, which it names."""
-    interval = IntervalModel.of(answer.interval)
-    if interval is None or answer.shown is None:
-        return None
-    return interval.model_copy(update={"scale": answer.shown.scale.value})
+def _shown(answer: Answer) -> dict[str, Any]:
+    """What an alternative and a cause both show of the difference that decided, by field."""
+    shown, interval = answer.shown, IntervalModel.of(answer.interval)
+    if shown is None:
+        unseen = ("measured", "difference", "interval", "margin", "scale")
+        return {**dict.fromkeys(unseen), "note": answer.note}
+    if interval is not None:  # its ends are places on the fitting scale
+        interval = interval.model_copy(update={"scale": shown.scale.value})
+    return {
+        "measured": shown.label,
+        "difference": shown.mean,
+        "interval": interval,
+        "margin": shown.margin,
+        "scale": shown.scale.value,
+        "note": answer.note,
+    }
 
 
 def _place(one: AlternativeModel) -> tuple[int, float]:
@@ -405,15 +405,9 @@ def explanation(
 def _cause(reading: ClaimReading, changes: Completion, trials: int) -> CauseModel:
     judged = reading.judged(changes)
     answer = classify(reading.default, judged, trials, reading.audit.confidence)
-    shown = answer.shown
     return CauseModel(
         settings={c.name: c.value for c in changes},
         status=judged.status,
-        measured=shown.label if shown else None,
-        difference=shown.mean if shown else None,
-        interval=_shown_interval(answer),
-        margin=shown.margin if shown else None,
-        scale=shown.scale.value if shown else None,
         beyond_noise=answer.kind is AlternativeClass.DECISIVE,
-        note=answer.note,
+        **_shown(answer),
     )
