@@ -326,6 +326,13 @@ CASES: list[tuple[str, dict[str, Any], str, str, str]] = [
 ]  # fmt: skip
 
 
+def faults(folder: Path) -> list[str]:
+    """What is wrong with measurements, a line for each fault."""
+    with pytest.raises(SpecError) as caught:
+        read_submission(AUDIT, folder)
+    return str(caught.value).splitlines()
+
+
 @pytest.mark.parametrize(
     ("changes", "text", "place", "says"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
@@ -336,9 +343,7 @@ def test_what_does_not_fit_in_a_table_is_one_line_with_its_place(
     stated = {**manifest(), **changes}
     write(tmp_path, {**{k: v for k, v in stated.items() if k != "runs"}, "runs": [one]})
     (tmp_path / "a.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(SpecError) as caught:
-        read_submission(AUDIT, tmp_path)
-    (line,) = str(caught.value).splitlines()
+    (line,) = faults(tmp_path)
     assert place in line
     assert says in line
 
@@ -371,9 +376,7 @@ def test_what_does_not_fit_in_a_table_is_one_line_with_its_place(
 )
 def test_what_does_not_fit_in_json(data: str, place: str, says: str, tmp_path: Path) -> None:
     write(tmp_path, manifest(run(seeds=[7], files=["b.json"])), b__json=data)
-    with pytest.raises(SpecError) as caught:
-        read_submission(AUDIT, tmp_path)
-    (line,) = str(caught.value).splitlines()
+    (line,) = faults(tmp_path)
     assert line.startswith(place)
     assert says in line
 
@@ -414,9 +417,7 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     second = run("none", seeds=[7], files=["nowhere.csv"])
     write(tmp_path, manifest(first, second, run(experiment="god"), units={"lss": "1"}),
           a__csv="step,loss\n0,x\n1,y\n", b__json='{"accuracy": [1], "distance": "x"}')  # fmt: skip
-    with pytest.raises(SpecError) as caught:
-        read_submission(AUDIT, tmp_path)
-    lines = str(caught.value).splitlines()
+    lines = faults(tmp_path)
     assert len(lines) == 7
     assert all(re.match(r"(manifest\.yaml:\d+:\d+|a\.csv:\d*|b\.json): ", line) for line in lines)
 

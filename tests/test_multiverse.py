@@ -18,7 +18,8 @@ from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
 from reproaudit.catalog import Catalog
 from reproaudit.checks import judge_conditions
 from reproaudit.cli import run_command
-from reproaudit.commands.varying import parse_against, parse_budget
+from reproaudit.commands.explaining import parse_against
+from reproaudit.commands.varying import parse_budget
 from reproaudit.declarations import Sample
 from reproaudit.errors import UsageError
 from reproaudit.judging import Lookup, Verdict
@@ -42,8 +43,10 @@ from reproaudit.multiverse.variations import (
 from reproaudit.planning import Batch
 from reproaudit.records import Environment, Measurements, Record
 from reproaudit.records import Status as RecordStatus
+from reproaudit.render.files import render_json
 from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
 from reproaudit.results import scorecard_of
+from reproaudit.scorecard import OriginModel, Scorecard, SettingModel
 from reproaudit.spec import Audit
 from reproaudit.stats import Decision
 from reproaudit.store import Store
@@ -653,6 +656,86 @@ def test_explain_reads_a_record(command: Command, tmp_path: Path) -> None:
     found = command.json("--explain", "hangs", "--against", str(path))
     assert found["differing"] == {"init_scale": [0.02, 1.0]}
     assert [one["settings"] for one in found["causes"]] == [{"init_scale": 1.0}]
+
+
+@dataclass
+class Reported:
+    """The audit's scorecard, as another version of it would have given it."""
+
+    card: Scorecard
+    path: Path
+
+    def written(self, **changes: Any) -> str:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text(render_json(self.card.model_copy(update=changes)))
+        return str(self.path)
+
+    def settings(self, **values: Any) -> tuple[SettingModel, ...]:
+        """Its settings with other values; with None, without the setting."""
+        return tuple(
+            one.model_copy(update={"value": values.get(one.name, one.value)})
+            for one in self.card.settings
+            if values.get(one.name, one.value) is not None
+        )
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Reported:
+    card = scorecard_of(Store(tmp_path / "empty"), make(), "quick")
+    return Reported(card, tmp_path / "other" / "scorecard.json")
+
+
+def test_explain_reads_a_scorecard(command: Command, reported: Reported) -> None:
+    path = reported.written(settings=reported.settings(init_scale=1.0, epsilon=1.0e-7))
+    for named in (path, str(Path(path).parent)):
+        found = command.json("--explain", "hangs", "--against", named)
+        # on the claim's experiment the shared value counts, not that of 'side'
+        assert found["differing"] == {"init_scale": [0.02, 1.0], "epsilon": [1e-8, 1e-7]}
+        assert [one["settings"] for one in found["causes"]] == [{"init_scale": 1.0}]
+    found = command.json("--explain", "hangs", "--against", path, "--against", "epsilon=1.0e-8")
+    assert found["differing"] == {"init_scale": [0.02, 1.0]}
+
+
+def test_explain_reads_what_others_changed_in_every_run(reported: Reported) -> None:
+    origin = OriginModel(
+        who="someone",
+        source="their logs",
+        framework="another",
+        made="2026-01-01",
+        settings={"main.init_scale": 1.0, "width": 128, "side.epsilon": 3.0},
+        absent=(),
+    )
+    audit = make()
+    changes = parse_against([reported.written(origin=origin)], audit, audit.claims[0], "quick")
+    assert {c.name: c.value for c in changes} == {"init_scale": 1.0, "width": 128}
+
+
+def test_a_scorecard_of_an_older_audit_needs_the_new_settings(reported: Reported) -> None:
+    audit = make()
+    older = reported.written(settings=reported.settings(width=None))
+    with pytest.raises(UsageError, match=r"says nothing of 'width'.*--against width=…"):
+        parse_against([older], audit, audit.claims[0], "quick")
+    changes = parse_against([older, "width=128"], audit, audit.claims[0], "quick")
+    assert [(c.name, c.value) for c in changes] == [("width", 128)]
+
+
+def test_a_scorecard_that_explains_nothing_is_one_line(
+    command: Command, reported: Reported
+) -> None:
+    moved = tuple(c.model_copy(update={"experiment": "side"}) for c in reported.card.claims)
+    for changes, said in (
+        ({}, "nothing differs"),
+        ({"paper": {"slug": "other"}}, "of paper 'other', not 'guesses'"),
+        ({"claims": moved}, "of 'side', and guesses.hangs is judged on 'main'"),
+        ({"schema_version": 99}, "has scorecard version 99"),
+    ):
+        code, out, err = command("--explain", "hangs", "--against", reported.written(**changes))
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+    for text in ("[]", '{"paper": "guesses"}', "not JSON", "\x00"):
+        reported.path.write_text(text)
+        code, _, err = command("--explain", "hangs", "--against", str(reported.path))
+        assert (code, "no record, nor a scorecard" in " ".join(err.split())) == (2, True)
 
 
 @pytest.mark.parametrize(

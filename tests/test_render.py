@@ -162,6 +162,19 @@ def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
             answer(1.01, 0.98, 1.04, 1.0, side="within", margin=0.05, scale="log"),
             "1.01 [0.980, 1.04] within a factor 1.05 of 1",
         ),
+        # A target that was computed: digits enough for a thousandth of the margin.
+        (
+            answer(0.77, 0.76, 0.78, 20 / 26, side="within", margin=0.015),
+            "0.7700 [0.7600, 0.7800] within 0.015 of 0.76923",
+        ),
+        (
+            answer(0.77, 0.76, 0.78, 20 / 26, side="within", margin=0.02, scale="log"),
+            "0.7700 [0.7600, 0.7800] within a factor 1.02 of 0.76923",
+        ),
+        (
+            answer(0.3, 0.1, 0.5, 12345.678, side="within", margin=1e-9, decision="missed"),
+            "0.300 [0.100, 0.500] not within 1e-9 of 12345.678",
+        ),
         (
             answer(0.3, 0.1, 0.3, 0.1, interval=None, satisfied=2, decision="missed"),
             "2 of 3 seeds ≤ 0.1, worst 0.300",
@@ -374,6 +387,21 @@ def test_the_page_says_all_of_it(page: str, card: Scorecard) -> None:
         assert said in text
 
 
+def test_parts_name_the_controls_where_there_are_several(card: Scorecard) -> None:
+    one = claim_of(card, "layers")
+    two = one.model_copy(update={"controls": one.controls * 2})
+    for claim, names in ((one, ("missed",)), (two, ("control 1 missed", "control 2 missed"))):
+        text = checked(render_html(card.model_copy(update={"claims": (claim,)}))).text
+        for name in names:
+            assert sum(said.startswith(f"{name}: ") for said in text) == len(claim.parts)
+
+
+def test_a_reading_does_not_break_before_its_bound(page: str) -> None:
+    assert re.search(
+        r"\[[\d.]+,\N{NO-BREAK SPACE}[\d.]+\] not\N{NO-BREAK SPACE}≤\N{NO-BREAK SPACE}0.1", page
+    )
+
+
 def test_pictures_have_a_title_each(page: str) -> None:
     pictures = re.findall(r"<svg[^>]*>", page)
     assert len(pictures) > 15
@@ -528,9 +556,8 @@ def test_what_is_not_positive_leaves_a_gap_on_a_logarithmic_axis() -> None:
     assert points == [(2, 2), (1, 4)]
 
 
-def test_a_dollar_in_a_label_is_no_formula() -> None:
-    named = curve("$\\frac{$", ("$x^2$", "b"), (1.0, 2.0), (1.0, 1.0), (2.0, 3.0))
-    figure = FigureModel(
+def comparison(*curves: CurveModel) -> FigureModel:
+    return FigureModel(
         id="f",
         kind="comparison",
         title="t",
@@ -540,8 +567,33 @@ def test_a_dollar_in_a_label_is_no_formula() -> None:
         log=False,
         band="",
         seeds=(0,),
-        curves=(named,),
+        curves=curves,
     )
+
+
+def test_lines_of_a_legend_can_be_told_apart() -> None:
+    starts = "loss of the baseline, preconditioned"
+    names = [f"{starts} with one step size", f"{starts} with a step size for each"]
+    few = [curve(one, (1.0, 2.0), *(((1.0, 2.0),) * 3)) for one in names]
+    text = "".join(checked(figure_svg(comparison(*few))).text)
+    assert "preconditioned with one step size" in text
+    assert "preconditioned with a step size" in text
+    # With no room for two lines each they are cut, and the legend stays in the picture.
+    many = [one.model_copy(update={"label": f"{i} {one.label}"}) for i in range(7) for one in few]
+    text = "".join(checked(figure_svg(comparison(*many))).text)
+    assert "one step size" not in text
+    assert text.count("…") == 14
+
+
+def test_whole_numbers_have_whole_ticks() -> None:
+    heights = ((10.0, 20.0, 30.0),) * 3
+    assert "1.5" not in checked(figure_svg(comparison(curve("a", (1.0, 2.0, 3.0), *heights)))).text
+    assert "1.5" in checked(figure_svg(comparison(curve("a", (0.5, 2.0, 3.0), *heights)))).text
+
+
+def test_a_dollar_in_a_label_is_no_formula() -> None:
+    named = curve("$\\frac{$", ("$x^2$", "b"), (1.0, 2.0), (1.0, 1.0), (2.0, 3.0))
+    figure = comparison(named)
     text = checked(figure_svg(figure)).text
     assert {"$x^2$", "$\\frac{$"} <= {one.strip() for one in text}
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from cells import cell, locate, records, same_numbers
-from reproaudit import runner
 from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
 from reproaudit.fingerprints import Cell
 from reproaudit.modules import Module
@@ -28,7 +27,9 @@ from reproaudit.runner import (
     SetAside,
     Summary,
     run_cells,
+    running,
 )
+from reproaudit.runner.plan import Plan
 from reproaudit.store import Store
 
 NAMES = {"toy2020": {"descent": ["loss", "final", "sizes"]}}
@@ -89,12 +90,12 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     file = tmp_path / "code.py"
     file.write_text("x = 1\n")
     git("init")
-    assert runner._revision(file) is None  # within a checkout, but no part of it
+    assert running._revision(file) is None  # within a checkout, but no part of it
     git("add", "code.py")
     git("commit", "-m", "First")
-    assert runner._revision(file) == git("rev-parse", "HEAD")
+    assert running._revision(file) == git("rev-parse", "HEAD")
     file.write_text("x = 2\n")
-    assert runner._revision(file) == git("rev-parse", "HEAD") + "+dirty"
+    assert running._revision(file) == git("rev-parse", "HEAD") + "+dirty"
 
 
 def test_nothing_but_the_record_is_left(store: Store) -> None:
@@ -253,7 +254,7 @@ def test_a_cell_held_by_another_run_comes_last(
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
-        if seconds == runner.POLL_SECONDS:  # and not one of the toy's own
+        if seconds == running.POLL_SECONDS:  # and not one of the toy's own
             naps.append(seconds)
         if len(naps) == 3:
             lock.release(finished=False)
@@ -345,7 +346,7 @@ def test_planning_ten_thousand_finished_cells_takes_two_seconds(store: Store) ->
     name = records(store)["descent", 0].fingerprint
     first = next(store.root.rglob(f"{name}.json"))
     text = first.read_text()
-    plan = runner._Plan(cells, locate, store, "cpu")
+    plan = Plan(cells, locate, store, "cpu")
     for task in plan.tasks:
         changed = text.replace(name, task.fingerprint).replace(
             '"seed":0', f'"seed":{task.cell.seed}'

@@ -16,6 +16,8 @@ from scipy import stats as scipy_stats
 
 from reproaudit import stats
 from reproaudit.stats import Decision, Finding, Scale, Side
+from reproaudit.stats.limits import bound_rule, equivalence_rule, met_and_missed
+from reproaudit.stats.power import one_sided
 
 Array = NDArray[np.float64]
 
@@ -588,7 +590,7 @@ ROWS = 40_000
 
 
 def rates(z: Array, rule: Any) -> tuple[float, float]:
-    met, missed = stats._decisions(z, rule)
+    met, missed = met_and_missed(z, rule)
     assert not (met & missed).any()
     return float(met.mean()), float(missed.mean())
 
@@ -608,7 +610,7 @@ def normal(mean: float, seeds: int, rng_seed: int) -> Array:
 def test_a_mean_on_the_bound_is_wrongly_decided_as_seldom_as_said(
     side: Side, parts: int, seeds: int
 ) -> None:
-    rule = stats._bound_rule(0.0, side, 0.95, parts)
+    rule = bound_rule(0.0, side, 0.95, parts)
     met, missed = rates(normal(0.0, seeds, rng_seed=seeds + parts), rule)
     assert met == pytest.approx(0.025, abs=noise(0.025))  # exact, so neither more nor less
     assert missed == pytest.approx(0.025 / parts, abs=noise(0.025 / parts))
@@ -619,7 +621,7 @@ def test_a_mean_on_the_bound_is_wrongly_decided_as_seldom_as_said(
 def test_a_mean_on_the_margins_edge_is_wrongly_decided_as_seldom_as_said(
     edge: float, half_width: float
 ) -> None:
-    rule = stats._equivalence_rule(-half_width, half_width, 0.95, 2)
+    rule = equivalence_rule(-half_width, half_width, 0.95, 2)
     met, missed = rates(normal(edge * half_width, 5, rng_seed=7), rule)
     assert met <= 0.05 + noise(0.05)
     if half_width == 6.0:  # a margin far wider than the spread: the test is exact
@@ -630,15 +632,15 @@ def test_a_mean_on_the_margins_edge_is_wrongly_decided_as_seldom_as_said(
 def test_equal_seeds_on_a_limit_are_met_and_not_missed() -> None:
     on_the_limit = np.full((1, 5), 0.1)
     for side in Side:
-        rule = stats._bound_rule(0.1, side, 0.95, 1)
+        rule = bound_rule(0.1, side, 0.95, 1)
         assert rates(on_the_limit, rule) == (1.0, 0.0)
     for low, high in ((0.1, 0.5), (-0.5, 0.1)):
-        assert rates(on_the_limit, stats._equivalence_rule(low, high, 0.95, 1)) == (1.0, 0.0)
+        assert rates(on_the_limit, equivalence_rule(low, high, 0.95, 1)) == (1.0, 0.0)
 
 
 def test_a_claim_of_several_parts_on_its_bounds_is_wrongly_missed_within_the_error() -> None:
     z = np.random.default_rng(3).normal(size=(ROWS, 4, 5))
-    _, missed = stats._decisions(z, stats._bound_rule(0.0, Side.AT_MOST, 0.95, 4))
+    _, missed = met_and_missed(z, bound_rule(0.0, Side.AT_MOST, 0.95, 4))
     assert float(missed.any(axis=1).mean()) <= 0.025 + noise(0.025)
 
 
@@ -656,13 +658,13 @@ def test_power_is_that_of_the_noncentral_t(seeds: int, confidence: float) -> Non
     critical = scipy_stats.t.ppf((1 + confidence) / 2, seeds - 1)
     for noncentrality in (0.0, 0.5, 1.0, 2.5, 5.0):
         expected = scipy_stats.nct.sf(critical, seeds - 1, noncentrality)
-        found = stats._one_sided(noncentrality, seeds, confidence)
+        found = one_sided(noncentrality, seeds, confidence)
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("seeds", [2, 5, 100, 10_000])
 def test_power_rises_to_1_without_a_gap(seeds: int) -> None:
-    powers = [stats._one_sided(x, seeds, 0.95) for x in np.geomspace(0.1, 1e6, 200)]
+    powers = [one_sided(x, seeds, 0.95) for x in np.geomspace(0.1, 1e6, 200)]
     assert all(0 <= p <= 1 for p in powers)
     assert (np.diff(powers) >= -1e-9).all()
     assert powers[-1] == pytest.approx(1.0)
@@ -679,7 +681,7 @@ def test_a_bounds_detectable_mean_is_decided_four_times_in_five(bound: float, si
     assert found.detectable is not None
     assert (found.detectable > bound) == (found.estimate > bound)
     z = found.detectable + VALUES.std(ddof=1) * normal(0.0, 5, rng_seed=11)
-    met, missed = rates(z, stats._bound_rule(bound, side, 0.95, 2))
+    met, missed = rates(z, bound_rule(bound, side, 0.95, 2))
     right = (found.estimate < bound) == (side is Side.AT_MOST)
     assert (met if right else missed) == pytest.approx(0.8, abs=noise(0.8))
 
@@ -687,7 +689,7 @@ def test_a_bounds_detectable_mean_is_decided_four_times_in_five(bound: float, si
 @pytest.mark.parametrize("bound", [-0.4, 0.4])
 def test_a_bound_is_decided_four_times_in_five_with_the_seeds_needed(bound: float) -> None:
     found = stats.decide_bound(VALUES, bound, Side.AT_MOST, scale=Scale.LINEAR)
-    rule, spread = stats._bound_rule(bound, Side.AT_MOST, 0.95, 1), VALUES.std(ddof=1)
+    rule, spread = bound_rule(bound, Side.AT_MOST, 0.95, 1), VALUES.std(ddof=1)
     assert found.seeds_needed is not None
     assert found.seeds_needed > 5
 
@@ -704,7 +706,7 @@ def test_an_equivalence_undecided_within_says_what_it_would_take() -> None:
     assert found.detectable is None  # five such seeds could not show it even at the target
     assert found.seeds_needed is not None
     z = found.estimate + VALUES.std(ddof=1) * normal(0.0, found.seeds_needed, rng_seed=17)
-    met, _ = rates(z, stats._equivalence_rule(-0.7, 1.3, 0.95, 1))
+    met, _ = rates(z, equivalence_rule(-0.7, 1.3, 0.95, 1))
     assert 0.8 - noise(0.8) <= met < 0.85
 
 
@@ -714,7 +716,7 @@ def test_an_equivalence_detectable_within_is_met_four_times_in_five() -> None:
     assert found.detectable is not None
     assert -0.4 < found.detectable < 2.6
     z = found.detectable + VALUES.std(ddof=1) * normal(0.0, 5, rng_seed=19)
-    met, _ = rates(z, stats._equivalence_rule(-0.4, 5.6, 0.95, 1))
+    met, _ = rates(z, equivalence_rule(-0.4, 5.6, 0.95, 1))
     assert met == pytest.approx(0.8, abs=noise(0.8))
 
 
@@ -724,7 +726,7 @@ def test_an_equivalence_undecided_outside_plans_for_a_miss() -> None:
     assert found.detectable is not None
     assert found.detectable < found.estimate < 0.3
     z = found.detectable + VALUES.std(ddof=1) * normal(0.0, 5, rng_seed=23)
-    _, missed = rates(z, stats._equivalence_rule(0.3, 2.3, 0.95, 3))
+    _, missed = rates(z, equivalence_rule(0.3, 2.3, 0.95, 3))
     assert missed == pytest.approx(0.8, abs=noise(0.8))
 
 

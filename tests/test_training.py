@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,32 +26,7 @@ from reproaudit.training import (
     train,
     use_threads,
 )
-
-
-@dataclass
-class MemorySession:
-    """Keeps checkpoints in memory; `cut` simulates a kill when a phase reaches a step."""
-
-    seeds: tuple[int, ...] = (0,)
-    device: str = "cpu"
-    kept: dict[str, bytes] = field(default_factory=dict)
-    told: list[tuple[str, int, int]] = field(default_factory=list)
-    cut: int | None = None
-
-    def load(self, phase: str) -> bytes | None:
-        return self.kept.get(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        self.kept[phase] = checkpoint
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        self.told.append((phase, done, total))
-        if self.cut is not None and done >= self.cut:
-            raise Killed
-
-
-class Killed(Exception):
-    pass
+from sessions import Killed, MemorySession
 
 
 class Noisy:

@@ -46,6 +46,7 @@ Audits = Annotated[
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
 DaskAddress = Annotated[
     str | None,
@@ -197,7 +198,7 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     jobs: Jobs = 1,
     dask: DaskAddress = None,
     audits: Audits = None,
@@ -424,9 +425,9 @@ def multiverse(
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", help="The other run: name=value,… or the file of a record."),
+        typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     jobs: Jobs = 1,
     dask: DaskAddress = None,
     audits: Audits = None,
@@ -443,7 +444,7 @@ def multiverse(
     smallest set of settings that makes a claim come out otherwise.
     """
     from reproaudit.commands.running import How, read_data_from
-    from reproaudit.commands.varying import Varied, design_of, parse_budget, show, show_explanation
+    from reproaudit.commands.varying import Varied, design_of, parse_budget, show
     from reproaudit.store import Store
 
     read_data_from(data_dir)
@@ -455,6 +456,8 @@ def multiverse(
     how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
+        from reproaudit.commands.explaining import show_explanation
+
         return show_explanation(varied, explain, against or (), as_json)
     return show(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
 

@@ -32,11 +32,10 @@ from reproaudit.executors import (
     OnAdvance,
     Outcome,
     compute,
-    environment,
+    lost,
 )
 from reproaudit.fingerprints import code_hash, versions
 from reproaudit.modules import Module
-from reproaudit.store import Partial
 
 CONNECT_SECONDS = 30.0
 """How long to wait for the scheduler, and for a first worker."""
@@ -281,14 +280,7 @@ class DaskCluster:
             outcome, error = None, f"lost on the cluster: {_one_line(raised)}"
         if outcome is not None:
             return dataclasses.replace(outcome, job=job)
-        clock = Partial(job.partial).clock()
-        return Outcome(
-            job=job,
-            environment=environment(job.device, job.threads),
-            started=clock.started,
-            seconds=clock.seconds,
-            error=error,
-        )
+        return lost(job, error)
 
 
 def _one_line(error: Exception) -> str:

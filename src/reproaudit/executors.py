@@ -119,6 +119,18 @@ class Executor(AbstractContextManager["Executor"], Protocol):
         """
 
 
+def lost(job: Job, error: str) -> Outcome:
+    """The outcome of a job whose process went away; its time is that of its checkpoints."""
+    clock = Partial(job.partial).clock()
+    return Outcome(
+        job=job,
+        environment=environment(job.device, job.threads),
+        started=clock.started,
+        seconds=clock.seconds,
+        error=error,
+    )
+
+
 # ------------------------------------------------------------------------------- one job, here
 
 
@@ -410,7 +422,7 @@ class LocalProcesses:
                     job = worker.job
                     death = self._bury(worker)
                     if job.key in tried_again:
-                        yield self._lost(job, f"twice, the worker process {death}")
+                        yield lost(job, f"twice, the worker process {death}")
                     else:
                         tried_again.add(job.key)
                         again.append(job)
@@ -438,13 +450,3 @@ class LocalProcesses:
         if worker.process.is_alive():
             worker.process.kill()
         return death
-
-    def _lost(self, job: Job, error: str) -> Outcome:
-        clock = Partial(job.partial).clock()
-        return Outcome(
-            job=job,
-            environment=environment(job.device, job.threads),
-            started=clock.started,
-            seconds=clock.seconds,
-            error=error,
-        )

@@ -14,9 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 
-from reproaudit.checks import Check, PartFinding, binding, judge_parts
+from reproaudit.checks import (
+    Check,
+    ConditionFinding,
+    PartFinding,
+    binding,
+    judge_conditions,
+    parts_of,
+)
 from reproaudit.declarations import MeasurementMissingError, Sample
+from reproaudit.fingerprints import canonical_settings
 from reproaudit.planning import Batch, Role, claim_batches
 from reproaudit.records import Record, Status
 from reproaudit.spec import Audit, Claim, Control, Setting, Source, TierName, Value
@@ -46,6 +55,30 @@ class EvidenceLevel(StrEnum):
 Lookup = Callable[[Batch], Mapping[int, Record]]
 """From a batch to its records by seed; a seed that has not been run is absent."""
 
+Newest = Mapping[tuple[str, str, int], Record]
+"""The newest record of every cell, by experiment, canonical settings and seed."""
+
+
+def lookup_newest(audit: Audit, newest: Callable[[TierName], Newest]) -> Lookup:
+    """A lookup in what is newest.
+
+    Args:
+        audit: fills in the settings of a batch.
+        newest: asked once for each tier.
+    """
+    known = cache(newest)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        settings = canonical_settings(batch.settings(audit))
+        records = known(batch.tier)
+        return {
+            seed: records[key]
+            for seed in batch.seeds
+            if (key := (batch.experiment, settings, seed)) in records
+        }
+
+    return lookup
+
 
 @dataclass(frozen=True)
 class BatchOutcome:
@@ -58,6 +91,7 @@ class BatchOutcome:
         why: of a control: what it lacks.
         diverged: seeds that diverged, where that counts as missed.
         substitutes: of a control: (measurement of the claim, what was judged in its place).
+        conditions: everything that was decided, of which each part shows the binding one.
     """
 
     batch: Batch
@@ -69,6 +103,7 @@ class BatchOutcome:
     why: str = ""
     diverged: tuple[int, ...] = ()
     substitutes: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[ConditionFinding, ...] = ()
 
     @property
     def binding(self) -> PartFinding | None:
@@ -212,14 +247,16 @@ def judge_batch(
     declarations = audit.experiments[batch.experiment].measurements
     samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
-        parts = judge_parts(checks, samples, audit.confidence)
+        conditions = judge_conditions(checks, samples, audit.confidence)
     except (MeasurementMissingError, ValueError) as error:
         if isinstance(error, MeasurementMissingError) and any(r.origin for r in records):
             return unjudged(Verdict.NOT_TESTED, f"not supplied from elsewhere: {error}")
         return unjudged(
             Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"
         )
-    return BatchOutcome(batch, role, records, overall([p.decision for p in parts]), parts, None)
+    parts = parts_of(conditions)
+    decision = overall([part.decision for part in parts])
+    return BatchOutcome(batch, role, records, decision, parts, None, conditions=conditions)
 
 
 def overall(decisions: Sequence[Decision]) -> Decision:

@@ -7,11 +7,10 @@ code made it, and the scorecard shows when that differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable
 
 from reproaudit.fingerprints import Cell, canonical_settings
-from reproaudit.judging import Lookup
+from reproaudit.judging import Lookup, lookup_newest
 from reproaudit.multiverse.reading import agreeing_claims
 from reproaudit.multiverse.variations import lookup_variations
 from reproaudit.planning import Batch, Role, plan
@@ -39,21 +38,7 @@ def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
 
 def lookup_in(store: Store, audit: Audit) -> Lookup:
     """Where judging finds the records of an audit; the store is read once for each tier."""
-
-    @cache
-    def newest(tier: str) -> Mapping[tuple[str, str, int], Record]:
-        return store.newest(audit.paper.slug, tier)
-
-    def lookup(batch: Batch) -> Mapping[int, Record]:
-        settings = canonical_settings(batch.settings(audit))
-        records = newest(batch.tier)
-        return {
-            seed: records[key]
-            for seed in batch.seeds
-            if (key := (batch.experiment, settings, seed)) in records
-        }
-
-    return lookup
+    return lookup_newest(audit, lambda tier: store.newest(audit.paper.slug, tier))
 
 
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:

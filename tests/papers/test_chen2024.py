@@ -29,6 +29,7 @@ from reproaudit.papers.chen2024.experiments import (
 from reproaudit.records import Measurements, Series
 from reproaudit.spec import Audit
 from reproaudit.training import generator
+from sessions import Killed, MemorySession
 
 SUBSETS = data.subsets_up_to(3, 2)
 ALL = frozenset({"lag_weights", "coefficients", "sharpness"})
@@ -46,30 +47,9 @@ def settings_of(experiment: str, tier: Any = "smoke", **changed: Any) -> Any:
     return EXPERIMENTS[experiment].settings(**values)
 
 
-class KeptSession:
-    """A session that keeps its checkpoints, and may stop when a phase begins."""
-
-    def __init__(self, seed: int = 0, stop_at: str = "") -> None:
-        self.seeds = (seed,)
-        self.device = "cpu"
-        self.stop_at = stop_at
-        self.kept: dict[str, bytes] = {}
-
-    def load(self, phase: str) -> bytes | None:
-        if phase == self.stop_at:
-            raise KeyboardInterrupt
-        return self.kept.get(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        self.kept[phase] = checkpoint
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        assert 0 <= done <= total
-
-
 def measured(experiment: str, seed: int = 0, **changed: Any) -> Measurements:
     run = EXPERIMENTS[experiment].measure
-    return run(settings_of(experiment, **changed), KeptSession(seed))[seed]
+    return run(settings_of(experiment, **changed), MemorySession((seed,)))[seed]
 
 
 # ----------------------------------------------------------------------- the two forms are equal
@@ -351,11 +331,11 @@ def _same(one: Measurements, other: Measurements) -> bool:
 
 def test_a_run_that_was_cut_off_ends_the_same() -> None:
     settings = settings_of("staged")
-    session = KeptSession(stop_at="stage_3")
-    with pytest.raises(KeyboardInterrupt):
+    session = MemorySession(cut_before="stage_3")
+    with pytest.raises(Killed):
         EXPERIMENTS["staged"].measure(settings, session)
     assert session.kept.keys() == {"stage_1", "stage_2"}
-    session.stop_at = ""
+    session.cut_before = ""
     resumed = EXPERIMENTS["staged"].measure(settings, session)[0]
     assert _same(resumed, measured("staged"))
 

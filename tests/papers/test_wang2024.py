@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import BytesIO
 from itertools import combinations
 from pathlib import Path
@@ -26,28 +26,10 @@ from reproaudit.papers.wang2024.reachable import (
 )
 from reproaudit.records import Measurements
 from reproaudit.training import train
+from sessions import MemorySession
 
 AUDIT = load_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")
 NONE = np.uint64(0)
-
-
-@dataclass
-class FakeSession:
-    """Keeps checkpoints in memory; a phase can be stopped after a number of reports."""
-
-    seeds: tuple[int, ...] = (0,)
-    device: str = "cpu"
-    kept: dict[str, bytes] = field(default_factory=dict)
-    told: list[tuple[str, int, int]] = field(default_factory=list)
-
-    def load(self, phase: str) -> bytes | None:
-        return self.kept.get(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        self.kept[phase] = checkpoint
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        self.told.append((phase, done, total))
 
 
 def settings(experiment: str, **overrides: Any) -> Any:
@@ -56,7 +38,7 @@ def settings(experiment: str, **overrides: Any) -> Any:
 
 
 def measured(experiment: str, seeds: tuple[int, ...] = (0,), **overrides: Any) -> Measurements:
-    session = FakeSession(seeds)
+    session = MemorySession(seeds)
     return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), session)[seeds[0]]
 
 
@@ -342,7 +324,7 @@ def test_a_resumed_training_gives_the_same_bits() -> None:
     s = settings("selection", steps=40, anneal_at=20)
     whole = experiments.Arm.start(0, s, None, None)
     whole.advance(0, 40)
-    session = FakeSession()
+    session = MemorySession()
     arm = experiments.Arm.start(0, s, None, None)
 
     def run(one: experiments.Arm, steps: int) -> None:
@@ -436,7 +418,7 @@ def test_a_seed_gives_the_same_numbers_alone_and_beside_others(experiment: str) 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
 def test_phases_are_those_announced(experiment: str) -> None:
-    s, session = settings(experiment), FakeSession()
+    s, session = settings(experiment), MemorySession()
     EXPERIMENTS[experiment].measure(s, session)
     assert {(phase, total) for phase, _, total in session.told} == set(
         EXPERIMENTS[experiment].phases(s).items()

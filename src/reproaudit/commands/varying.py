@@ -1,4 +1,4 @@
-"""`reproaudit multiverse`: runs what the paper leaves open, and explains changed decisions."""
+"""`reproaudit multiverse`: runs what the paper leaves open."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 
 from reproaudit.catalog import Entry
-from reproaudit.commands.running import How, parse_setting, run_now
-from reproaudit.errors import SpecError, TechnicalError, UsageError, did_you_mean
+from reproaudit.commands.running import How, run_now
+from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.fingerprints import Cell, canonical_settings
 from reproaudit.judging import Lookup
-from reproaudit.multiverse.attribution import Subset, smallest_sets
 from reproaudit.multiverse.costs import Costs, Steps
 from reproaudit.multiverse.model import Explanation, Multiverse
-from reproaudit.multiverse.reading import ClaimReading, explanation, read
+from reproaudit.multiverse.reading import read
 from reproaudit.multiverse.variations import (
-    Change,
     Design,
-    batch_of,
     batches_of,
     cells_of_batches,
     choices_of,
@@ -37,12 +33,11 @@ from reproaudit.multiverse.variations import (
     varied_tier,
 )
 from reproaudit.planning import Batch
-from reproaudit.records import Record
 from reproaudit.render.files import write_multiverse
-from reproaudit.render.multiverse import print_explanation, print_multiverse
+from reproaudit.render.multiverse import print_multiverse
 from reproaudit.render.words import duration
 from reproaudit.settings import build_settings
-from reproaudit.spec import Audit, Claim, TierName, Value
+from reproaudit.spec import Audit, TierName, Value
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
@@ -194,120 +189,6 @@ class Varied:
         self._console.print(text, highlight=False, markup=False)
 
 
-# --- explaining a changed decision --------------------------------------------------------------
-
-
-def parse_against(
-    texts: Sequence[str], audit: Audit, claim: Claim, tier: TierName
-) -> tuple[Change, ...]:
-    """The settings that differ in another run: written out, or read from one of its records.
-
-    Args:
-        texts: ``name=value,…``, or the file of a record.
-
-    Raises:
-        UsageError: on what cannot be read, an unknown setting, or no difference at all.
-    """
-    values: dict[str, Value] = {}
-    for text in texts:
-        if "=" not in text:
-            values.update(_settings_of_record(Path(text), claim))
-            continue
-        for one in re.split(r",(?![^\[]*\])", text):
-            name, value = parse_setting(one.strip())
-            values[_own_name(name, claim)] = value
-    default = audit.values_of(claim.experiment, tier)
-    for name in values:
-        if name not in default:
-            remedy = did_you_mean(name, default)
-            raise UsageError(
-                f"--against: experiment '{claim.experiment}' has no setting '{name}'. {remedy}"
-            )
-    changes = tuple(
-        Change(claim.experiment, name, value, value)
-        for name, value in values.items()
-        if canonical_settings({name: value}) != canonical_settings({name: default[name]})
-    )
-    if not changes:
-        raise UsageError("--against: nothing differs from the audit's own settings.")
-    return changes
-
-
-def _own_name(name: str, claim: Claim) -> str:
-    experiment, _, own = name.rpartition(".")
-    if experiment not in ("", claim.experiment):
-        raise UsageError(
-            f"--against {name}: {claim.id} is judged on the experiment '{claim.experiment}'."
-        )
-    return own
-
-
-def _settings_of_record(path: Path, claim: Claim) -> Mapping[str, Value]:
-    try:
-        record = Record.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no record"
-        raise UsageError(
-            f"--against {path}: {reason}. Write name=value,…, or the file of a record."
-        ) from error
-    if record.experiment != claim.experiment:
-        raise UsageError(
-            f"--against {path}: a record of '{record.experiment}', and {claim.id} is judged on "
-            f"'{claim.experiment}'."
-        )
-    return record.settings
-
-
-def claim_of(audit: Audit, name: str) -> Claim:
-    """A claim by its id, with or without the slug.
-
-    Raises:
-        UsageError: naming the closest one.
-    """
-    known = {claim.id: claim for claim in audit.claims}
-    wanted = name if "." in name else f"{audit.paper.slug}.{name}"
-    if wanted not in known:
-        raise UsageError(f"no claim '{name}'. {did_you_mean(wanted, known)}")
-    return known[wanted]
-
-
-def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explanation:
-    """The smallest set of changed settings that flips a claim's decision.
-
-    Raises:
-        TechnicalError: if one of the two runs cannot be judged.
-    """
-    audit, tier = varied.audit, varied.tier
-
-    def batch(subset: Subset) -> Batch:
-        return batch_of(audit, tuple(changes[i] for i in subset), claim.experiment, tier)
-
-    def reading() -> ClaimReading:
-        return ClaimReading(audit, claim, tier, varied.lookup(), choices_of(audit, tier))
-
-    everything = tuple(range(len(changes)))
-    varied.ensure([batch(()), batch(everything)])
-    first = reading()
-    for one, name in (
-        (first.default, "the audit's settings"),
-        (first.judged(changes), "--against"),
-    ):
-        if one.decision is None:
-            raise TechnicalError(f"{claim.id} cannot be judged with {name}: {one.problem}")
-    target = first.judged(changes).decision
-    if target == first.default.decision:
-        return explanation(first, changes, (), exhaustive=True, trials=0)
-
-    def flips(subsets: Sequence[Subset]) -> list[bool]:
-        varied.ensure([batch(subset) for subset in subsets])
-        now = reading()
-        return [now.judged(tuple(changes[i] for i in s)).decision == target for s in subsets]
-
-    found = smallest_sets(len(changes), flips)
-    sets = tuple(tuple(changes[i] for i in subset) for subset in found.sets)
-    return explanation(reading(), changes, sets, exhaustive=found.exhaustive, trials=found.trials)
-
-
 # --- showing ------------------------------------------------------------------------------------
 
 
@@ -315,7 +196,7 @@ def show(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
     """Runs a design, prints it and writes its report; returns the exit code."""
     multiverse = varied.run(design)
     if as_json:
-        _print_json(multiverse)
+        print_json(multiverse)
     else:
         print_multiverse(multiverse, Console())
     for path in write_multiverse(multiverse, out):
@@ -325,18 +206,7 @@ def show(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
     return TechnicalError.exit_code if varied.default_failed else 0
 
 
-def show_explanation(varied: Varied, claim: str, against: Sequence[str], as_json: bool) -> int:
-    """Explains a changed decision and prints it; returns the exit code."""
-    stated = claim_of(varied.audit, claim)
-    changes = parse_against(against, varied.audit, stated, varied.tier)
-    explained = explain(varied, stated, changes)
-    if as_json:
-        _print_json(explained)
-    else:
-        print_explanation(explained, Console())
-    return 0
-
-
-def _print_json(model: Multiverse | Explanation) -> None:
+def print_json(model: Multiverse | Explanation) -> None:
+    """Prints a model as JSON, for other programs."""
     data = model.model_dump(mode="json", by_alias=True)
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -35,7 +35,7 @@ import numpy as np
 
 from reproaudit.checks import Condition, ConditionFinding
 from reproaudit.multiverse.model import AlternativeClass, Status
-from reproaudit.stats import Array, Decision, Interval, Scale, mean_interval
+from reproaudit.stats import Array, Decision, FittingAxis, Interval, Scale, mean_interval
 
 MARGIN_SHARE = 0.5
 """Of the room between the default's estimate and the limit: two such differences fill it."""
@@ -116,8 +116,7 @@ class Answer:
 
 def place(condition: Condition, values: Sequence[float]) -> Array:
     """Values on a condition's fitting scale, turned so that it rises with them."""
-    sign = -1.0 if condition.scale is Scale.LOG_COMPLEMENT else 1.0
-    return sign * condition.scale.forward(np.asarray(values), floor=condition.floor)
+    return FittingAxis(condition.scale, condition.floor).place(values)
 
 
 def margin_of(one: ConditionFinding) -> float:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from reproaudit.checks import ConditionFinding, binding, judge_conditions
-from reproaudit.declarations import Sample
+from reproaudit.checks import ConditionFinding, binding
 from reproaudit.judging import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
 from reproaudit.multiverse.contrasts import Answer, Judged, classify
 from reproaudit.multiverse.model import (
@@ -39,7 +39,7 @@ from reproaudit.planning import Batch, Role, seeds_of
 from reproaudit.records import Status as RecordStatus
 from reproaudit.scorecard import IntervalModel
 from reproaudit.spec import Audit, Claim, TierName
-from reproaudit.stats import Decision, Interval, mean_interval, wilson
+from reproaudit.stats import Decision, mean_interval, wilson
 
 MOST_EXCEPTIONS = 20
 """More combinations than this are counted, not listed."""
@@ -152,7 +152,7 @@ class ClaimReading:
             missed=counts[Decision.MISSED],
             undecided=counts[Decision.UNDECIDED],
             failed=counts[None],
-            share=_interval(wilson(met, len(finished), self.audit.confidence))
+            share=IntervalModel.of(wilson(met, len(finished), self.audit.confidence))
             if drawn and finished
             else None,
             alternatives=alternatives,
@@ -173,18 +173,12 @@ class ClaimReading:
                     default=choice.default,
                     kind=AlternativeClass.UNTESTED,
                     status=Status.NOT_RUN,
-                    measured=None,
                     estimate=None,
-                    difference=None,
-                    interval=None,
-                    margin=None,
-                    scale=None,
-                    note=reason,
+                    **_shown(Answer(AlternativeClass.UNTESTED, reason)),
                 )
 
     def _alternative(self, choice: Choice, change: Change) -> AlternativeModel:
         answer = self.answer(change)
-        shown = answer.shown
         return AlternativeModel(
             setting=choice.label,
             value=change.stated,
@@ -192,13 +186,8 @@ class ClaimReading:
             default=choice.default,
             kind=answer.kind,
             status=self.judged((change,)).status,
-            measured=shown.label if shown else None,
-            estimate=shown.estimate if shown else None,
-            difference=shown.mean if shown else None,
-            interval=_shown_interval(answer),
-            margin=shown.margin if shown else None,
-            scale=shown.scale.value if shown else None,
-            note=answer.note,
+            estimate=answer.shown.estimate if answer.shown else None,
+            **_shown(answer),
         )
 
     def _exceptions(self, completions: Iterable[Completion]) -> Iterator[ExceptionModel]:
@@ -256,7 +245,7 @@ class ClaimReading:
             value=value,
             completions=len(estimates),
             mean=mean,
-            interval=_interval(interval) if is_sample else None,
+            interval=IntervalModel.of(interval) if is_sample else None,
         )
 
 
@@ -272,16 +261,10 @@ def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -
     """A claim's own experiment in one completion; controls play no part."""
     outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
     diverged = sum(record.status is RecordStatus.DIVERGED for record in outcome.records)
-    conditions: tuple[ConditionFinding, ...] = ()
-    if outcome.parts:
-        settings = batch.settings(audit)
-        declared = audit.experiments[batch.experiment].measurements
-        samples = [Sample(r.seed, r.measurements, declared, settings) for r in outcome.records]
-        conditions = judge_conditions(claim.checks, samples, audit.confidence)
     return Judged(
         status=_status(outcome, diverged),
         decision=outcome.decision,
-        conditions=conditions,
+        conditions=outcome.conditions,
         diverged=diverged,
         seeds=len(outcome.records),
         code=frozenset(record.code for record in outcome.records),
@@ -297,24 +280,22 @@ def _status(outcome: BatchOutcome, diverged: int) -> Status:
     return Status.FAILED if outcome.decision is None else Status(outcome.decision.value)
 
 
-def _interval(interval: Interval | None) -> IntervalModel | None:
-    if interval is None:
-        return None
-    return IntervalModel(
-        low=interval.low,
-        high=interval.high,
-        confidence=interval.confidence,
-        method=interval.method,
-        scale=interval.scale,
-    )
-
-
-def _shown_interval(answer: Answer) -> IntervalModel | None:
-    """Of a difference: its ends are places on the fitting scale, which it names."""
-    interval = _interval(answer.interval)
-    if interval is None or answer.shown is None:
-        return None
-    return interval.model_copy(update={"scale": answer.shown.scale.value})
+def _shown(answer: Answer) -> dict[str, Any]:
+    """What an alternative and a cause both show of the difference that decided, by field."""
+    shown, interval = answer.shown, IntervalModel.of(answer.interval)
+    if shown is None:
+        unseen = ("measured", "difference", "interval", "margin", "scale")
+        return {**dict.fromkeys(unseen), "note": answer.note}
+    if interval is not None:  # its ends are places on the fitting scale
+        interval = interval.model_copy(update={"scale": shown.scale.value})
+    return {
+        "measured": shown.label,
+        "difference": shown.mean,
+        "interval": interval,
+        "margin": shown.margin,
+        "scale": shown.scale.value,
+        "note": answer.note,
+    }
 
 
 def _place(one: AlternativeModel) -> tuple[int, float]:
@@ -424,15 +405,9 @@ def explanation(
 def _cause(reading: ClaimReading, changes: Completion, trials: int) -> CauseModel:
     judged = reading.judged(changes)
     answer = classify(reading.default, judged, trials, reading.audit.confidence)
-    shown = answer.shown
     return CauseModel(
         settings={c.name: c.value for c in changes},
         status=judged.status,
-        measured=shown.label if shown else None,
-        difference=shown.mean if shown else None,
-        interval=_shown_interval(answer),
-        margin=shown.margin if shown else None,
-        scale=shown.scale.value if shown else None,
         beyond_noise=answer.kind is AlternativeClass.DECISIVE,
-        note=answer.note,
+        **_shown(answer),
     )

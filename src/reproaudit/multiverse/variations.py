@@ -16,9 +16,8 @@ looks there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Literal
 
@@ -27,9 +26,8 @@ from scipy.stats import qmc
 
 from reproaudit.errors import UsageError
 from reproaudit.fingerprints import Cell, canonical_settings
-from reproaudit.judging import Lookup
+from reproaudit.judging import Lookup, Newest, lookup_newest
 from reproaudit.planning import Batch, plan, seeds_of
-from reproaudit.records import Record
 from reproaudit.spec import Audit, LedgerEntry, Setting, TierName, Value
 from reproaudit.store import Store
 
@@ -274,18 +272,8 @@ def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> 
 def lookup_variations(store: Store, audit: Audit) -> Lookup:
     """Where the records of completions are: a tier's own, and its alternatives'."""
 
-    @cache
-    def newest(tier: TierName) -> Mapping[tuple[str, str, int], Record]:
+    def newest(tier: TierName) -> Newest:
         slug = audit.paper.slug
         return {**store.newest(slug, varied_tier(tier)), **store.newest(slug, tier)}
 
-    def lookup(batch: Batch) -> Mapping[int, Record]:
-        settings = canonical_settings(batch.settings(audit))
-        records = newest(batch.tier)
-        return {
-            seed: records[key]
-            for seed in batch.seeds
-            if (key := (batch.experiment, settings, seed)) in records
-        }
-
-    return lookup
+    return lookup_newest(audit, newest)

@@ -7,6 +7,7 @@ anything. The same scorecard gives the same bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,9 +68,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.globals["words"] = words
+    templates.filters["unbroken"] = _unbroken
     templates.filters["rate"] = words.rate_words
     templates.filters["spaced"] = lambda name: words.words(str(name))
     return templates
+
+
+def _unbroken(text: str) -> str:
+    """A reading with spaces that do not break within its interval and its bound."""
+    return re.sub(
+        r"\[[^\]]*\]|(not )?[≤≥] \S+", lambda m: m[0].replace(" ", "\N{NO-BREAK SPACE}"), text
+    )
 
 
 def _printable(value: object) -> object:
@@ -183,13 +192,21 @@ def _part_views(claim: ClaimModel) -> Iterable[PartView]:
     rows = [_part_rows(claim, index) for index in range(len(claim.parts))]
     for index, part in enumerate(claim.parts):
         alike = [r for other in rows if _same_rule(other[0].answer, part) for r in other]
-        answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
         yield PartView(
             part=part,
             binding=part is binding,
             plot=lay_out(rows[index], among=alike, width=200, gutter=8, ticks=False),
-            controls=tuple(f"{one.decision}: {words.sentence(one)}" for one in answers),
+            controls=tuple(_part_controls(claim, index)),
         )
+
+
+def _part_controls(claim: ClaimModel, index: int) -> Iterable[str]:
+    """What each control says of a part; where there is one only, it needs no name."""
+    several = len(claim.controls) > 1
+    for name, control in zip(words.control_names(claim), claim.controls, strict=True):
+        if index < len(control.parts):
+            one = control.parts[index]
+            yield f"{name + ' ' if several else ''}{one.decision}: {words.sentence(one)}"
 
 
 def _part_rows(claim: ClaimModel, index: int) -> list[Row]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,9 @@ DASHES = ("-", "--", ":", "-.")
 """Lines differ in dash as well once the colours repeat."""
 MARKERS = "osD^vPX"
 MOST_IN_LEGEND = 14
+IN_LEGEND = 34
+"""Characters in a line of the legend."""
+MOST_LINES_IN_LEGEND = 18
 MOST_NUMBERED = 12
 """A matrix with more columns is shown without numbers in its cells, which would not be legible."""
 MOST_DRAWN = 40
@@ -135,7 +139,7 @@ def _dress(axes: Axes, figure: FigureModel) -> None:
         shown = slice(MOST_IN_LEGEND)
         axes.legend(
             handles[shown],
-            [_shortened(label) for label in labels[shown]],
+            _in_legend(labels[shown]),
             loc="upper left",
             bbox_to_anchor=(1.01, 1.0),
             frameon=False,
@@ -154,7 +158,20 @@ def _without_shared(labels: list[str]) -> tuple[str, list[str]]:
     return starts.pop(), [label.partition(", ")[2] for label in labels]
 
 
-def _shortened(label: str, most: int = 34) -> str:
+def _in_legend(labels: Sequence[str]) -> list[str]:
+    """Labels over two lines where the legend has room: what tells them apart is at their ends."""
+    folded = [_folded(label) for label in labels]
+    if sum(label.count("\n") + 1 for label in folded) > MOST_LINES_IN_LEGEND:
+        return [_shortened(label) for label in labels]
+    return folded
+
+
+def _folded(label: str) -> str:
+    first, *rest = textwrap.wrap(label, IN_LEGEND) or [label]
+    return f"{first}\n{_shortened(' '.join(rest))}" if rest else first
+
+
+def _shortened(label: str, most: int = IN_LEGEND) -> str:
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
@@ -162,6 +179,8 @@ def _shortened(label: str, most: int = 34) -> str:
 
 
 def _comparison(figure: FigureModel) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
     canvas = _figure(6.4, 3.4)
     axes = canvas.add_subplot()
     categories = _categories(figure.curves)
@@ -176,6 +195,8 @@ def _comparison(figure: FigureModel) -> Figure:
     elif _spans_decades([float(v) for curve in figure.curves for v in curve.x]):
         axes.set_xscale("log")
         _log_ticks(axes.xaxis, sorted({float(v) for curve in figure.curves for v in curve.x}))
+    elif all(float(v).is_integer() for curve in figure.curves for v in curve.x):
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))  # no depth is 1.5
     _dress(axes, figure)
     return canvas
 

@@ -98,6 +98,13 @@ def stated(value: float) -> str:
     return f"{mantissa}e{int(power)}" if e else mantissa
 
 
+def _within_thousandth(value: float, margin: float) -> str:
+    """A target as it was stated, or with digits enough for a thousandth of its margin."""
+    rounded = (f"{value:.{digits}g}" for digits in range(SIGNIFICANT, 12))
+    near = (one for one in rounded if abs(float(one) - value) <= margin / 1000)
+    return stated(float(next(near, f"{value:.12g}")))
+
+
 def _digits(values: Sequence[float], reference: float) -> int:
     """Significant digits at which the values differ from the reference as they should."""
     needed = SIGNIFICANT
@@ -137,7 +144,9 @@ def target(answer: AnswerModel) -> str:
     bound = stated(answer.bound)
     if answer.side == "within":
         margin = answer.margin or 0.0
-        if answer.interval is not None and answer.interval.scale == Scale.LOG:
+        relative = answer.interval is not None and answer.interval.scale == Scale.LOG
+        bound = _within_thousandth(answer.bound, margin * (abs(answer.bound) if relative else 1.0))
+        if relative:
             return f"within a factor {stated(1 + margin)} of {bound}"
         return f"within {stated(margin)} of {bound}"
     return f"{'≤' if answer.side == 'at_most' else '≥'} {bound}"
@@ -219,11 +228,16 @@ def same_part(claim: ClaimModel, control: ControlModel) -> AnswerModel | None:
     return next((its for its, key in zip(control.parts, same, strict=True) if key == wanted), None)
 
 
+def control_names(claim: ClaimModel) -> list[str]:
+    """What each of a claim's controls is called."""
+    if len(claim.controls) == 1:
+        return ["control"]
+    return [f"control {index}" for index in range(1, len(claim.controls) + 1)]
+
+
 def controls_of(claim: ClaimModel) -> Iterator[tuple[str, ControlModel]]:
     """A claim's controls and its positive control, each with what it is called."""
-    numbered = len(claim.controls) > 1
-    for index, control in enumerate(claim.controls, start=1):
-        yield (f"control {index}" if numbered else "control"), control
+    yield from zip(control_names(claim), claim.controls, strict=True)
     if claim.positive_control is not None:
         yield "positive control", claim.positive_control
 

@@ -5,27 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from reproaudit.checks import (
-    Check,
-    Concentrates,
-    Converges,
-    GrowsLike,
-    Matches,
-    OrderedOnsets,
-    Reaches,
-)
 from reproaudit.declarations import Axis, Coordinate, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.looks import JUDGED, checks, coordinates, declared, looks, looks_declared
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.rules.values import among, shown, without
 from reproaudit.spec import Audit
+from reproaudit.stats import Scale
 
 _RANGES = {
-    "linear": (-math.inf, math.inf),
-    "log": (0.0, math.inf),
-    "logit": (0.0, 1.0),
-    "log_complement": (-math.inf, 1.0),
+    Scale.LINEAR: (-math.inf, math.inf),
+    Scale.LOG: (0.0, math.inf),
+    Scale.LOGIT: (0.0, 1.0),
+    Scale.LOG_COMPLEMENT: (-math.inf, 1.0),
 }
 """Between which numbers each scale is defined."""
 
@@ -173,7 +165,7 @@ def series_where_needed(audit: Audit) -> Iterator[Violation]:
         if declaration.kind is MeasurementKind.SERIES:
             continue
         found = f"found the {declaration.kind.value} '{look.quantity.measurement}'"
-        if _follows_training(look.check):
+        if look.check.follows_training():
             yield Violation(
                 (*look.loc, "measurement"),
                 f"{found}; expected a series, since '{look.check.kind}' looks at its course",
@@ -182,28 +174,15 @@ def series_where_needed(audit: Audit) -> Iterator[Violation]:
             yield Violation((*look.loc, "step"), f"{found}, which has no steps; expected a series")
 
 
-def _follows_training(check: Check) -> bool:
-    """Whether a check looks at the course of what it takes, and not only at its end."""
-    if isinstance(check, Concentrates):
-        return check.of_the_rest
-    return isinstance(check, Converges | GrowsLike | OrderedOnsets)
-
-
 def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
     """What is compared on a scale exists there: above 0 for log, below 1 for log(1 − x)."""
     for loc, check in checks(audit):
-        if isinstance(check, Matches):
-            levels = {"target": check.target}
-        elif isinstance(check, Reaches):
-            levels = {"at_least": check.at_least, "at_most": check.at_most}
-        else:
-            continue
-        least, most = _RANGES[check.scale]
-        for field, level in levels.items():
-            if level is not None and not least < level < most:
+        for field, level, scale in check.levels():
+            least, most = _RANGES[scale]
+            if not least < level < most:
                 yield Violation(
                     (*loc, field),
-                    f"found {level:g} on the scale '{check.scale}'; expected a number above "
+                    f"found {level:g} on the scale '{scale}'; expected a number above "
                     f"{least:g}" + (f" and below {most:g}" if most < math.inf else ""),
                 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.controls import controls
+from reproaudit.rules.names import ids_of_their_own
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.rules.values import repeated
 from reproaudit.spec import Audit
@@ -33,17 +34,7 @@ def experiment_exists(audit: Audit) -> Iterator[Violation]:
 def claim_ids(audit: Audit) -> Iterator[Violation]:
     """A claim's id is unique and begins with the slug."""
     ids = [claim.id for claim in audit.claims]
-    for i in repeated(ids):
-        yield Violation(
-            ("claims", i, "id"), f"found a second claim '{ids[i]}'; expected unique ids"
-        )
-    for i, one in enumerate(ids):
-        if not one.startswith(f"{audit.paper.slug}."):
-            yield Violation(
-                ("claims", i, "id"),
-                f"found '{one}'; expected an id that begins with '{audit.paper.slug}.'",
-                about=audit.paper.slug,
-            )
+    yield from ids_of_their_own("claims", "claim", ids, audit.paper.slug)
 
 
 def weights_are_relative(audit: Audit) -> Iterator[Violation]:

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from reproaudit.errors import did_you_mean
+from reproaudit.rules.names import ids_of_their_own, unknown
 from reproaudit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.rules.values import among, repeated, shown
 from reproaudit.spec import TIERS, Audit, Value, VariableName
@@ -60,45 +61,21 @@ def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
 def finding_ids(audit: Audit) -> Iterator[Violation]:
     """A finding's id is unique and begins with the slug."""
     ids = [finding.id for finding in audit.findings]
-    for i in repeated(ids):
-        yield Violation(
-            ("findings", i, "id"), f"found a second finding '{ids[i]}'; expected unique ids"
-        )
-    for i, one in enumerate(ids):
-        if not one.startswith(f"{audit.paper.slug}."):
-            yield Violation(
-                ("findings", i, "id"),
-                f"found '{one}'; expected an id that begins with '{audit.paper.slug}.'",
-                about=audit.paper.slug,
-            )
+    yield from ids_of_their_own("findings", "finding", ids, audit.paper.slug)
 
 
 def finding_settings_exist(audit: Audit) -> Iterator[Violation]:
     """A finding's settings are settings of the audit."""
     known = {*audit.settings, *(n for e in audit.experiments.values() for n in e.settings)}
     for i, finding in enumerate(audit.findings):
-        for j, name in enumerate(finding.settings):
-            if name not in known:
-                yield Violation(
-                    ("findings", i, "settings", j),
-                    f"found the unknown setting '{name}'; expected one of this audit",
-                    did_you_mean(name, known),
-                    about=name,
-                )
+        yield from unknown(("findings", i, "settings"), "setting", finding.settings, known)
 
 
 def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
     """A finding's claims are claims of the audit."""
     known = {claim.id for claim in audit.claims}
     for i, finding in enumerate(audit.findings):
-        for j, name in enumerate(finding.claims):
-            if name not in known:
-                yield Violation(
-                    ("findings", i, "claims", j),
-                    f"found the unknown claim '{name}'; expected one of this audit",
-                    did_you_mean(name, known),
-                    about=name,
-                )
+        yield from unknown(("findings", i, "claims"), "claim", finding.claims, known)
 
 
 def effects_exist(audit: Audit) -> Iterator[Violation]:

@@ -1,325 +1,38 @@
-"""The scorecard: documentation beside outcome, as one self-contained model.
-
-`scorecard.json` is a contract (see docs/verdicts.md) and holds everything that the rendered pages
-show, figures included, so that a page can be rendered again without records. There is no single
-number for a paper: the claims, their weights and the coverage are the answer.
-"""
+"""From an audit and its records to a scorecard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any
-
-from pydantic import Field
 
 from reproaudit.agreement import agreement
 from reproaudit.checks import PartFinding, binding
 from reproaudit.documentation import majority, reviewed_yes, score
-from reproaudit.figures import FigureModel, ReportModel, build_figures
+from reproaudit.figures import build_figures
 from reproaudit.judging import BatchOutcome, ClaimOutcome, Lookup, Verdict, best_answers, judge
 from reproaudit.planning import plan, seeds_of
 from reproaudit.records import Record
-from reproaudit.spec import Audit, Setting, TierName, Value
-from reproaudit.stats import FLOOR, Decision, Interval, expected_errors
-
-SCORECARD_VERSION = 1
-
-
-class IntervalModel(ReportModel):
-    """An interval and how it was made."""
-
-    low: float
-    high: float
-    confidence: float
-    method: str
-    scale: str
-
-
-class AnswerModel(ReportModel):
-    """What one batch's seeds say about one part of a claim."""
-
-    name: str
-    """The part."""
-    measured: str
-    """The binding condition of the part."""
-    decision: str
-    estimate: float
-    interval: IntervalModel | None
-    bound: float
-    side: str
-    """at_most, at_least or within."""
-    margin: float | None
-    """Of an equivalence: how far from the bound still counts as equal."""
-    per_seed: tuple[float, ...]
-    satisfied: int | None
-    """Of a rule over every seed: how many seeds are on the right side."""
-    scale: str = "linear"
-    """The scale on which the seeds' values are taken to be near normal."""
-    floor: float = FLOOR
-    """What lies below counts as this on a logarithmic scale."""
-
-
-class PartModel(AnswerModel):
-    """One part of a claim."""
-
-    reason: str
-    """Why the tolerance is what it is."""
-    detectable: float | None
-    seeds_needed: int | None
-    control: str | None
-    """The part's best answer over the controls, which must be missed; None if none measured it."""
-
-
-class ControlModel(ReportModel):
-    """What a control, or the positive control, says."""
-
-    decision: str | None
-    estimate: float | None
-    interval: IntervalModel | None
-    experiment: str
-    settings: dict[str, Value]
-    substitutes: dict[str, str] = Field(default_factory=dict)
-    """Measurement of the claim -> what was judged in its place."""
-    tier: str
-    why: str
-    part: str | None
-    """The binding part."""
-    problem: str | None
-    parts: tuple[AnswerModel, ...]
-    """Its answer to every part, in the claim's order; empty if it diverged or could not run."""
-
-
-class ClaimModel(ReportModel):
-    """One claim, judged. The figures are those of the binding part."""
-
-    id: str
-    statement: str
-    locator: str
-    weight: float
-    experiment: str
-    decision: str | None
-    verdict: str
-    why: str
-    evidence: str
-    estimate: float | None
-    interval: IntervalModel | None
-    bound: float | None
-    seeds: tuple[int, ...]
-    per_seed: tuple[float, ...]
-    control: ControlModel
-    """The part that the controls come closest to meeting, on the control that best discriminates
-    it; its decision is that of all controls together."""
-    controls: tuple[ControlModel, ...]
-    positive_control: ControlModel | None
-    positive_control_missing: str | None
-    """Why no solution could be constructed."""
-    parts: tuple[PartModel, ...]
-    binding_part: str | None
-    undiscriminated: tuple[str, ...]
-    """Parts that every control meets."""
-    rule_hash: str
-    rule_is_younger: bool
-    """Whether the rule was changed after the records were made."""
-    rule: dict[str, Any] = Field(default_factory=dict)
-    """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
-
-
-class VariableModel(ReportModel):
-    """One reproducibility variable: card against review."""
-
-    name: str
-    card: str
-    card_as_of: str
-    decision: str
-    """The reviewers' majority, or "disputed"."""
-    documented: bool
-    """As reviewed; a disputed variable counts as the card has it."""
-    reasons: tuple[str, ...]
-    evidence: tuple[str, ...]
-    decisions: dict[str, str] = Field(default_factory=dict)
-    """Each reviewer's decision."""
-
-
-class VariableAgreementModel(ReportModel):
-    """How far the reviewers of one variable agree."""
-
-    name: str
-    reviewers: int
-    agreeing: int
-    """Pairs of reviewers that decided alike."""
-    pairs: int
-    disputed: bool
-    """Whether no decision has most voices."""
-
-
-class AgreementModel(ReportModel):
-    """How far several reviewers agree."""
-
-    reviewers: tuple[str, ...]
-    agreeing: int
-    """Pairs of decisions on one variable that are alike."""
-    pairs: int
-    alpha: float | None
-    """Krippendorff's alpha, nominal; None where all decisions are the same."""
-    variables: tuple[VariableAgreementModel, ...]
-    open: tuple[str, ...]
-    """The variables on which the reviewers do not all agree."""
-
-
-class DocumentationModel(ReportModel):
-    """What the paper says."""
-
-    strict: int
-    reviewed: int
-    of: int = 7
-    sharing_type: str
-    published_rate: dict[str, Any] | None
-    variables: tuple[VariableModel, ...]
-    agreement: AgreementModel | None = None
-    """None where no variable has several reviewers."""
-
-
-class LedgerModel(ReportModel):
-    """One thing that the paper leaves open."""
-
-    experiment: str | None
-    setting: str
-    value: Value
-    source: str
-    why: str
-    others: tuple[Value, ...]
-
-
-class SettingModel(ReportModel):
-    """A setting as it was run, and where its value comes from."""
-
-    experiment: str | None
-    """None if all experiments share it."""
-    name: str
-    value: Value
-    """At the scorecard's tier."""
-    paper: Value
-    """At the paper's scale."""
-    source: str
-    others: tuple[Value, ...]
-    """What else it could be."""
-
-
-class ResponseModel(ReportModel):
-    """An answer to a finding or a verdict."""
-
-    to: str
-    by: str
-    statement: str
-    locator: str | None
-    as_of: str
-
-
-class CustomModel(ReportModel):
-    """Records of other seeds, settings or single experiments; they feed no verdict."""
-
-    experiment: str
-    settings: dict[str, Value]
-    """Those that differ from the scorecard's tier."""
-    seeds: tuple[int, ...]
-
-
-class OriginModel(ReportModel):
-    """Whose measurements these are, when they are not ours."""
-
-    who: str
-    source: str
-    framework: str
-    made: str
-    settings: dict[str, Value]
-    """What differs from the tier in every run."""
-    absent: tuple[str, ...]
-    """The experiments and controls of which nothing was supplied."""
-
-
-class BesideModel(ReportModel):
-    """Our own answer to a claim, beside one from elsewhere."""
-
-    id: str
-    decision: str | None
-    verdict: str
-    evidence: str
-    reading: str
-    """Our estimate with its interval against the bound."""
-    difference: str
-    """Theirs from ours, and whether it is within noise."""
-
-
-class Coverage(ReportModel):
-    """How many of the paper's claims were tested."""
-
-    claims: int
-    tested: int
-    weight_tested: float
-
-
-class Chance(ReportModel):
-    """How many wrong decisions chance alone would give, at most on average."""
-
-    claims: int
-    """Claims judged by intervals."""
-    expected_wrong: float
-
-
-class RecordModel(ReportModel):
-    """One record behind the scorecard."""
-
-    experiment: str
-    role: str
-    tier: str
-    overrides: dict[str, Value]
-    seed: int
-    status: str
-    fingerprint: str
-    started: datetime
-    seconds: float
-
-
-class EnvironmentModel(ReportModel):
-    """Where the records were made; several values where they differ."""
-
-    python: tuple[str, ...]
-    platform: tuple[str, ...]
-    device: tuple[str, ...]
-    threads: tuple[int, ...]
-    packages: dict[str, str]
-    revision: tuple[str, ...]
-    code: tuple[str, ...]
-    seconds: float
-
-
-class Scorecard(ReportModel):
-    """Everything that is shown of one paper at one tier."""
-
-    schema_version: int = SCORECARD_VERSION
-    paper: dict[str, Any]
-    tier: str
-    documentation: DocumentationModel
-    claims: tuple[ClaimModel, ...]
-    not_audited: tuple[dict[str, str], ...]
-    coverage: Coverage
-    chance: Chance
-    ledger: tuple[LedgerModel, ...]
-    findings: tuple[dict[str, Any], ...]
-    figures: tuple[FigureModel, ...]
-    environment: EnvironmentModel
-    records: tuple[RecordModel, ...]
-    custom_records: int = Field(default=0)
-    """Records of other seeds or settings in the store; they feed no verdict."""
-    custom: tuple[CustomModel, ...] = ()
-    """What these records are."""
-    settings: tuple[SettingModel, ...] = ()
-    responses: tuple[ResponseModel, ...] = ()
-    origin: OriginModel | None = None
-    """None if the measurements are ours."""
-    beside: tuple[BesideModel, ...] = ()
-    """Of measurements from elsewhere: what our own records say, where there are any."""
+from reproaudit.scorecard.model import (
+    AgreementModel,
+    AnswerModel,
+    Chance,
+    ClaimModel,
+    ControlModel,
+    Coverage,
+    CustomModel,
+    DocumentationModel,
+    EnvironmentModel,
+    IntervalModel,
+    LedgerModel,
+    PartModel,
+    RecordModel,
+    ResponseModel,
+    Scorecard,
+    SettingModel,
+    VariableAgreementModel,
+    VariableModel,
+)
+from reproaudit.spec import Audit, Setting, TierName
+from reproaudit.stats import Decision, expected_errors
 
 
 def build(
@@ -396,7 +109,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         why=outcome.why,
         evidence=outcome.evidence,
         estimate=bound.finding.estimate if bound else None,
-        interval=_interval(bound.finding.interval) if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
         bound=bound.finding.bound if bound else None,
         seeds=seeds_of(audit, tier),
         per_seed=bound.finding.per_seed if bound else (),
@@ -439,7 +152,7 @@ def _answer(part: PartFinding) -> AnswerModel:
         measured=part.label,
         decision=part.decision,
         estimate=finding.estimate,
-        interval=_interval(finding.interval),
+        interval=IntervalModel.of(finding.interval),
         bound=finding.bound,
         side=part.side,
         margin=part.margin,
@@ -455,7 +168,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
     return ControlModel(
         decision=outcome.decision,
         estimate=bound.finding.estimate if bound else None,
-        interval=_interval(bound.finding.interval) if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
         experiment=outcome.batch.experiment,
         settings=dict(outcome.batch.overrides),
         substitutes=dict(outcome.substitutes),
@@ -479,21 +192,9 @@ def _binding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
         update={
             "decision": part.decision,
             "estimate": part.finding.estimate,
-            "interval": _interval(part.finding.interval),
+            "interval": IntervalModel.of(part.finding.interval),
             "part": part.name,
         }
-    )
-
-
-def _interval(interval: Interval | None) -> IntervalModel | None:
-    if interval is None:
-        return None
-    return IntervalModel(
-        low=interval.low,
-        high=interval.high,
-        confidence=interval.confidence,
-        method=interval.method,
-        scale=interval.scale,
     )
 
 

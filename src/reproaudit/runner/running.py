@@ -1,9 +1,4 @@
-"""Runs the cells that have no record yet, and resumes those that were cut off.
-
-The runner plans first (every fault of an audit is found before anything runs), then hands jobs to
-an executor and turns each outcome into records at once. It alone writes records. A cell that fails
-stops no other; it is tried again by the next run. A diverged cell is finished.
-"""
+"""Takes cells, has them computed, and writes their records."""
 
 from __future__ import annotations
 
@@ -21,273 +16,28 @@ from types import FrameType
 import numpy as np
 
 import reproaudit
-from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
-from reproaudit.executors import (
-    Advanced,
-    Executor,
-    InProcess,
-    Job,
-    LocalProcesses,
-    Outcome,
-)
-from reproaudit.experiment import Experiment
-from reproaudit.fingerprints import Cell, canonical_settings, code_hash, fingerprint, versions
-from reproaudit.modules import Module, one_line
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.executors import Advanced, Executor, InProcess, Job, LocalProcesses, Outcome
+from reproaudit.fingerprints import Cell
+from reproaudit.modules import Module
 from reproaudit.records import Measurements, Record, Status
-from reproaudit.settings import build_settings
+from reproaudit.runner.events import (
+    CellFinished,
+    CellStarted,
+    CellWaiting,
+    MayStart,
+    OnEvent,
+    PlanReady,
+    Progress,
+    SetAside,
+    Summary,
+)
+from reproaudit.runner.plan import Plan, Task
 from reproaudit.store import CellLock, Store
 from reproaudit.training import available_cores
 
-__all__ = [
-    "CellFinished",
-    "CellStarted",
-    "CellWaiting",
-    "Event",
-    "PlanReady",
-    "Progress",
-    "SetAside",
-    "Summary",
-    "build_settings",
-    "run_cells",
-]
-
 POLL_SECONDS = 0.2
 """How often to look whether another run has given back a cell."""
-
-
-# ---------------------------------------------------------------------------------------- events
-
-
-@dataclass(frozen=True)
-class PlanReady:
-    """What there is to do: cells in all, cells with a record, and the steps of the others."""
-
-    total: int
-    done: int
-    steps: int
-
-
-@dataclass(frozen=True)
-class CellStarted:
-    """Cells measured together have started; ``phases`` has the steps of each phase."""
-
-    cells: tuple[Cell, ...]
-    phases: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A phase of these cells has done ``done`` of ``total`` steps."""
-
-    cells: tuple[Cell, ...]
-    phase: str
-    done: int
-    total: int
-
-
-@dataclass(frozen=True)
-class CellWaiting:
-    """Another run is at these cells; this one takes their records when they are there."""
-
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """An unreadable record was moved to ``path``; its cell is measured anew."""
-
-    path: Path
-    reason: str
-
-
-@dataclass(frozen=True)
-class CellFinished:
-    """A cell has its record; ``reused`` if another run has made it meanwhile."""
-
-    cell: Cell
-    record: Record
-    reused: bool = False
-
-
-Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | CellFinished
-OnEvent = Callable[[Event], None]
-MayStart = Callable[[tuple[Cell, ...]], bool]
-
-
-@dataclass
-class Summary:
-    """How many cells had a record before, and how the others ended."""
-
-    present: int = 0
-    completed: int = 0
-    diverged: int = 0
-    failed: int = 0
-
-    def count(self, status: Status) -> None:
-        """Adds one cell that ended so."""
-        setattr(self, status.value, getattr(self, status.value) + 1)
-
-
-# ------------------------------------------------------------------------------------------ plan
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A cell that is ready to run."""
-
-    cell: Cell
-    fingerprint: str
-    code: str
-    data: Mapping[str, str]
-    proxy: str | None
-    phases: Mapping[str, int]
-    together: bool
-    blocked: str | None
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What all cells of one experiment and one set of settings share."""
-
-    data: Mapping[str, str]
-    proxy: str | None
-    phases: Mapping[str, int]
-    together: bool
-    blocked: str | None
-
-
-class _Paper:
-    """A paper's module and its code, looked at once per run."""
-
-    def __init__(self, module: Module, device: str) -> None:
-        self.module = module
-        self._device = device
-        self._prepared: dict[tuple[str, str], _Prepared] = {}
-
-    @cached_property
-    def code(self) -> str:
-        return code_hash(self.module.file, self.module.roots)
-
-    @cached_property
-    def experiments(self) -> Mapping[str, Experiment]:
-        return self.module.load()
-
-    def prepare(self, cell: Cell) -> _Prepared:
-        """Checks a cell's experiment and settings.
-
-        Raises:
-            SpecError: if the experiment is unknown or the settings do not fit it.
-        """
-        key = (cell.experiment, canonical_settings(cell.settings))
-        if key not in self._prepared:
-            self._prepared[key] = self._prepare(cell)
-        return self._prepared[key]
-
-    def _prepare(self, cell: Cell) -> _Prepared:
-        experiment = self.experiments.get(cell.experiment)
-        if experiment is None:
-            remedy = did_you_mean(cell.experiment, self.experiments)
-            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
-        settings = build_settings(experiment.settings, cell.settings)
-        data: Mapping[str, str] = {}
-        blocked = None
-        try:
-            data = dict(experiment.data(settings))
-        except Exception as error:  # for instance a download that failed: this cell's failure
-            blocked = one_line(error, self.module.file.resolve().parent)
-        return _Prepared(
-            data=data,
-            proxy=experiment.proxy(settings),
-            phases=dict(experiment.phases(settings)),
-            together=self._device in experiment.seeds_together,
-            blocked=blocked,
-        )
-
-
-class _Plan:
-    """Which cells have a record, and which are to run, in groups of one job each."""
-
-    def __init__(
-        self, cells: Iterable[Cell], locate: Callable[[str], Module], store: Store, device: str
-    ) -> None:
-        self._locate = locate
-        self._device = device
-        self._versions = versions(device)
-        self._store = store
-        self.papers: dict[str, _Paper] = {}
-        self.tasks: list[_Task] = []
-        faults: dict[str, None] = {}
-        seen: set[tuple[str, str, str]] = set()
-        for cell in cells:
-            try:
-                task = self._task(cell)
-            except SpecError as error:
-                faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
-                continue
-            identity = (cell.paper, cell.tier, task.fingerprint)
-            if identity not in seen:
-                seen.add(identity)
-                self.tasks.append(task)
-        if faults:
-            raise SpecError("\n".join(faults))
-
-    def _task(self, cell: Cell) -> _Task:
-        if cell.paper not in self.papers:
-            self.papers[cell.paper] = _Paper(self._locate(cell.paper), self._device)
-        paper = self.papers[cell.paper]
-        shared = paper.prepare(cell)
-        return _Task(
-            cell=cell,
-            fingerprint=fingerprint(cell, paper.code, self._versions, shared.data),
-            code=paper.code,
-            data=shared.data,
-            proxy=shared.proxy,
-            phases=shared.phases,
-            together=shared.together,
-            blocked=shared.blocked,
-        )
-
-    def pending(self, fresh: bool) -> list[tuple[_Task, ...]]:
-        """The cells without a readable record, grouped into jobs."""
-        groups: dict[object, list[_Task]] = {}
-        for number, task in enumerate(self.tasks):
-            if fresh or not _is_present(self._store, task):
-                cell = task.cell
-                settings = canonical_settings(cell.settings)
-                shared = (cell.paper, cell.tier, cell.experiment, settings)
-                groups.setdefault(shared if task.together else number, []).append(task)
-        return [tuple(group) for group in groups.values()]
-
-
-def _is_present(store: Store, task: _Task) -> bool:
-    try:
-        return store.find(task.cell, task.fingerprint) is not None
-    except StoreError:
-        return False  # looked at again, and moved aside, under the cell's lock
-
-
-def _revision(file: Path) -> str | None:
-    """The git revision of the checkout that a file belongs to, or None if it is in none."""
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(file.parent), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-        return done.stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
-        changed = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-# --------------------------------------------------------------------------------------- running
 
 
 def run_cells(
@@ -330,7 +80,7 @@ def run_cells(
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C or SIGTERM, with unfinished work at its last checkpoint.
     """
-    plan = _Plan(cells, locate, store, device)
+    plan = Plan(cells, locate, store, device)
     for place in {(task.cell.paper, task.cell.tier) for task in plan.tasks}:
         store.sweep(*place)
     groups = plan.pending(fresh)
@@ -382,7 +132,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 class _Claimed:
     """Cells whose locks this run holds."""
 
-    tasks: tuple[_Task, ...]
+    tasks: tuple[Task, ...]
     locks: list[CellLock]
 
     def release(self, *, finished: Collection[str] = ()) -> None:
@@ -394,7 +144,7 @@ class _Claimed:
 class _Run:
     """One call of `run_cells`, once it is planned."""
 
-    plan: _Plan
+    plan: Plan
     store: Store
     device: str
     fresh: bool
@@ -407,7 +157,7 @@ class _Run:
     _held: dict[int, _Claimed] = field(default_factory=dict)
     _keys: int = 0
 
-    def all(self, groups: Sequence[tuple[_Task, ...]], executor: Executor) -> None:
+    def all(self, groups: Sequence[tuple[Task, ...]], executor: Executor) -> None:
         """Runs the groups; those that another run holds come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
@@ -415,7 +165,7 @@ class _Run:
         """
         told: set[str] = set()
         while groups:
-            busy: list[tuple[_Task, ...]] = []
+            busy: list[tuple[Task, ...]] = []
             for outcome in executor.run(self._jobs(groups, busy, executor), self._advanced):
                 self._settle(outcome)
             for group in busy:
@@ -436,8 +186,8 @@ class _Run:
 
     def _jobs(
         self,
-        groups: Sequence[tuple[_Task, ...]],
-        busy: list[tuple[_Task, ...]],
+        groups: Sequence[tuple[Task, ...]],
+        busy: list[tuple[Task, ...]],
         executor: Executor,
     ) -> Iterator[Job]:
         """A job per group that can be taken now; the others are noted as busy."""
@@ -451,7 +201,7 @@ class _Run:
             if claimed.tasks:
                 yield self._job(claimed, executor.threads)
 
-    def _claim(self, group: tuple[_Task, ...]) -> _Claimed | None:
+    def _claim(self, group: tuple[Task, ...]) -> _Claimed | None:
         """Locks a group's cells, less those that have got a record meanwhile; None if one is held.
 
         Locks are taken in one order everywhere and given back if one is missing.
@@ -483,7 +233,7 @@ class _Run:
                 self.on_event(CellFinished(task.cell, record, reused=True))
         return left
 
-    def _made_meanwhile(self, task: _Task) -> Record | None:
+    def _made_meanwhile(self, task: Task) -> Record | None:
         """The record that another run has written since this one planned."""
         path = self.store.path(task.cell, task.fingerprint)
         if self.fresh and not (path.exists() and path.stat().st_mtime >= self.began):
@@ -546,7 +296,7 @@ class _Run:
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
 
-    def _record(self, task: _Task, outcome: Outcome) -> Record:
+    def _record(self, task: Task, outcome: Outcome) -> Record:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
         status, error = self._judged(cell, measured, outcome.error)
@@ -607,3 +357,24 @@ def _divergence(measured: Measurements) -> str | None:
     scalars = [name for name, value in measured.scalars.items() if not np.isfinite(value)]
     arrays = [name for name, array in measured.arrays.items() if not np.isfinite(array).all()]
     return f"diverged: {', '.join(scalars + arrays)} is not finite"
+
+
+def _revision(file: Path) -> str | None:
+    """The git revision of the checkout that a file belongs to, or None if it is in none."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(file.parent), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return None

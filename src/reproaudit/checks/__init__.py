@@ -1,0 +1,56 @@
+"""The kinds of check: few, general, and named for phenomena.
+
+A check is a pure function of measurements. It takes one number per seed out of the measurements,
+and the statistics of `reproaudit.stats` decide: *met* when the whole interval lies on the claimed
+side of the bound, *missed* when the whole interval lies on the other side, *undecided* otherwise. A
+check knows neither the paper nor the experiment, and it is itself tested: on synthetic trajectories
+with the phenomenon present, absent and borderline, and, in every audit, on a control that lacks the
+claimed mechanism.
+
+Each kind says which numbers it takes (`conditions`). Most have one condition; a kind with several
+(`converges`: falls, and settles) is met if all are met.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from reproaudit.checks.aligns import Aligns
+from reproaudit.checks.concentrates import Concentrates
+from reproaudit.checks.converges import Converges
+from reproaudit.checks.deciding import (
+    ConditionFinding,
+    PartFinding,
+    all_quantities,
+    binding,
+    judge_conditions,
+    judge_parts,
+    parts_of,
+)
+from reproaudit.checks.grows_like import GrowsLike
+from reproaudit.checks.kind import Condition
+from reproaudit.checks.matches import Matches
+from reproaudit.checks.ordered_onsets import OrderedOnsets
+from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.separates import Separates
+
+__all__ = [
+    "Check",
+    "Condition",
+    "ConditionFinding",
+    "GrowsLike",
+    "PartFinding",
+    "all_quantities",
+    "binding",
+    "judge_conditions",
+    "judge_parts",
+    "parts_of",
+]
+
+Check = Annotated[
+    Aligns | Concentrates | Converges | GrowsLike | Matches | OrderedOnsets | Reaches | Separates,
+    Field(discriminator="kind"),
+]
+"""Any kind of check, told apart by its `kind`. A new kind is named here and nowhere else."""

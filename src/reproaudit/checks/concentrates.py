@@ -1,0 +1,48 @@
+"""A share of a whole goes to 1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from reproaudit.checks.kind import Condition, Kind
+from reproaudit.declarations import Quantity, Sample
+from reproaudit.stats import Scale, Side
+
+
+class Concentrates(Kind):
+    """A share of a whole goes to 1: the weight of one among many.
+
+    Judged on log(1 − share), so that 0.99 and 0.999 are as far apart as 0.9 and 0.99. With
+    `of_the_rest`, what is judged is the share of the remaining distance to 1 that training covered,
+    (end − start) / (1 − start), for weights that start near 1 already.
+    """
+
+    kind: Literal["concentrates"]
+    """Which phenomenon is checked."""
+    share: Quantity
+    """A share between 0 and 1; a series when `of_the_rest` is set."""
+    at_least: Annotated[float, Field(gt=0, lt=1)]
+    """The smallest share that still counts as concentrated."""
+    of_the_rest: bool = False
+    """Whether to judge the covered part of the distance to 1 rather than the level."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The final share, or the covered part of the distance, is at least the bound."""
+        return (
+            self._bounded(
+                self.name, self._value, self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT
+            ),
+        )
+
+    def follows_training(self) -> bool:
+        """Of the rest: it looks at the start too."""
+        return self.of_the_rest
+
+    def _value(self, sample: Sample) -> float:
+        end = sample.number(self.share)
+        if not self.of_the_rest:
+            return end
+        start = sample.number(self.share.model_copy(update={"step": "first"}))
+        return (end - start) / max(1.0 - start, self.floor)

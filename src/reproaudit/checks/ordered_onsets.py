@@ -1,0 +1,126 @@
+"""One quantity changes well before another."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from reproaudit.checks.kind import Condition, Kind, Positive
+from reproaudit.declarations import Quantity, Sample
+from reproaudit.records import Series
+from reproaudit.stats import Finding, Scale, Side, decide_every_seed, onset
+
+
+class OrderedOnsets(Kind):
+    """One quantity changes well before another: stage-wise learning.
+
+    An onset is the last crossing of a share of a change that is itself large enough to matter
+    (`reproaudit.stats.onset`). Two conditions: in every seed both changes come; and the later
+    onset is at least `by` times the earlier one, on a logarithmic scale.
+
+    Where an onset is depends on how it is defined and how often one looked, so the ratio has a
+    range: over the shares 0.4, 0.5 and 0.6, over the whole time and its first four fifths, and over
+    the two observations that an onset lies between. The order is met by the smallest ratio of that
+    range and missed by the largest; otherwise it is undecided. Changes that come together are
+    therefore never found apart because one of them was looked at less often.
+    """
+
+    kind: Literal["ordered_onsets"]
+    """Which phenomenon is checked."""
+    earlier: Quantity
+    """The series that is claimed to change first."""
+    later: Quantity
+    """The series that is claimed to change afterwards."""
+    earlier_change: Positive
+    """The smallest change of the earlier series that counts, in its units."""
+    later_change: Positive
+    """The smallest change of the later series that counts, in its units."""
+    by: Annotated[float, Field(ge=1)]
+    """How many times later the later onset must be, in training steps."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Both changes come, and in this order."""
+
+        def both_come(values: Sequence[float], confidence: float, parts: int) -> Finding:
+            del confidence, parts  # whether a change came is a count over seeds
+            return decide_every_seed(values, 1.0, Side.AT_LEAST)
+
+        ratio = self._bounded(
+            f"{self.name}: ratio of the onsets",
+            lambda s: self._ratios(s)[0],
+            self.by,
+            Side.AT_LEAST,
+            Scale.LOG,
+        )
+        return (
+            Condition(
+                f"{self.name}: both changes come",
+                self._come,
+                Side.AT_LEAST.value,
+                None,
+                both_come,
+                Scale.LINEAR,
+                self.floor,
+                (1.0, math.inf),
+            ),
+            replace(ratio, kindest=lambda s: self._ratios(s)[1]),
+        )
+
+    def follows_training(self) -> bool:
+        """It does: an onset is a step of it."""
+        return True
+
+    def _come(self, sample: Sample) -> float:
+        """1 if both changes come, else 0."""
+        pairs = ((self.earlier, self.earlier_change), (self.later, self.later_change))
+        return float(all(_onset_between(sample.series(q), least, 0.5) for q, least in pairs))
+
+    def _ratios(self, sample: Sample) -> tuple[float, float]:
+        """The smallest and the largest ratio of later to earlier onset.
+
+        A change that never comes counts as at the last step, one before the first observation
+        after the start as at that observation. Where an earlier end of time shows neither change,
+        it says nothing of their order.
+        """
+        earlier, later = sample.series(self.earlier), sample.series(self.later)
+        steps = {*earlier.steps, *later.steps}
+        start, end = min(steps), max(steps)
+        first = min((step for step in steps if step > 0), default=1)
+        ratios: list[float] = []
+        for share, horizon in itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)):
+            until = start + horizon * (end - start)
+            a = _onset_between(earlier, self.earlier_change, share, until)
+            b = _onset_between(later, self.later_change, share, until)
+            if a is None and b is None and until < end:
+                continue
+            a, b = a or (end, end), b or (end, end)
+            ratios += (max(b[i], first) / max(a[1 - i], first) for i in (0, 1))
+        return min(ratios), max(ratios)
+
+
+def _onset_between(
+    series: Series, least_change: float, share: float, until: float = math.inf
+) -> tuple[float, float] | None:
+    """The two observations that an onset lies between, or None if the change has not come.
+
+    Args:
+        series: values of shape (step,).
+        least_change: the smallest change that counts.
+        share: of the change, at which its onset is.
+        until: the last step that is looked at.
+    """
+    steps = np.asarray(series.steps, dtype=np.float64)
+    seen = steps <= until
+    if steps.size > 1 and seen.sum() < 2:
+        return None
+    found = onset(steps[seen], series.values[seen], share=share, least_change=least_change)
+    if found.step is None:
+        return None
+    after = int(np.searchsorted(steps, found.step))
+    return float(steps[max(after - 1, 0)]), float(steps[after])

@@ -1,0 +1,44 @@
+"""One quantity lies below another, paired by seed."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from reproaudit.checks.kind import Condition, Kind
+from reproaudit.declarations import Quantity, Sample
+from reproaudit.stats import Scale, Side
+
+
+class Separates(Kind):
+    """One quantity lies below another, paired by seed.
+
+    On the logarithmic scale `by` is a ratio (upper ≥ by · lower), on the linear one a difference
+    (upper ≥ lower + by). Pairing takes out what the two share: the test set, the task, the seed.
+    """
+
+    kind: Literal["separates"]
+    """Which phenomenon is checked."""
+    lower: Quantity
+    """What is claimed to be smaller."""
+    upper: Quantity
+    """What is claimed to be larger."""
+    by: float
+    """By how much, at least: a ratio on the logarithmic scale, a difference on the linear one."""
+    scale: Literal["log", "linear"] = "log"
+    """The scale on which the pairs are compared."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if self.scale == "log" and self.by < 1:
+            raise ValueError("on the logarithmic scale, by is a ratio of at least 1")
+        return self
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The paired ratio or difference is at least `by`."""
+        return (self._bounded(self.name, self._gap, self.by, Side.AT_LEAST, Scale(self.scale)),)
+
+    def _gap(self, sample: Sample) -> float:
+        lower, upper = sample.number(self.lower), sample.number(self.upper)
+        return self._relative(upper, lower, Scale(self.scale))

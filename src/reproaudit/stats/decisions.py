@@ -1,0 +1,245 @@
+"""From the numbers of the seeds and a rule to a finding: met, missed or undecided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from reproaudit.stats.intervals import (
+    Interval,
+    checked_confidence,
+    moments,
+    seeds_given,
+    student_t,
+)
+from reproaudit.stats.limits import Rule, Side, bound_rule, equivalence_rule, met_and_missed
+from reproaudit.stats.power import deciding
+from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
+
+
+class Decision(StrEnum):
+    """Where the evidence of the seeds lies relative to a rule."""
+
+    MET = "met"
+    MISSED = "missed"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the seeds say about one rule; every number in natural units.
+
+    Attributes:
+        estimate: the mean on the fitting scale, back-transformed. Of a rule over every seed, the
+            seed that binds: the one least on the right side. Of an exact rule, its value.
+        interval: the one that decides on the estimate's side (see the module's docstring); None
+            for rules over every seed, exact rules, and a single seed.
+        decision: met, missed or undecided.
+        bound: the bound, or the target of an equivalence.
+        per_seed: the values as they were given.
+        detectable: of an undecided finding, the mean nearest to the limit, on the estimate's side
+            of it, that as many seeds with this spread would decide with power 80 %. It is a value
+            of the mean, to be read beside `estimate` and `bound`. None when even a mean in the
+            middle of the margin would not be.
+        seeds_needed: of an undecided finding, how many seeds in all would decide it with power
+            80 %, were the mean and spread seen the true ones. None beyond 10 000, with the estimate
+            on the limit itself, or with a single seed.
+        satisfied: of a rule over every seed, how many seeds are on the right side; otherwise None.
+    """
+
+    estimate: float
+    interval: Interval | None
+    decision: Decision
+    bound: float
+    per_seed: tuple[float, ...]
+    detectable: float | None = None
+    seeds_needed: int | None = None
+    satisfied: int | None = None
+
+
+# ---------------------------------------------------------------- over the mean
+
+
+def decide_bound(
+    values: ArrayLike,
+    bound: float,
+    side: Side,
+    *,
+    scale: Scale,
+    confidence: float = 0.95,
+    parts: int = 1,
+    floor: float = FLOOR,
+) -> Finding:
+    """Whether the mean over seeds lies on its side of a bound.
+
+    Args:
+        values: one per seed; shape (seed,). A single seed is undecided and has no interval.
+        bound: in natural units.
+        side: where the mean should lie.
+        scale: where the values are near normal.
+        confidence: 1 − α of the two-sided interval that must lie on the side.
+        parts: over how many parts of a claim the error of a miss is divided.
+        floor: the measurement's resolution on a log-type scale.
+
+    Raises:
+        ValueError: values as in `mean_interval`; a bound that the measurement cannot resolve.
+    """
+    seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
+    z, limit = axis.place(seeds), axis.limit(bound)
+    return _found(seeds, z, bound, bound_rule(limit, side, confidence, parts), axis)
+
+
+def decide_equivalence(
+    values: ArrayLike,
+    target: float,
+    margin: float,
+    *,
+    scale: Scale,
+    confidence: float = 0.95,
+    parts: int = 1,
+    floor: float = FLOOR,
+) -> Finding:
+    """Whether the mean over seeds is equivalent to a target, by two one-sided tests.
+
+    Args:
+        values: one per seed; shape (seed,). A single seed is undecided and has no interval.
+        target: in natural units.
+        margin: what still counts as the same, see `equivalence_range`.
+        scale: where the values are near normal.
+        confidence: 1 − α of each one-sided test; the interval that must lie within is 1 − 2α.
+        parts: over how many parts of a claim the error of a miss is divided.
+        floor: the measurement's resolution on a log-type scale.
+
+    Raises:
+        ValueError: as in `decide_bound`; a margin that is not positive or excludes nothing.
+    """
+    if margin == 0:
+        raise ValueError("no number of seeds can show equivalence within a margin of 0")
+    seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
+    z, (low, high) = axis.place(seeds), axis.edges(target, margin)
+    return _found(seeds, z, target, equivalence_rule(low, high, confidence, parts), axis)
+
+
+def expected_errors(bounds: int = 0, equivalences: int = 0, *, confidence: float = 0.95) -> float:
+    """How many wrong decisions chance alone would give, at most on average.
+
+    With α = 1 − confidence: a true mean is on one side of its limit, so a rule can be wrong in one
+    way only. A bound is wrongly met with probability at most α/2, and wrongly missed with at most
+    α/2 over all parts of its claim together; an equivalence is wrongly met with at most α and
+    wrongly missed with at most α/2. So a claim, whatever its parts, adds at most α/2 or α, and the
+    sum bounds the expectation whether or not the claims are independent. It is reached only where
+    every true mean lies on its limit. Rules over every seed and exact rules have no such error.
+
+    Count every claim judged by such a rule, *those that came out undecided too*: the guarantee is
+    given before the data; counting the decided alone would understate it.
+
+    Raises:
+        ValueError: a negative count, or a confidence of no more than one half.
+    """
+    if bounds < 0 or equivalences < 0:
+        raise ValueError("a number of rules is not negative")
+    alpha = 1 - checked_confidence(confidence, least=0.5)
+    return bounds * alpha / 2 + equivalences * alpha
+
+
+def _found(seeds: Array, z: Array, bound: float, rule: Rule, axis: FittingAxis) -> Finding:
+    """The finding of seeds whose places on the rising scale are z; both of shape (seed,)."""
+    mean = float(moments(z)[0])
+    if seeds.size < 2:
+        return Finding(axis.natural(mean), None, Decision.UNDECIDED, float(bound), _tuple(seeds))
+    met, missed = met_and_missed(z, rule)
+    decision = Decision.MET if met else Decision.MISSED if missed else Decision.UNDECIDED
+    holds = rule.holds(mean)
+    confidence = rule.met if holds else rule.missed
+    undecided = decision is Decision.UNDECIDED
+    detectable, seeds_needed = deciding(z, rule) if undecided else (None, None)
+    return Finding(
+        estimate=axis.natural(mean),
+        interval=student_t(axis, z, confidence, rule.method(holds)),
+        decision=decision,
+        bound=float(bound),
+        per_seed=_tuple(seeds),
+        detectable=None if detectable is None else axis.natural(detectable),
+        seeds_needed=seeds_needed,
+    )
+
+
+# ---------------------------------------------------------------- without an interval
+
+
+def decide_every_seed(values: ArrayLike, bound: float, side: Side) -> Finding:
+    """Whether every seed lies on its side of a bound: a count, without interval or undecided.
+
+    Raises:
+        ValueError: no values, or a number that is not finite.
+    """
+    seeds = seeds_given(values)
+    finite(bound, "a bound")
+    slack = bound - seeds if Side(side) is Side.AT_MOST else seeds - bound
+    return _counted(seeds, slack, bound)
+
+
+def decide_every_seed_within(
+    values: ArrayLike,
+    target: float,
+    margin: float,
+    *,
+    scale: Scale = Scale.LINEAR,
+    floor: float = FLOOR,
+) -> Finding:
+    """Whether every seed lies within the margin of a target (`equivalence_range`).
+
+    Raises:
+        ValueError: as in `decide_equivalence`, except that a margin of 0 may stand.
+    """
+    seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
+    z, (low, high) = axis.place(seeds), axis.edges(target, margin)
+    return _counted(seeds, np.minimum(z - low, high - z), target)
+
+
+def decide_exact_bound(value: float, bound: float, side: Side) -> Finding:
+    """Whether an exactly enumerated value lies on its side of a bound.
+
+    Raises:
+        ValueError: a number that is not finite.
+    """
+    return _exact(decide_every_seed([value], bound, side))
+
+
+def decide_exact_equivalence(
+    value: float,
+    target: float,
+    margin: float,
+    *,
+    scale: Scale = Scale.LINEAR,
+    floor: float = FLOOR,
+) -> Finding:
+    """Whether an exactly enumerated value lies within the margin of a target.
+
+    Raises:
+        ValueError: as in `decide_every_seed_within`.
+    """
+    return _exact(decide_every_seed_within([value], target, margin, scale=scale, floor=floor))
+
+
+def _counted(seeds: Array, slack: Array, bound: float) -> Finding:
+    satisfied = int((slack >= 0).sum())
+    return Finding(
+        estimate=float(seeds[int(np.argmin(slack))]),
+        interval=None,
+        decision=Decision.MET if satisfied == seeds.size else Decision.MISSED,
+        bound=float(bound),
+        per_seed=_tuple(seeds),
+        satisfied=satisfied,
+    )
+
+
+def _exact(one: Finding) -> Finding:
+    return Finding(one.estimate, None, one.decision, one.bound, one.per_seed)
+
+
+def _tuple(seeds: Array) -> tuple[float, ...]:
+    return tuple(float(x) for x in seeds)

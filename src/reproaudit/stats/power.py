@@ -1,0 +1,102 @@
+"""What an undecided rule could have shown, and how many seeds would decide it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import scipy  # its parts are imported when first used: what only reads audits starts without them
+
+from reproaudit.stats.intervals import moments
+from reproaudit.stats.limits import Rule
+from reproaudit.stats.scales import Array
+
+Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
+
+POWER = 0.8
+"""The probability with which `Finding.detectable` and `Finding.seeds_needed` would be decided."""
+
+MOST_SEEDS = 10_000
+"""Beyond this many, `Finding.seeds_needed` is None: no one will run them."""
+
+
+def deciding(z: Array, rule: Rule) -> tuple[float | None, int | None]:
+    """What would be decided: `Finding.detectable` on the rising scale, and `Finding.seeds_needed`.
+
+    Args:
+        z: the seeds' places, undecided by the rule; shape (seed,), at least two, not all equal.
+        rule: on the same scale.
+    """
+    n = z.size
+    mean, error = (float(x) for x in moments(z))
+    power = _power_to_meet if rule.holds(mean) else _power_to_miss
+
+    def with_seeds(m: int) -> float:
+        return power(rule, lambda x: abs(mean - x) / error * math.sqrt(m / n), m)
+
+    def with_mean(at: float) -> float:
+        return power(rule, lambda x: abs(at - x) / error, n)
+
+    return _detectable(with_mean, rule, mean, error), _seeds_needed(with_seeds, rule, mean)
+
+
+def _power_to_miss(rule: Rule, away: Distance, n: int) -> float:
+    """The power to miss with a mean outside; the far limit adds next to nothing and is left out."""
+    return one_sided(min(away(rule.low), away(rule.high)), n, rule.missed)
+
+
+def _power_to_meet(rule: Rule, away: Distance, n: int) -> float:
+    """The power to meet with a mean within: both tests must pass, at least 1 − both failures.
+
+    The bound is exact for an open end and, being a lower one, never promises too much.
+    """
+    limits = [limit for limit in (rule.low, rule.high) if math.isfinite(limit)]
+    return max(0.0, 1 - sum(1 - one_sided(away(limit), n, rule.met) for limit in limits))
+
+
+def one_sided(noncentrality: float, n: int, confidence: float) -> float:
+    """The power of a one-sided t test: that a noncentral t exceeds the central one's quantile.
+
+    Args:
+        noncentrality: distance of the true mean from the limit, in standard errors.
+        n: seeds.
+        confidence: of the two-sided interval, one end of which must clear the limit.
+    """
+    critical = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
+    failure = float(scipy.special.nctdtr(n - 1, noncentrality, critical))
+    if math.isnan(failure):  # so deep in a tail that SciPy's series gives up
+        return 1.0 if noncentrality > critical else 0.0
+    return 1 - failure
+
+
+def _detectable(
+    power: Callable[[float], float], rule: Rule, mean: float, error: float
+) -> float | None:
+    """The mean nearest to the limit, on the estimate's side of it, with power enough."""
+    limit = rule.nearest(mean)
+    away = 1.0 if limit == (rule.low if rule.holds(mean) else rule.high) else -1.0
+    farthest = (rule.high - rule.low) / 2 / error if rule.holds(mean) else math.inf
+    far = min(1.0, farthest)  # distances are in standard errors, so that tiny ones do not vanish
+    while power(limit + away * far * error) < POWER:
+        if far >= farthest:
+            return None
+        far = min(2 * far, farthest)
+    enough = scipy.optimize.brentq(
+        lambda d: power(limit + away * d * error) - POWER, 0.0, far, xtol=1e-9
+    )
+    return limit + away * float(enough) * error
+
+
+def _seeds_needed(power: Callable[[int], float], rule: Rule, mean: float) -> int | None:
+    """The smallest number of seeds with power enough; power rises with it."""
+    if mean == rule.nearest(mean):
+        return None
+    few, many = 1, 2
+    while power(many) < POWER:
+        if many == MOST_SEEDS:
+            return None
+        few, many = many, min(2 * many, MOST_SEEDS)
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if power(middle) >= POWER else (middle, many)
+    return many
