@@ -225,7 +225,7 @@ def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
     if not isinstance(node, MappingNode):
         return models[0] if models else None
     kind = node.entries.get("kind")
-    word = kind.node.value if kind is not None and isinstance(kind.node, ScalarNode) else None
+    word = kind.value if isinstance(kind, ScalarNode) else None
     return max(
         models,
         key=lambda m: (_kind(m) == word, _fields_in(node, m)),
