@@ -36,7 +36,7 @@ from reproaudit.loading.tree import (
     plain,
 )
 from reproaudit.rules import RULES, Loc, broken_rules
-from reproaudit.rules.papers import nothing_unfinished
+from reproaudit.rules.papers import unfinished
 from reproaudit.spec import Audit
 
 __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
@@ -159,7 +159,7 @@ def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterat
         loc, node = waiting.pop()
         waiting += [((*loc, step), below) for step, below in children(node)]
         if isinstance(node, ScalarNode) and loc not in refused:
-            violation = nothing_unfinished(loc, node.value)
+            violation = unfinished(loc, node.value)
             if violation is not None:
                 remedy = RULES["RA153"].remedy
                 yield Fault(file, node.place, loc, violation.message, remedy, "RA153")
