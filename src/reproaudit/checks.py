@@ -17,13 +17,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
-from reproaudit.records import Series
+from reproaudit.deferred import deferred
 from reproaudit.stats import (
     FLOOR,
     Decision,
@@ -37,6 +36,13 @@ from reproaudit.stats import (
     equivalence_range,
     onset,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from reproaudit.records import Series
+else:
+    np = deferred("numpy")
 
 Positive = Annotated[float, Field(gt=0)]
 

@@ -34,12 +34,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import scipy  # its parts are imported when first used: what only reads audits starts without them
-from numpy.typing import ArrayLike, NDArray
+from reproaudit.deferred import deferred
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import scipy
+    from numpy.typing import ArrayLike, NDArray
+else:
+    np, scipy = deferred("numpy"), deferred("scipy")
+
+Array: TypeAlias = "NDArray[np.float64]"
 Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
 
 FLOOR = 1e-12
