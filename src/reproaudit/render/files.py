@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from reproaudit.errors import StoreError, UsageError, did_you_mean
 from reproaudit.multiverse.model import Multiverse
-from reproaudit.render.html import render_html, render_html_index
+from reproaudit.render.html import Elsewhere, render_html, render_html_index
 from reproaudit.render.markdown import render_markdown
 from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
 from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
@@ -98,17 +98,44 @@ def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
 def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, ...]:
     """Write the index page of each tier among the scorecards.
 
+    It leads to the pages of measurements from elsewhere, too, that are in the folder.
+
     Raises:
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
     """
     tiers = list(dict.fromkeys(card.tier for card in scorecards))
     return tuple(
         _write(
             Path(out_dir) / _name(tier) / "index.html",
-            render_html_index([card for card in scorecards if card.tier == tier]),
+            render_html_index(
+                [card for card in scorecards if card.tier == tier],
+                _submissions(Path(out_dir) / _name(tier)),
+            ),
         )
         for tier in tiers
     )
+
+
+def refresh_index(out_dir: Path, tier: str) -> tuple[Path, ...]:
+    """Write the index page of a tier again, if it has one.
+
+    Raises:
+        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+    """
+    folder = Path(out_dir) / _name(tier)
+    if not (folder / "index.html").is_file():
+        return ()
+    cards = [read_scorecard(file) for file in sorted(folder.glob("*/scorecard.json"))]
+    return write_index(cards, out_dir)
+
+
+def _submissions(folder: Path) -> list[Elsewhere]:
+    """What is shown of measurements from elsewhere at one tier, by paper and folder."""
+    return [
+        Elsewhere(file.parent.relative_to(folder).as_posix(), card)
+        for file in sorted(folder.glob("*/elsewhere/*/scorecard.json"))
+        if file.with_suffix(".html").is_file() and (card := read_scorecard(file)).origin is not None
+    ]
 
 
 def read_scorecard(path: Path) -> Scorecard:

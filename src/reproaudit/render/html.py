@@ -41,13 +41,43 @@ def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
     )
 
 
-def render_html_index(scorecards: Sequence[Scorecard]) -> str:
-    """The page that leads to the papers' pages, with documentation beside outcome."""
+@dataclass(frozen=True)
+class Elsewhere:
+    """The page of measurements from elsewhere, as the index shows it.
+
+    Attributes:
+        folder: where the page stands, from the index: ``<slug>/elsewhere/<who and when>``.
+        card: its scorecard, which has an origin.
+    """
+
+    folder: str
+    card: Scorecard
+
+
+def render_html_index(scorecards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere] = ()) -> str:
+    """The page that leads to the papers' pages, with documentation beside outcome.
+
+    Args:
+        scorecards: our own, in the order in which they are shown.
+        elsewhere: pages of measurements from elsewhere; each stands below its paper's own, and
+            one of a paper without a scorecard of ours at the end.
+    """
     names = list(dict.fromkeys(v.name for s in scorecards for v in s.documentation.variables))
     table = [[_variable(card, name) for card in scorecards] for name in names]
-    template = environment().get_template("index.html.j2")
-    return template.render(
-        cards=scorecards, variables=list(zip(names, table, strict=True)), unscored=UNSCORED
+    slugs = [card.paper["slug"] for card in scorecards]
+    return (
+        environment()
+        .get_template("index.html.j2")
+        .render(
+            cards=scorecards,
+            papers=[
+                (card, [e for e in elsewhere if e.card.paper["slug"] == slug])
+                for card, slug in zip(scorecards, slugs, strict=True)
+            ],
+            others=[one for one in elsewhere if one.card.paper["slug"] not in slugs],
+            variables=list(zip(names, table, strict=True)),
+            unscored=UNSCORED,
+        )
     )
 
 
