@@ -396,6 +396,60 @@ def judge(
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
 
 
+# --- export -------------------------------------------------------------------------------------
+
+
+@app.command()
+def export(
+    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
+    form: Annotated[str, typer.Option("--to", help="ro-crate, junit, sarif or codecheck.")],
+    tier: Annotated[str | None, typer.Option("--tier", help="smoke, quick or paper.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file; of ro-crate and codecheck the folder.")
+    ] = None,
+    codecheckers: Annotated[
+        list[str] | None, typer.Option("--codechecker", help="Who checked, for a CODECHECK.")
+    ] = None,
+    orcids: Annotated[
+        list[str] | None, typer.Option("--orcid", help="The codechecker's ORCID iD.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", help="The CODECHECK's number, as 2026-001.")
+    ] = None,
+    report_url: Annotated[
+        str | None, typer.Option("--report-url", help="Where the CODECHECK's report is published.")
+    ] = None,
+    license_url: Annotated[
+        str | None, typer.Option("--license", help="The address of an RO-Crate's licence.")
+    ] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Annotated[
+        Path, typer.Option("--reports", help="Scorecards, where there are no records.")
+    ] = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Write a scorecard as RO-Crate, JUnit XML or CODECHECK, or an audit's faults as SARIF.
+
+    Of the highest tier that has records, unless --tier says otherwise, to exports/SLUG unless
+    --out does. See docs/export.md.
+    """
+    from reproaudit.commands.exporting import Signature, Source, known_format
+    from reproaudit.commands.exporting import export as export_to
+    from reproaudit.store import Store
+
+    chosen, wanted = known_format(form), _tier(tier)
+    source = Source(Catalog(audits)[slug], Store(store), reports, wanted)
+    signature = Signature(
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
+    )
+    return export_to(source, chosen, out, signature, as_json)
+
+
 # --- multiverse ---------------------------------------------------------------------------------
 
 

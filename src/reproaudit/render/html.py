@@ -23,11 +23,13 @@ from reproaudit.render.svg import figure_svg
 from reproaudit.scorecard import AnswerModel, ClaimModel, ControlModel, PartModel, Scorecard
 
 
-def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
+def render_html(scorecard: Scorecard, *, multiverse: bool = False, index: bool = True) -> str:
     """The page of one paper at one tier.
 
     Args:
+        scorecard: what is shown.
         multiverse: whether a page of its multiverse stands beside it, to be linked.
+        index: whether an index page stands above it, to be linked.
     """
     views = [_claim_view(scorecard, claim, n) for n, claim in enumerate(scorecard.claims, start=1)]
     template = environment().get_template("scorecard.html.j2")
@@ -38,6 +40,7 @@ def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
         links=_links(scorecard),
         unscored=UNSCORED,
         multiverse=multiverse,
+        index=index and scorecard.origin is None,
     )
 
 
