@@ -306,8 +306,8 @@ def test_a_crate_tells_the_run_and_invents_nobody() -> None:
     action = graph["#run-toy-paper"]
     assert graph["./"]["mentions"] == {"@id": "#run-toy-paper"}
     assert action["@type"] == "CreateAction"
-    assert action["object"] == [{"@id": "an%20audit.yaml"}]
-    assert action["result"] == [{"@id": "scorecard.html"}]
+    assert action["object"] == {"@id": "an%20audit.yaml"}  # a list of one is no list in RO-Crate
+    assert action["result"] == {"@id": "scorecard.html"}
     assert action["startTime"] == "2025-05-01T12:00:00+00:00"
     assert action["endTime"] == "2025-05-01T12:04:05+00:00"
     assert "agent" not in action

@@ -83,6 +83,12 @@ def _to(identifier: str) -> dict[str, str]:
     return {"@id": identifier}
 
 
+def _each(identifiers: Iterable[str]) -> Any:
+    """References to entities; a single one without a list, as RO-Crate asks."""
+    found = [_to(one) for one in identifiers]
+    return found[0] if len(found) == 1 else found
+
+
 def _uri(name: str) -> str:
     """A path as the relative URI that names it (section "Encoding file paths")."""
     return quote(name)
@@ -111,7 +117,7 @@ def _root(
         else "No licence is stated. Ask whoever shares this crate.",
         "about": _to(article),
         "mentions": _to(action),
-        "hasPart": [_to(_uri(file.name)) for file in files],
+        "hasPart": _each(_uri(file.name) for file in files),
     }
 
 
@@ -161,13 +167,14 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
         "@id": known[0].url if known else "#paper",
         "@type": "ScholarlyArticle",
         "name": words.clean(str(paper["title"])),
-        "author": [_to(author["@id"]) for author in authors],
+        "author": _each(author["@id"] for author in authors),
         "datePublished": str(paper["year"]),
         "isPartOf": _to("#venue"),
     }
     if known:
-        article["identifier"] = [_to(value["@id"]) for value in values]
-        article["sameAs"] = [_to(one.url) for one in known[1:]]
+        article["identifier"] = _each(value["@id"] for value in values)
+        if len(known) > 1:
+            article["sameAs"] = _each(one.url for one in known[1:])
     yield article
     yield {"@id": "#venue", "@type": "CreativeWork", "name": words.clean(str(paper["venue"]))}
     yield from authors
@@ -189,9 +196,9 @@ def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
         "name": words.clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
         "description": words.clean(", ".join(filter(None, told))),
         "instrument": _to("#reproaudit"),
-        "object": [_to(_uri(file.name)) for file in files if not file.made],
-        "result": [_to(_uri(file.name)) for file in files if file.made],
-        "actionStatus": _to("http://schema.org/CompletedActionStatus"),
+        "object": _each(_uri(file.name) for file in files if not file.made),
+        "result": _each(_uri(file.name) for file in files if file.made),
+        "actionStatus": "http://schema.org/CompletedActionStatus",
     }
     times = running_times(card)
     if times is not None:
@@ -215,7 +222,7 @@ def _software(card: Scorecard) -> Iterator[Entity]:
         "@type": "SoftwareApplication",
         "name": "reproaudit",
         "softwareVersion": own,
-        "softwareRequirements": [_to(f"#software-{quote(name)}") for name in needed],
+        "softwareRequirements": _each(f"#software-{quote(name)}" for name in needed),
         "operatingSystem": ", ".join(card.environment.platform),
     }
     for name, version in needed.items():
