@@ -272,7 +272,7 @@ def report(
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
-    kinds = _formats(formats)
+    kinds = _formats(formats, ("terminal", "html", "md", "json"))
     scorecards = scorecards_to_report(entries, Store(store), chosen, out)
     if as_json or "terminal" in kinds:
         _show(scorecards, as_json)
@@ -283,8 +283,7 @@ def report(
     return _exit_code(scorecards, wanted, failed=False)
 
 
-def _formats(words: str) -> frozenset[str]:
-    known = ("terminal", "html", "md", "json")
+def _formats(words: str, known: Sequence[str]) -> frozenset[str]:
     kinds = frozenset(word.strip() for word in words.split(",") if word.strip())
     for word in sorted(kinds - set(known)):
         raise UsageError(f"--format: no format '{word}'. Known: {', '.join(known)}.")
@@ -350,6 +349,12 @@ def schema() -> None:
 def diff(
     before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
     after: Annotated[str, typer.Argument(help="The same.")],
+    formats: Annotated[
+        str, typer.Option("--format", help="terminal, html and md, joined by commas.")
+    ] = "terminal",
+    out: Annotated[Path, typer.Option("--out", help="The folder of difference.html and .md.")] = (
+        Path("reports/diff")
+    ),
     audits: Audits = None,
     as_json: Json = False,
 ) -> int:
@@ -362,7 +367,8 @@ def diff(
     """
     from reproaudit.commands.diffing import diff as print_difference
 
-    return print_difference(before, after, audits, as_json)
+    kinds = _formats(formats, ("terminal", "html", "md"))
+    return print_difference(before, after, audits, as_json, kinds, out)
 
 
 # --- judge --------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from reproaudit.catalog import Entry
 from reproaudit.comparing import part_change
 from reproaudit.elsewhere import Submission, read_submission
 from reproaudit.render import words
-from reproaudit.render.difference import change_words
 from reproaudit.render.files import read_scorecard, refresh_index, write_report
+from reproaudit.render.outline import change_words
 from reproaudit.render.terminal import render_scorecard
 from reproaudit.results import lookup_in
 from reproaudit.scorecard import BesideModel, ClaimModel, OriginModel, Scorecard, build
