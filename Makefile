@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: audit test lint types contracts slow bench bench-scaling schema clean
+.PHONY: audit test lint types contracts slow bench bench-scaling bench-check schema clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -32,6 +32,9 @@ bench: $(READY)
 
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling
+
+bench-check: $(READY)
+	$(BIN)/python -m benchmarks.checking
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json

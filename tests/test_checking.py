@@ -122,8 +122,9 @@ def test_check_needs_neither_torch_nor_what_judges(audit: Path) -> None:
     code = (
         "import sys; from reproaudit.cli import run_command; "
         f"run_command(['check', {str(audit)!r}]); run_command(['check']); "
-        "heavy = {'torch', 'numba', 'scipy.special', 'scipy.optimize', 'matplotlib', 'jinja2', "
-        "'reproaudit.judging', 'reproaudit.store'}; sys.exit(repr(heavy & set(sys.modules)))"
+        "heavy = {'torch', 'numba', 'numpy', 'scipy', 'matplotlib', 'jinja2', "
+        "'reproaudit.records', 'reproaudit.judging', 'reproaudit.store'}; "
+        "sys.exit(repr(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +25,14 @@ from reproaudit.judging import Lookup
 from reproaudit.loading import load_audit
 from reproaudit.planning import Batch
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.render.difference import cause_words, render_comparison
+from reproaudit.render.difference import (
+    comparison_html,
+    comparison_markdown,
+    render_comparison,
+)
 from reproaudit.render.files import write_report
+from reproaudit.render.markdown import escaped
+from reproaudit.render.outline import cause_words, outline
 from reproaudit.scorecard import CustomModel, Scorecard, build
 from reproaudit.spec import Audit
 from test_loading import TEXT, TODAY, TOY
@@ -463,3 +471,50 @@ def test_custom_records_are_told_in_the_report(tmp_path: Path) -> None:
     render_scorecard(found, Console(file=out, width=80))
     for text in (out.getvalue(), render_html(found), render_markdown(found)):
         assert "good with steps = 7, seeds 0–4" in text
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_pages_tell_what_the_terminal_tells(tmp_path: Path) -> None:
+    found = compared(PLAIN, card(audit(claims=CLAIMS[:1]), by=1.5, noise=0.2))
+    told = outline(found)
+    lines = [*told.heading, *(line for part in told.sections for line in part), told.summary]
+    lines += [line for claim in told.claims for line in claim.lines]
+    assert {claim.id for claim in told.claims} == {"toy.layers", "toy.missed"}
+    page, text = comparison_html(found), comparison_markdown(found)
+    shown = html.unescape(re.sub(r"<[^>]+>", "", page))
+    for line in lines:
+        assert line.text in shown or line.text[1:] in shown  # the summary begins in upper case
+        assert escaped(line.text)[1:] in text
+    for claim in told.claims:
+        assert f"### {escaped(claim.id)}: {escaped(claim.verdicts)}" in text
+    assert page == comparison_html(found)
+
+
+def test_hostile_text_stays_text_on_pages() -> None:
+    hostile = "<script>alert(1)</script> | `x` \x1b[31m"
+    found = compare(Side(hostile, None, PLAIN), Side("b", None, PLAIN))
+    page, text = comparison_html(found), comparison_markdown(found)
+    for one in (page, text):
+        assert "<script" not in one
+        assert "\x1b" not in one
+    assert "script-src" not in page
+    assert "default-src 'none'" in page
+
+
+def test_files_are_written_where_asked(
+    reports: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after = map(str, reports)
+    out = tmp_path / "out"
+    assert run(before, after, "--format", "md,html", "--out", str(out)) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["difference.html", "difference.md"]
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"wrote {out / 'difference.html'}", f"wrote {out / 'difference.md'}"]
+    assert run(before, after, "--format", "md", "--out", str(out), "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["claims"]
+    assert captured.err.splitlines() == [f"wrote {out / 'difference.md'}"]
+    assert run(before, after, "--format", "pdf") == 2
+    assert "--format: no format 'pdf'. Known: terminal, html, md." in capsys.readouterr().err

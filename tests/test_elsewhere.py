@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -24,7 +25,7 @@ from reproaudit.comparing import Side, compare
 from reproaudit.elsewhere import read_submission
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.records import Measurements
-from reproaudit.render.files import read_scorecard, write_report
+from reproaudit.render.files import read_scorecard, write_index, write_report
 from reproaudit.render.html import render_html
 from reproaudit.render.markdown import render_markdown
 from reproaudit.render.terminal import render_scorecard
@@ -560,3 +561,81 @@ def test_a_mistake_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run_command(["judge", "ahn2023", "--measurements", str(tmp_path)]) == 2
     assert "holds no manifest" in capsys.readouterr().err
     assert run_command(["judge", "ahn2024", "--measurements", str(tmp_path)]) == 2
+
+
+# --- in the index of the reports ------------------------------------------------------------------
+
+
+def links_in(page: Path) -> list[str]:
+    return re.findall(r'<a href="([^"]*)"', page.read_text(encoding="utf-8"))
+
+
+def rows_of(page: Path, text: str) -> list[str]:
+    """What a reader sees of the table rows that hold a text, each on one line."""
+    rows = re.findall(r"<tr>.*?</tr>", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
+    return [row for row in shown if text in row]
+
+
+def test_the_index_sets_measurements_from_elsewhere_beside_ours(tmp_path: Path) -> None:
+    ours = factories.make_scorecard(claims=CLAIMS, responses=[], findings=[])
+    theirs = judged(write(tmp_path / "logs", manifest(*FULL)), ours)
+    out = tmp_path / "reports"
+    write_report(ours, out)
+    (alone,) = write_index([ours], out)
+    before = alone.read_bytes()
+    assert b"elsewhere" not in before
+    write_report(theirs, out)
+    (index,) = write_index([ours], out)
+    page = "toy/elsewhere/by_ben_sample_2026_11_02/scorecard.html"
+    anchors = [f"{page}#claim-{n}" for n in (1, 2, 3)]
+    assert [one for one in links_in(index) if "elsewhere" in one] == [page, *anchors]
+    for link in (page, *anchors):
+        target, _, anchor = link.partition("#")
+        text = (index.parent / target).read_text(encoding="utf-8")
+        assert not anchor or f'id="{anchor}"' in text
+    (paper,) = rows_of(index, "Not ours: made 2026-11-02 with JAX 0.4.30; logs of the cluster")
+    assert "toy, measured by Ben Sample" in paper
+    assert "2 supported" in paper
+    mine, other = rows_of(index, "toy.distance")
+    assert "supported exact" in mine
+    assert "measured by Ben Sample (not ours, 2026-11-02) supported exact" in other
+    (out / "paper" / page).unlink()
+    write_index([ours], out)
+    assert index.read_bytes() == before
+
+
+def test_a_paper_that_only_others_measured_stands_in_the_index(tmp_path: Path) -> None:
+    theirs = judged(write(tmp_path / "logs", manifest(*FULL)))
+    write_report(theirs, tmp_path)
+    other = factories.make_scorecard("toy_two")
+    (index,) = write_index([other], tmp_path)
+    assert len(rows_of(index, "measured by Ben Sample")) == 1 + len(theirs.claims)
+
+
+def test_hostile_names_stay_text_in_the_index(tmp_path: Path) -> None:
+    who = "<script>alert(1)</script> & co"
+    stated = manifest(*FULL, who=who, source='"><img src=x>')
+    write_report(judged(write(tmp_path / "logs", stated)), tmp_path)
+    (index,) = write_index([factories.make_scorecard()], tmp_path)
+    text = index.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "<img" not in text
+    assert len(rows_of(index, f"measured by {who}")) >= 2
+
+
+def test_judging_brings_an_index_that_is_there_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(documented(tmp_path))
+    command = ["judge", "ahn2023", "--measurements", ".", "--out", "reports"]
+    assert run_command(command) == 0
+    index = tmp_path / "reports" / "paper" / "index.html"
+    assert not index.exists()
+    ours = factories.make_scorecard()
+    write_report(ours, tmp_path / "reports")
+    index.write_text("an older one", encoding="utf-8")
+    assert run_command(command) == 0
+    assert "wrote reports/paper/index.html" in capsys.readouterr().out
+    assert "toy/scorecard.html" in links_in(index)
+    assert "ahn2023/elsewhere/by_r_reader_2026_11_02/scorecard.html" in links_in(index)

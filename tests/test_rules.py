@@ -60,7 +60,7 @@ def test_rules_are_complete_and_permanent() -> None:
         assert re.fullmatch(r"RA[01]\d\d", rule.id)
         assert rule.why.endswith(".")
         assert rule.remedy.endswith(".")
-        spans_nodes = rule.find is not None or rule.find_in_leaf is not None
+        spans_nodes = rule.find is not None or rule.find_in_leaves is not None
         assert spans_nodes == (rule.id >= "RA1")
     assert all(RULES[rule_id].id == rule_id for rule_id in RULES)
 

@@ -11,7 +11,12 @@ import jsonschema
 import pytest
 import yaml
 
+from reproaudit import records
+from reproaudit.checks import Aligns
+from reproaudit.declarations import StrictModel, Value
+from reproaudit.descriptions import description
 from reproaudit.schema import audit_schema, schema_text, write_schema
+from reproaudit.spec import Control, Paper
 from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"
@@ -71,6 +76,25 @@ def test_every_model_and_field_is_documented() -> None:
     assert "\n" not in "".join(one["description"] for one in fields.values())
     assert [name for name, one in fields.items() if "title" in one] == []
     assert fields["Paper.title"]["type"] == "string"
+
+
+def test_a_description_is_the_text_below_a_field_and_is_inherited() -> None:
+    assert description(Paper, "venue") == "Where it was published."
+    assert description(Aligns, "reason").startswith("Why the tolerance is what it is")
+    assert description(Paper, "no_field") == ""
+    two_lines = description(Control, "substitutes")
+    assert two_lines.startswith("Measurement of the claim's checks -> the measurement that")
+    assert "\n" not in two_lines
+
+
+def test_a_model_without_its_source_has_no_descriptions() -> None:
+    made = type("Made", (StrictModel,), {"__annotations__": {"a": int}, "__module__": "builtins"})
+    assert description(made, "a") == ""
+
+
+def test_an_audit_takes_the_values_that_a_record_keeps() -> None:
+    """The type is stated twice, so that what reads audits does without what computes."""
+    assert records.SettingValue == Value
 
 
 def test_committed_schema_is_up_to_date(tmp_path: Path) -> None:

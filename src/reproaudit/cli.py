@@ -282,7 +282,7 @@ def report(
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
-    kinds = _formats(formats)
+    kinds = _formats(formats, ("terminal", "html", "md", "json"))
     scorecards = scorecards_to_report(entries, Store(store), chosen, out)
     if as_json or "terminal" in kinds:
         _show(scorecards, as_json)
@@ -293,8 +293,7 @@ def report(
     return _exit_code(scorecards, wanted, failed=False)
 
 
-def _formats(words: str) -> frozenset[str]:
-    known = ("terminal", "html", "md", "json")
+def _formats(words: str, known: Sequence[str]) -> frozenset[str]:
     kinds = frozenset(word.strip() for word in words.split(",") if word.strip())
     for word in sorted(kinds - set(known)):
         raise UsageError(f"--format: no format '{word}'. Known: {', '.join(known)}.")
@@ -360,6 +359,12 @@ def schema() -> None:
 def diff(
     before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
     after: Annotated[str, typer.Argument(help="The same.")],
+    formats: Annotated[
+        str, typer.Option("--format", help="terminal, html and md, joined by commas.")
+    ] = "terminal",
+    out: Annotated[Path, typer.Option("--out", help="The folder of difference.html and .md.")] = (
+        Path("reports/diff")
+    ),
     audits: Audits = None,
     as_json: Json = False,
 ) -> int:
@@ -372,7 +377,8 @@ def diff(
     """
     from reproaudit.commands.diffing import diff as print_difference
 
-    return print_difference(before, after, audits, as_json)
+    kinds = _formats(formats, ("terminal", "html", "md"))
+    return print_difference(before, after, audits, as_json, kinds, out)
 
 
 # --- judge --------------------------------------------------------------------------------------
@@ -404,6 +410,60 @@ def judge(
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+# --- export -------------------------------------------------------------------------------------
+
+
+@app.command()
+def export(
+    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
+    form: Annotated[str, typer.Option("--to", help="ro-crate, junit, sarif or codecheck.")],
+    tier: Annotated[str | None, typer.Option("--tier", help="smoke, quick or paper.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file; of ro-crate and codecheck the folder.")
+    ] = None,
+    codecheckers: Annotated[
+        list[str] | None, typer.Option("--codechecker", help="Who checked, for a CODECHECK.")
+    ] = None,
+    orcids: Annotated[
+        list[str] | None, typer.Option("--orcid", help="The codechecker's ORCID iD.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", help="The CODECHECK's number, as 2026-001.")
+    ] = None,
+    report_url: Annotated[
+        str | None, typer.Option("--report-url", help="Where the CODECHECK's report is published.")
+    ] = None,
+    license_url: Annotated[
+        str | None, typer.Option("--license", help="The address of an RO-Crate's licence.")
+    ] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Annotated[
+        Path, typer.Option("--reports", help="Scorecards, where there are no records.")
+    ] = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Write a scorecard as RO-Crate, JUnit XML or CODECHECK, or an audit's faults as SARIF.
+
+    Of the highest tier that has records, unless --tier says otherwise, to exports/SLUG unless
+    --out does. See docs/export.md.
+    """
+    from reproaudit.commands.exporting import Signature, Source, known_format
+    from reproaudit.commands.exporting import export as export_to
+    from reproaudit.store import Store
+
+    chosen, wanted = known_format(form), _tier(tier)
+    source = Source(Catalog(audits)[slug], Store(store), reports, wanted)
+    signature = Signature(
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
+    )
+    return export_to(source, chosen, out, signature, as_json)
 
 
 # --- multiverse ---------------------------------------------------------------------------------

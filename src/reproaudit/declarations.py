@@ -10,13 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from reproaudit.records import Measurements, Series
+from reproaudit.deferred import deferred, np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reproaudit import records
+else:
+    records = deferred("reproaudit.records")
+
+Scalar = bool | int | float | str
+Value = Scalar | tuple[Scalar, ...]
+"""A setting's value, as in `reproaudit.records`: a scalar, or a list of scalars of one type."""
 
 Coordinate = int | float | str
 """Where one stands on an axis: a layer's number, a context length, a baseline's name."""
@@ -26,11 +35,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class StrictModel(BaseModel):
-    """Strict: nothing is coerced, no unknown field passes, nothing changes once it is read."""
+    """Strict: nothing is coerced, no unknown field passes, nothing changes once it is read.
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
-    )
+    A model's validator is built when it is first used, and the text below a field is read when
+    somebody asks for it (`reproaudit.descriptions`), so that every command starts sooner.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class MeasurementKind(StrEnum):
@@ -99,7 +110,10 @@ class MeasurementMissingError(LookupError):
 
 
 def misfit(
-    name: str, declaration: Declaration, measurements: Measurements, settings: Mapping[str, Any]
+    name: str,
+    declaration: Declaration,
+    measurements: records.Measurements,
+    settings: Mapping[str, Any],
 ) -> str | None:
     """What is wrong with a measurement, or None if it is what the audit declares.
 
@@ -129,7 +143,7 @@ class Sample:
     """What one seed measured, together with what the audit declares about it."""
 
     seed: int
-    measurements: Measurements
+    measurements: records.Measurements
     declarations: Mapping[str, Declaration]
     settings: Mapping[str, Any]
 
@@ -151,12 +165,12 @@ class Sample:
             return self.measurements.scalars[quantity.measurement]
         return float(self._pick(quantity, self.measurements.arrays[quantity.measurement]))
 
-    def series(self, quantity: Quantity) -> Series:
+    def series(self, quantity: Quantity) -> records.Series:
         """The quantity over training; values have shape (step,)."""
         self._declaration(quantity)
         whole = self.measurements.series[quantity.measurement]
         values = np.array([self._pick(quantity, v) for v in whole.values], dtype=np.float64)
-        return Series(steps=whole.steps, values=values)
+        return records.Series(steps=whole.steps, values=values)
 
     def _declaration(self, quantity: Quantity) -> Declaration:
         name = quantity.measurement

@@ -10,9 +10,12 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reproaudit.errors import SpecError
-from reproaudit.experiment import Experiment
+
+if TYPE_CHECKING:  # what only finds papers starts without the libraries that compute
+    from reproaudit.experiment import Experiment
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Module:
         Raises:
             SpecError: if it cannot be imported or defines no ``EXPERIMENTS``; one line.
         """
+        from reproaudit.experiment import Experiment
+
         try:
             module = importlib.import_module(self.name if self.importable else self._in_folder())
         except Exception as error:

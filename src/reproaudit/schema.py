@@ -13,14 +13,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import ModelSchema
+
+from reproaudit.descriptions import description
 from reproaudit.spec import Audit
 
 Schema = dict[str, Any]
 
 
+class _Described(GenerateJsonSchema):
+    """pydantic's generator, with the meaning of every field."""
+
+    def model_schema(self, schema: ModelSchema) -> Schema:
+        """The schema of one model."""
+        generated = super().model_schema(schema)
+        for field, one in generated.get("properties", {}).items():
+            meaning = description(schema["cls"], field)
+            if meaning:
+                one["description"] = meaning
+        return generated
+
+
 def audit_schema() -> Schema:
     """The schema of `reproaudit.spec.Audit`, draft-07."""
-    schema = Audit.model_json_schema(ref_template="#/definitions/{model}")
+    schema = Audit.model_json_schema(
+        ref_template="#/definitions/{model}", schema_generator=_Described
+    )
     definitions = {name: _draft_07(one) for name, one in schema.pop("$defs").items()}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -21,15 +21,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks import Check
-from reproaudit.declarations import Axis, Declaration, Name, Quantity, StrictModel
-from reproaudit.records import SettingValue
+from reproaudit.declarations import Axis, Declaration, Name, Quantity, StrictModel, Value
 
-__all__ = ["Axis", "Declaration", "Quantity"]
+__all__ = ["Axis", "Declaration", "Quantity", "Value"]
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Text = Annotated[str, Field(min_length=1)]
 ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
-Value = SettingValue
 TierName = Literal["smoke", "quick", "paper"]
 
 TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
 from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.declarations import Quantity, Sample
-from reproaudit.records import Series
+from reproaudit.deferred import np
 from reproaudit.stats import Scale, Side
+
+if TYPE_CHECKING:
+    from reproaudit.records import Series
 
 
 class GrowsLike(Kind):

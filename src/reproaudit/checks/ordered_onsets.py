@@ -6,15 +6,17 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.declarations import Quantity, Sample
-from reproaudit.records import Series
+from reproaudit.deferred import np
 from reproaudit.stats import Finding, Scale, Side, decide_every_seed, onset
+
+if TYPE_CHECKING:
+    from reproaudit.records import Series
 
 
 class OrderedOnsets(Kind):

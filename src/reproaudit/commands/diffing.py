@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from reproaudit.comparing import Side, compare
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.loading import read_audit, read_text
 from reproaudit.loading.fault import has_errors
-from reproaudit.render.difference import render_comparison
+from reproaudit.render.difference import render_comparison, write_comparison
 from reproaudit.render.files import read_scorecard
 from reproaudit.rules.rule import Severity
 from reproaudit.scorecard import Scorecard
@@ -30,8 +31,23 @@ OWN_NAME = "RA014"
 """The rule that a file bears its paper's name; a copy that is only compared may bear another."""
 
 
-def diff(before: str, after: str, audits: Path | None, as_json: bool) -> int:
-    """Prints what changed from one side to the other.
+def diff(
+    before: str,
+    after: str,
+    audits: Path | None,
+    as_json: bool,
+    formats: Collection[str] = ("terminal",),
+    out: Path = Path("reports/diff"),
+) -> int:
+    """Prints what changed from one side to the other, and writes it where asked to.
+
+    Args:
+        before: one side.
+        after: the other.
+        audits: a user's folder of audits.
+        as_json: whether to print JSON.
+        formats: "terminal", "html" and "md"; the last two are files.
+        out: the folder of the files.
 
     Raises:
         UsageError: if a side cannot be found, or the two are of different papers.
@@ -41,8 +57,11 @@ def diff(before: str, after: str, audits: Path | None, as_json: bool) -> int:
     if as_json:
         data = found.model_dump(mode="json")
         sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    else:
+    elif "terminal" in formats:
         render_comparison(found, Console())
+    console = Console(stderr=as_json)
+    for path in write_comparison(found, out, formats):
+        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

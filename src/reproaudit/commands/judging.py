@@ -13,8 +13,8 @@ from reproaudit.catalog import Entry
 from reproaudit.comparing import part_change
 from reproaudit.elsewhere import Submission, read_submission
 from reproaudit.render import words
-from reproaudit.render.difference import change_words
-from reproaudit.render.files import read_scorecard, write_report
+from reproaudit.render.files import read_scorecard, refresh_index, write_report
+from reproaudit.render.outline import change_words
 from reproaudit.render.terminal import render_scorecard
 from reproaudit.results import lookup_in
 from reproaudit.scorecard import BesideModel, ClaimModel, OriginModel, Scorecard, build
@@ -49,8 +49,9 @@ def judge(
         sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         render_scorecard(card, Console())
-    for path in write_report(card, out) if out is not None else ():
-        console = Console(stderr=as_json)
+    written = () if out is None else (*write_report(card, out), *refresh_index(out, card.tier))
+    console = Console(stderr=as_json)
+    for path in written:
         console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
     return 0
 

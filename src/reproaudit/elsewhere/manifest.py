@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from reproaudit.declarations import Name, StrictModel
+from reproaudit.descriptions import description
 from reproaudit.elsewhere.misfit import Misfits
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.loading.tree import Node, TreeBuilder, place_of, plain
@@ -192,7 +193,7 @@ def _fields(known: tuple[str | int, ...]) -> list[str]:
 def _meaning(field: str) -> str:
     for model in (Manifest, Run):
         if field in model.model_fields:
-            return f"It says: {model.model_fields[field].description}"
+            return f"It says: {description(model, field)}"
     return ""
 
 

@@ -36,13 +36,16 @@ from reproaudit.loading.tree import (
     plain,
 )
 from reproaudit.rules import RULES, Loc, broken_rules
-from reproaudit.rules.papers import nothing_unfinished
+from reproaudit.rules.papers import unfinished
 from reproaudit.spec import Audit
 
 __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
 
 MAX_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
+
+PIECE = 2**16
+"""How many bytes of a file are read at once."""
 
 MOST_CHARACTERS = 20
 """How many control characters are reported, since a binary file has thousands."""
@@ -72,8 +75,7 @@ def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | 
     """The audit in a file and its faults by place; no audit if one of them is an error."""
     file = str(path)
     try:
-        with Path(path).open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = _bytes(Path(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
@@ -103,6 +105,19 @@ def read_text(
 
 def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:
     return Fault(file, place, (), message, RULES[rule].remedy, rule)
+
+
+def _bytes(path: Path) -> bytes:
+    """What a file holds, read up to the limit and a little beyond.
+
+    In pieces, since to ask for the limit at once would reserve a whole MiB for every file.
+    """
+    pieces, left = [], MAX_BYTES + 1
+    with path.open("rb", buffering=0) as stream:
+        while left > 0 and (piece := stream.read(min(left, PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    return b"".join(pieces)
 
 
 def _decode(data: bytes, file: str) -> tuple[str, Fault | None]:
@@ -159,7 +174,7 @@ def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterat
         loc, node = waiting.pop()
         waiting += [((*loc, step), below) for step, below in children(node)]
         if isinstance(node, ScalarNode) and loc not in refused:
-            violation = nothing_unfinished(loc, node.value)
+            violation = unfinished(loc, node.value)
             if violation is not None:
                 remedy = RULES["RA153"].remedy
                 yield Fault(file, node.place, loc, violation.message, remedy, "RA153")

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from reproaudit.checks import Check
+from reproaudit.descriptions import description
 from reproaudit.errors import did_you_mean
 from reproaudit.loading.fault import Fault, show
 from reproaudit.loading.tree import (
@@ -225,7 +226,7 @@ def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
     if not isinstance(node, MappingNode):
         return models[0] if models else None
     kind = node.entries.get("kind")
-    word = kind.node.value if kind is not None and isinstance(kind.node, ScalarNode) else None
+    word = kind.value if isinstance(kind, ScalarNode) else None
     return max(
         models,
         key=lambda m: (_kind(m) == word, _fields_in(node, m)),
@@ -361,8 +362,7 @@ def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
 
 def _missing(one: Complaint, root: Node) -> tuple[str, str]:
     model = model_at(one.loc, root)
-    info = model.model_fields.get(one.field) if model is not None else None
-    about = " ".join((info.description or "").split()) if info is not None else ""
+    about = description(model, one.field) if model is not None else ""
     message = f"found no '{one.field}'; expected one"
     return message, f"Add '{one.field}': {about}" if about else f"Add '{one.field}'."
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from reproaudit.loading.models import Complaint, known_field
 from reproaudit.loading.tree import (
-    Entry,
     MappingNode,
     Node,
     ScalarNode,
@@ -104,7 +103,7 @@ class Pruner:
             return False
         self._stood_in.add(field)
         node = _node(self._stand_ins[field], self.root)
-        self.root.entries[field] = Entry(self.root.mark, node)
+        self.root.put(field, self.root.mark, node)
         return True
 
 
@@ -115,20 +114,19 @@ def _from_the_end(loc: Loc) -> tuple[Any, ...]:
 
 def _remove(parent: Node, step: str | int) -> Node | None:
     if isinstance(parent, MappingNode) and step in parent.entries:
-        return parent.entries.pop(str(step)).node
+        return parent.entries.pop(str(step))
     if isinstance(parent, SequenceNode) and isinstance(step, int) and step < len(parent.items):
-        del parent.positions[step]
-        return parent.items.pop(step)
+        return parent.cut(step)
     return None
 
 
 def _defined(node: Node, field: str) -> Iterator[str]:
     """The names that a cut node defines, or that a cut finding tells of."""
     if isinstance(node, MappingNode):
-        for name, entry in node.entries.items():
+        for name, below in node.entries.items():
             if field in ("settings", "measurements", "experiments"):
                 yield name
-            yield from _defined(entry.node, name)
+            yield from _defined(below, name)
     elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _defined(item, field)
@@ -139,9 +137,11 @@ def _defined(node: Node, field: str) -> Iterator[str]:
 def _node(value: Any, at: Node) -> Node:
     """A stand-in as a tree, all of it at one place and not to be complained of."""
     if isinstance(value, dict):
-        entries = {k: Entry(at.mark, _node(v, at)) for k, v in value.items()}
-        return MappingNode(at.mark, entries, damaged=True)
+        mapping = MappingNode(at.mark, damaged=True)
+        for name, below in value.items():
+            mapping.put(name, at.mark, _node(below, at))
+        return mapping
     if isinstance(value, list):
         items = [_node(v, at) for v in value]
-        return SequenceNode(at.mark, items, list(range(len(items))), damaged=True)
+        return SequenceNode(at.mark, items, damaged=True)
     return ScalarNode(at.mark, value, str(value), damaged=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import yaml
@@ -50,9 +49,14 @@ class Mark(Protocol):
         """The column."""
 
 
-@dataclass(slots=True, eq=False)
 class _Marked:
-    """Something that stands in the file; its place is worked out when a fault needs it."""
+    """Something that stands in the file; its place is worked out when a fault needs it.
+
+    An audit has some two thousand of these, so that they are made as cheaply as Python can: plain
+    slots, and nothing computed that no fault has asked for.
+    """
+
+    __slots__ = ("mark",)
 
     mark: Mark | None
 
@@ -62,46 +66,75 @@ class _Marked:
         return _place(self.mark)
 
 
-@dataclass(slots=True, eq=False)
 class ScalarNode(_Marked):
-    """One value."""
+    """One value.
 
-    value: Plain
-    text: str
-    """As it is written in the file."""
-    quoted: bool = False
-    damaged: bool = False
-    """Whether a fault of this node, or below it, is already reported."""
+    Attributes:
+        value: what it means.
+        text: as it is written in the file.
+        damaged: whether a fault of this node is already reported.
+    """
+
+    __slots__ = ("damaged", "text", "value")
+
+    def __init__(self, mark: Mark | None, value: Plain, text: str, damaged: bool = False) -> None:
+        self.mark = mark
+        self.value = value
+        self.text = text
+        self.damaged = damaged
 
 
-@dataclass(slots=True, eq=False)
 class SequenceNode(_Marked):
-    """A list."""
+    """A list.
 
-    items: list[Node] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    """Where each item stands in the file's list, of which some may have been cut out."""
-    damaged: bool = False
+    Attributes:
+        items: what stands in it, besides what has been cut out.
+        damaged: whether a fault of this node, or below it, is already reported.
+    """
 
-    def append(self, node: Node) -> None:
-        """Add an item at the end."""
-        self.positions.append(len(self.items))
-        self.items.append(node)
+    __slots__ = ("_positions", "damaged", "items")
+
+    def __init__(
+        self, mark: Mark | None, items: list[Node] | None = None, damaged: bool = False
+    ) -> None:
+        self.mark = mark
+        self.items: list[Node] = [] if items is None else items
+        self.damaged = damaged
+        self._positions: list[int] | None = None
+
+    def cut(self, index: int) -> Node:
+        """Take one item out; the others keep their positions."""
+        if self._positions is None:
+            self._positions = list(range(len(self.items)))
+        del self._positions[index]
+        return self.items.pop(index)
+
+    def position(self, index: int) -> int:
+        """Where an item stands in the file's list."""
+        return index if self._positions is None else self._positions[index]
 
 
-@dataclass(slots=True, eq=False)
-class Entry(_Marked):
-    """A field or a name in a mapping, and what it holds."""
-
-    node: Node
-
-
-@dataclass(slots=True, eq=False)
 class MappingNode(_Marked):
-    """Fields or names and what they hold, in the file's order."""
+    """Fields or names and what they hold, in the file's order.
 
-    entries: dict[str, Entry] = field(default_factory=dict)
-    damaged: bool = False
+    Attributes:
+        entries: what they hold, besides what has been cut out.
+        keys: where each field or name stands.
+        damaged: whether a fault of this node, or below it, is already reported.
+    """
+
+    __slots__ = ("damaged", "entries", "keys")
+
+    def __init__(self, mark: Mark | None, damaged: bool = False) -> None:
+        self.mark = mark
+        self.entries: dict[str, Node] = {}
+        self.keys: dict[str, Mark | None] = {}
+        self.damaged = damaged
+
+    def put(self, name: str, mark: Mark | None, node: Node) -> None:
+        """Add a field or a name, which stands at the mark."""
+        self.entries[name] = node
+        self.keys[name] = mark
 
 
 Node = ScalarNode | SequenceNode | MappingNode
@@ -110,16 +143,19 @@ Node = ScalarNode | SequenceNode | MappingNode
 def plain(node: Node) -> Any:
     """The tree without places, as ``json.dumps`` takes it."""
     if isinstance(node, MappingNode):
-        return {key: plain(entry.node) for key, entry in node.entries.items()}
+        return {
+            name: below.value if type(below) is ScalarNode else plain(below)
+            for name, below in node.entries.items()
+        }
     if isinstance(node, SequenceNode):
-        return [plain(item) for item in node.items]
+        return [item.value if type(item) is ScalarNode else plain(item) for item in node.items]
     return node.value
 
 
 def child(node: Node, step: str | int) -> Node | None:
     """What stands one step further down, if anything does."""
     if isinstance(node, MappingNode) and isinstance(step, str):
-        return node.entries[step].node if step in node.entries else None
+        return node.entries.get(step)
     if isinstance(node, SequenceNode) and isinstance(step, int):
         return node.items[step] if 0 <= step < len(node.items) else None
     return None
@@ -128,8 +164,7 @@ def child(node: Node, step: str | int) -> Node | None:
 def children(node: Node) -> Iterator[tuple[str | int, Node]]:
     """Everything one step further down, with the step."""
     if isinstance(node, MappingNode):
-        for name, entry in node.entries.items():
-            yield name, entry.node
+        yield from node.entries.items()
     elif isinstance(node, SequenceNode):
         yield from enumerate(node.items)
 
@@ -149,7 +184,7 @@ def as_written(root: Node, loc: Loc) -> Loc:
     for step in loc:
         below = child(node, step) if node is not None else None
         if below is not None and isinstance(node, SequenceNode) and isinstance(step, int):
-            step = node.positions[step]
+            step = node.position(step)
         written.append(step)
         node = below
     return tuple(written)
@@ -170,25 +205,34 @@ def place_of(root: Node, loc: Loc, *, at_key: bool = False) -> Place:
         if isinstance(node, MappingNode):
             last = i == len(loc) - 1
             if not isinstance(below, ScalarNode) or (at_key and last):
-                place = node.entries[str(step)].place
+                place = _place(node.keys[str(step)])
         node = below
     return place
 
 
-@dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping whose end has not come yet.
 
-    node: SequenceNode | MappingNode
-    loc: Loc
-    key: Mark | None = None
-    """Of a mapping: where the key stands whose value comes next."""
-    name: str | None = None
-    """The key's name, None if it is refused and its value dropped."""
-    is_key: bool = False
-    """Whether the whole collection stands where a key should."""
-    tagged: bool = False
-    """Whether a tag makes of it what nobody can tell."""
+    Attributes:
+        node: the list or mapping.
+        entries: of a mapping: what it holds so far; None of a list.
+        items: of a list: the same; None of a mapping.
+        key: of a mapping: where the key stands whose value comes next; None if a key comes next.
+        name: the key's name, None if it is refused and its value dropped.
+        is_key: whether the whole collection stands where a key should.
+        tagged: whether a tag makes of it what nobody can tell.
+    """
+
+    __slots__ = ("entries", "is_key", "items", "key", "name", "node", "tagged")
+
+    def __init__(self, node: SequenceNode | MappingNode, is_key: bool, tagged: bool) -> None:
+        self.node = node
+        self.entries = node.entries if isinstance(node, MappingNode) else None
+        self.items = node.items if isinstance(node, SequenceNode) else None
+        self.key: Mark | None = None
+        self.name: str | None = None
+        self.is_key = is_key
+        self.tagged = tagged
 
 
 class _Stop(Exception):
@@ -203,8 +247,13 @@ class TreeBuilder:
         self.faults: list[Fault] = []
         self.root: Node | None = None
         self._stack: list[_Open] = []
+        self._top: _Open | None = None
+        """The last of the stack."""
         self._documents = 0
-        self._takers: dict[type[Event], Callable[[Any], None]] = {
+
+    def build(self, text: str) -> Node | None:
+        """The tree of the text; None if it is empty or cannot be read to its end."""
+        takers: dict[type[Event], Callable[[Any], None]] = {
             ScalarEvent: self._scalar,
             MappingStartEvent: self._begin_mapping,
             SequenceStartEvent: self._begin_sequence,
@@ -213,12 +262,9 @@ class TreeBuilder:
             AliasEvent: self._alias,
             DocumentStartEvent: self._document,
         }
-
-    def build(self, text: str) -> Node | None:
-        """The tree of the text; None if it is empty or cannot be read to its end."""
         try:
             for event in _events(text):
-                take = self._takers.get(type(event))
+                take = takers.get(type(event))
                 if take is not None:
                     take(event)
         except yaml.YAMLError as error:
@@ -270,61 +316,57 @@ class TreeBuilder:
         self._begin(event, SequenceNode(event.start_mark))
 
     def _begin(self, event: CollectionStartEvent, node: SequenceNode | MappingNode) -> None:
-        tagged = self._is_tagged(event)
+        odd = event.anchor is not None or event.tag is not None
+        tagged = odd and self._is_tagged(event)
         if len(self._stack) >= MAX_DEPTH:
             self._report_here(
                 event, "RA013", f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
             )
             raise _Stop
-        is_key = self._expects_key()
+        top = self._top
+        is_key = top is not None and top.entries is not None and top.key is None
         if is_key:
             self._report_here(event, "RA015", "found a list or mapping as a name; expected text")
-        self._stack.append(_Open(node, self._loc(), is_key=is_key, tagged=tagged))
+        self._top = _Open(node, is_key, tagged)
+        self._stack.append(self._top)
 
     def _end(self, _: Event) -> None:
         done = self._stack.pop()
+        top = self._top = self._stack[-1] if self._stack else None
         if done.is_key:
-            top = self._stack[-1]
+            assert top is not None
             top.key, top.name = done.node.mark, None
             top.node.damaged = True
-        elif done.tagged and self._stack:
+        elif done.tagged and top is not None:
             self._put(ScalarNode(done.node.mark, None, "", damaged=True))
         else:
             self._put(done.node)
 
-    def _expects_key(self) -> bool:
-        return bool(
-            self._stack
-            and isinstance(self._stack[-1].node, MappingNode)
-            and self._stack[-1].key is None
-        )
-
     def _put(self, node: Node) -> None:
         """Hang a finished node where it belongs; only a key that is an alias comes as a key."""
-        if not self._stack:
+        top = self._top
+        if top is None:
             self.root = node
-            return
-        top = self._stack[-1]
-        if isinstance(top.node, SequenceNode):
-            top.node.append(node)
+        elif top.items is not None:
+            top.items.append(node)
         elif top.key is None:
             top.key, top.name = node.mark, None
             top.node.damaged = True
         else:
             if top.name is not None:
-                top.node.entries[top.name] = Entry(top.key, node)
+                assert top.entries is not None
+                top.entries[top.name] = node
             top.key = None
 
-    def _loc(self) -> Loc:
-        """Where the next node will stand."""
-        if not self._stack:
-            return ()
-        top = self._stack[-1]
-        if isinstance(top.node, SequenceNode):
-            return (*top.loc, len(top.node.items))
-        if top.key is None or top.name is None:
-            return top.loc
-        return (*top.loc, top.name)
+    def _loc(self, levels: int | None = None) -> Loc:
+        """Where the next node will stand, or the collection that so many levels are open above."""
+        steps: list[str | int] = []
+        for one in self._stack[:levels]:
+            if one.items is not None:
+                steps.append(len(one.items))
+            elif one.key is not None and one.name is not None:
+                steps.append(one.name)
+        return tuple(steps)
 
     def _report_here(
         self, event: Event, rule: str, message: str, remedy: str | None = None
@@ -334,48 +376,64 @@ class TreeBuilder:
     # --- scalars ----------------------------------------------------------------------------
 
     def _scalar(self, event: ScalarEvent) -> None:
-        tagged = self._is_tagged(event)
-        is_plain = not event.style  # None or empty, depending on the parser
-        escapes = event.style == '"'  # elsewhere a character stands for itself, and was read
-        control = _UNPRINTABLE.search(event.value) if escapes else None
-        if control is not None:
-            self._report_here(
-                event,
-                "RA002",
-                f"found the control character {control.group()!r}; expected readable text",
-            )
-        if self._expects_key():
-            self._key(event)
+        text: str = event.value
+        style = event.style  # of a plain scalar None or empty, depending on the parser
+        odd = event.anchor is not None or event.tag is not None
+        tagged = odd and self._is_tagged(event)
+        control = None
+        if style == '"':  # elsewhere a character stands for itself, and was read
+            control = _UNPRINTABLE.search(text)
+            if control is not None:
+                self._report_here(
+                    event,
+                    "RA002",
+                    f"found the control character {control.group()!r}; expected readable text",
+                )
+        top = self._top
+        if top is not None and top.entries is not None and top.key is None:
+            self._key(event, top)
             return
-        node = ScalarNode(event.start_mark, event.value, event.value, quoted=not is_plain)
-        if is_plain and not tagged:
-            node.value, doubt = read_plain(event.value)
+        node = ScalarNode(event.start_mark, text, text)
+        if not style and not tagged:
+            node.value, doubt = read_plain(text)
             if doubt is not None:
                 node.damaged = True
                 self._report_here(event, doubt.rule, doubt.message, doubt.remedy)
         if tagged or control is not None:  # what it means is anybody's guess
             node.value, node.damaged = None, True
-        self._put(node)
+        if top is None:
+            self.root = node
+        elif top.items is not None:
+            top.items.append(node)
+        else:  # as `_put` does: this is where most of an audit passes through
+            if top.name is not None and top.entries is not None:
+                top.entries[top.name] = node
+            top.key = None
 
-    def _key(self, event: ScalarEvent) -> None:
-        top = self._stack[-1]
-        name = event.value
-        top.key, top.name = event.start_mark, name
+    def _key(self, event: ScalarEvent, top: _Open) -> None:
+        mapping = top.node
+        assert isinstance(mapping, MappingNode)
+        name: str = event.value
+        mark = top.key = event.start_mark
+        top.name = name
         doubt = doubt_about_name(name) if not event.style else None
         if doubt is not None:
-            self.report(_place(event.start_mark), top.loc, doubt.rule, doubt.message)
-            top.node.damaged = True
-            top.name = name if doubt.rule == "RA010" else None
-        assert isinstance(top.node, MappingNode)
-        if top.name in top.node.entries:
-            first = top.node.entries[top.name].place.line
+            self.report(_place(mark), self._loc(-1), doubt.rule, doubt.message)
+            mapping.damaged = True
+            if doubt.rule != "RA010":
+                top.name = None
+                return
+        if name in mapping.keys:
+            first = _place(mapping.keys[name]).line
             self.report(
-                _place(event.start_mark),
-                (*top.loc, name),
+                _place(mark),
+                (*self._loc(-1), name),
                 "RA006",
                 f"found {show(name)} a second time (first on line {first}); expected it once",
             )
             top.name = None
+        else:
+            mapping.keys[name] = mark
 
     def _syntax(self, error: yaml.YAMLError) -> None:
         place, problem, remedy = explain_syntax(error)

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from reproaudit.errors import StoreError, UsageError, did_you_mean
 from reproaudit.multiverse.model import Multiverse
-from reproaudit.render.html import render_html, render_html_index
+from reproaudit.render.html import Elsewhere, render_html, render_html_index
 from reproaudit.render.markdown import render_markdown
 from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
 from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
@@ -69,7 +69,7 @@ def write_report(
     texts = {name: _FORMATS[name](same) for name in wanted}
     if "html" in texts and (folder / "multiverse.html").is_file():
         texts["html"] = render_html(same, multiverse=True)
-    return tuple(_write(folder / f"scorecard.{name}", text) for name, text in texts.items())
+    return tuple(write_whole(folder / f"scorecard.{name}", text) for name, text in texts.items())
 
 
 _MULTIVERSE_FORMATS: dict[str, Callable[[Multiverse], str]] = {
@@ -87,7 +87,7 @@ def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
     """
     folder = Path(out_dir) / _name(multiverse.tier) / _name(multiverse.paper["slug"])
     written = tuple(
-        _write(folder / f"multiverse.{name}", render(multiverse))
+        write_whole(folder / f"multiverse.{name}", render(multiverse))
         for name, render in _MULTIVERSE_FORMATS.items()
     )
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
@@ -98,17 +98,44 @@ def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
 def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, ...]:
     """Write the index page of each tier among the scorecards.
 
+    It leads to the pages of measurements from elsewhere, too, that are in the folder.
+
     Raises:
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
     """
     tiers = list(dict.fromkeys(card.tier for card in scorecards))
     return tuple(
-        _write(
+        write_whole(
             Path(out_dir) / _name(tier) / "index.html",
-            render_html_index([card for card in scorecards if card.tier == tier]),
+            render_html_index(
+                [card for card in scorecards if card.tier == tier],
+                _submissions(Path(out_dir) / _name(tier)),
+            ),
         )
         for tier in tiers
     )
+
+
+def refresh_index(out_dir: Path, tier: str) -> tuple[Path, ...]:
+    """Write the index page of a tier again, if it has one.
+
+    Raises:
+        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+    """
+    folder = Path(out_dir) / _name(tier)
+    if not (folder / "index.html").is_file():
+        return ()
+    cards = [read_scorecard(file) for file in sorted(folder.glob("*/scorecard.json"))]
+    return write_index(cards, out_dir)
+
+
+def _submissions(folder: Path) -> list[Elsewhere]:
+    """What is shown of measurements from elsewhere at one tier, by paper and folder."""
+    return [
+        Elsewhere(file.parent.relative_to(folder).as_posix(), card)
+        for file in sorted(folder.glob("*/elsewhere/*/scorecard.json"))
+        if file.with_suffix(".html").is_file() and (card := read_scorecard(file)).origin is not None
+    ]
 
 
 def read_scorecard(path: Path) -> Scorecard:
@@ -156,14 +183,19 @@ def _no_nan(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _write(path: Path, text: str) -> Path:
-    """Put a file in its place whole: written beside it first, then renamed over it."""
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Put a file in its place whole: written beside it first, then renamed over it.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
             os.chmod(name, 0o644)  # a temporary file is private; a report is not
             os.replace(name, path)
         except BaseException:

@@ -24,11 +24,13 @@ from reproaudit.render.svg import figure_svg
 from reproaudit.scorecard import AnswerModel, ClaimModel, ControlModel, PartModel, Scorecard
 
 
-def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
+def render_html(scorecard: Scorecard, *, multiverse: bool = False, index: bool = True) -> str:
     """The page of one paper at one tier.
 
     Args:
+        scorecard: what is shown.
         multiverse: whether a page of its multiverse stands beside it, to be linked.
+        index: whether an index page stands above it, to be linked.
     """
     views = [_claim_view(scorecard, claim, n) for n, claim in enumerate(scorecard.claims, start=1)]
     template = environment().get_template("scorecard.html.j2")
@@ -39,16 +41,47 @@ def render_html(scorecard: Scorecard, *, multiverse: bool = False) -> str:
         links=_links(scorecard),
         unscored=UNSCORED,
         multiverse=multiverse,
+        index=index and scorecard.origin is None,
     )
 
 
-def render_html_index(scorecards: Sequence[Scorecard]) -> str:
-    """The page that leads to the papers' pages, with documentation beside outcome."""
+@dataclass(frozen=True)
+class Elsewhere:
+    """The page of measurements from elsewhere, as the index shows it.
+
+    Attributes:
+        folder: where the page stands, from the index: ``<slug>/elsewhere/<who and when>``.
+        card: its scorecard, which has an origin.
+    """
+
+    folder: str
+    card: Scorecard
+
+
+def render_html_index(scorecards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere] = ()) -> str:
+    """The page that leads to the papers' pages, with documentation beside outcome.
+
+    Args:
+        scorecards: our own, in the order in which they are shown.
+        elsewhere: pages of measurements from elsewhere; each stands below its paper's own, and
+            one of a paper without a scorecard of ours at the end.
+    """
     names = list(dict.fromkeys(v.name for s in scorecards for v in s.documentation.variables))
     table = [[_variable(card, name) for card in scorecards] for name in names]
-    template = environment().get_template("index.html.j2")
-    return template.render(
-        cards=scorecards, variables=list(zip(names, table, strict=True)), unscored=UNSCORED
+    slugs = [card.paper["slug"] for card in scorecards]
+    return (
+        environment()
+        .get_template("index.html.j2")
+        .render(
+            cards=scorecards,
+            papers=[
+                (card, [e for e in elsewhere if e.card.paper["slug"] == slug])
+                for card, slug in zip(scorecards, slugs, strict=True)
+            ],
+            others=[one for one in elsewhere if one.card.paper["slug"] not in slugs],
+            variables=list(zip(names, table, strict=True)),
+            unscored=UNSCORED,
+        )
     )
 
 

@@ -46,15 +46,10 @@ def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule
         if rule.find is not None:
             for violation in rule.find(audit):
                 yield rule, violation
-    yield from _broken_by_leaves(audit, today if today is not None else date.today())
-
-
-def _broken_by_leaves(audit: Audit, today: date) -> Iterator[tuple[Rule, Violation]]:
-    finders = [(rule, rule.find_in_leaf) for rule in RULES.values() if rule.find_in_leaf]
-    for loc, value in leaves(audit):
-        for rule, find in finders:
-            violation = find(loc, value, today)
-            if violation is not None:
+    every = leaves(audit, today if today is not None else date.today())
+    for rule in RULES.values():
+        if rule.find_in_leaves is not None:
+            for violation in rule.find_in_leaves(every):
                 yield rule, violation
 
 

@@ -110,13 +110,13 @@ def each_is_shared(audit: Audit) -> Iterator[Violation]:
             if axis.name != look.check.each:
                 continue
             name, other = first.setdefault(look.loc[:4], (look.quantity.measurement, axis))
-            for tier in JUDGED:
+            for tier in JUDGED if other is not axis else ():
                 here, there = (
                     coordinates(audit, look.claim.experiment, one, tier) for one in (axis, other)
                 )
                 if here is None or there is None:
                     continue
-                skipped = without(there, look.check.among or there)
+                skipped = without(there, look.check.among) if look.check.among else ()
                 lost = without(without(there, skipped), here)
                 if lost:
                     yield Violation(
@@ -138,10 +138,11 @@ def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                 at_key=True,
             )
     for look, declaration in looks_declared(audit):
-        for axis in declaration.axes:
-            if look.check.among is None or axis.name != look.check.each:
+        picked = look.check.among
+        for axis in declaration.axes if picked else ():
+            if axis.name != look.check.each:
                 continue
-            for i, coordinate in enumerate(look.check.among):
+            for i, coordinate in enumerate(picked or ()):
                 known = _lacking(audit, look.claim.experiment, axis, coordinate)
                 if known is not None:
                     yield Violation(

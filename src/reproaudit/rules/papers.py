@@ -9,7 +9,7 @@ from typing import Any
 
 from reproaudit.errors import did_you_mean
 from reproaudit.rules.names import ids_of_their_own, unknown
-from reproaudit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.rules.rule import Leaves, Loc, Rule, Severity, Violation
 from reproaudit.rules.values import among, repeated, shown
 from reproaudit.spec import TIERS, Audit, Value, VariableName
 
@@ -18,7 +18,9 @@ LARGEST_SEED = 2**32 - 1
 
 STALE_AFTER_YEARS = 2
 
-UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+_MARKS = ("TODO", "FIXME", "XXX", "TBD")
+
+UNFINISHED = re.compile(rf"\b({'|'.join(_MARKS)})\b")
 """What stands for a text that is still to be written."""
 
 
@@ -151,34 +153,44 @@ def reviewers_differ(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def nothing_unfinished(loc: Loc, value: Any, _today: date | None = None) -> Violation | None:
+def nothing_unfinished(leaves: Leaves) -> Iterator[Violation]:
     """No TODO is left in any text."""
+    everything = "\n".join([text for _, _, text in leaves.texts])
+    if any(mark in everything for mark in _MARKS):  # nearly always there is none
+        for above, step, text in leaves.texts:
+            violation = unfinished((*above, step), text)
+            if violation is not None:
+                yield violation
+
+
+def unfinished(loc: Loc, value: Any) -> Violation | None:
+    """What is to be said of a value at a place, if it is a text with a TODO."""
     match = UNFINISHED.search(value) if isinstance(value, str) else None
     if match is None:
         return None
     return Violation(loc, f"found '{match.group()}' in the text; expected finished text")
 
 
-def nothing_blank(loc: Loc, value: Any, _today: date) -> Violation | None:
+def nothing_blank(leaves: Leaves) -> Iterator[Violation]:
     """A text says something; only a setting's value may be empty."""
-    if not isinstance(value, str) or value.strip():
-        return None
-    if "value" in loc or "alternatives" in loc or "controls" in loc:
-        return None
-    return Violation(loc, "found a blank text; expected words")
+    for above, step, text in leaves.texts:
+        if not text or text.isspace():
+            loc = (*above, step)
+            if not {"value", "alternatives", "controls"} & set(loc):
+                yield Violation(loc, "found a blank text; expected words")
 
 
-def dates_are_fresh(loc: Loc, value: Any, today: date) -> Violation | None:
+def dates_are_fresh(leaves: Leaves) -> Iterator[Violation]:
     """What was looked up long ago may no longer be so; what lies ahead was not looked up."""
-    if not isinstance(value, date):
-        return None
-    if value > today:
-        message = f"found {value}, which lies in the future; expected a past date"
-    elif loc[0] != "responses" and value < _years_before(today, STALE_AFTER_YEARS):
-        message = f"found {value}; expected a date within {STALE_AFTER_YEARS} years of {today}"
-    else:
-        return None
-    return Violation(loc, message)
+    today = leaves.today
+    stale = _years_before(today, STALE_AFTER_YEARS)
+    for above, step, day in leaves.dates:
+        loc = (*above, step)
+        if day > today:
+            yield Violation(loc, f"found {day}, which lies in the future; expected a past date")
+        elif day < stale and loc[0] != "responses":
+            message = f"found {day}; expected a date within {STALE_AFTER_YEARS} years of {today}"
+            yield Violation(loc, message)
 
 
 def _years_before(day: date, years: int) -> date:
@@ -208,21 +220,21 @@ RULES = (
         Severity.WARNING,
         "Unfinished text has not been reviewed.",
         "Finish the text.",
-        find_in_leaf=nothing_unfinished,
+        find_in_leaves=nothing_unfinished,
     ),
     Rule(
         "RA154",
         Severity.WARNING,
         "A card, a repository and a reviewer's decision change with time.",
         "Look again and write today's date.",
-        find_in_leaf=dates_are_fresh,
+        find_in_leaves=dates_are_fresh,
     ),
     Rule(
         "RA155",
         Severity.ERROR,
         "A blank reason or statement is none.",
         "Write the text.",
-        find_in_leaf=nothing_blank,
+        find_in_leaves=nothing_blank,
     ),
     Rule(
         "RA156",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from reproaudit.spec import Audit
 
@@ -41,6 +41,28 @@ class Violation:
     at_key: bool = False
 
 
+_T = TypeVar("_T")
+
+Leaf = tuple[Loc, str | int, _T]
+"""A value, after the place of what holds it and the last step to it. The two are joined only where
+a rule is broken, since an audit has several hundred texts."""
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Every text and every date of an audit.
+
+    Attributes:
+        texts: the texts, without words that an enumeration lists.
+        dates: the dates.
+        today: the day against which dates are held.
+    """
+
+    texts: Sequence[Leaf[str]]
+    dates: Sequence[Leaf[date]]
+    today: date
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule of audits; its id never changes its meaning and is never given to another rule.
@@ -51,8 +73,8 @@ class Rule:
         why: one sentence.
         remedy: what to do.
         find: where an audit breaks the rule; None if that shows while the file is read.
-        find_in_leaf: what a single text or date breaks, from its place, itself and today's date;
-            an audit is walked once for all such rules.
+        find_in_leaves: which of its texts and dates break the rule, for rules of a single text or
+            date; an audit is walked once for all of them.
     """
 
     id: str
@@ -60,17 +82,22 @@ class Rule:
     why: str
     remedy: str
     find: Callable[[Audit], Iterable[Violation]] | None = None
-    find_in_leaf: Callable[[Loc, Any, date], Violation | None] | None = None
+    find_in_leaves: Callable[[Leaves], Iterable[Violation]] | None = None
 
 
-def leaves(audit: Audit) -> Iterator[tuple[Loc, Any]]:
-    """Every text and date of an audit with its place."""
-    waiting: list[tuple[Loc, Any]] = [((), audit.model_dump())]
+def leaves(audit: Audit, today: date) -> Leaves:
+    """Every text and date of an audit."""
+    texts: list[Leaf[str]] = []
+    dates: list[Leaf[date]] = []
+    waiting: list[tuple[Loc, Any]] = [((), audit.model_dump(exclude_none=True))]
     while waiting:
-        loc, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [((*loc, key), one) for key, one in value.items()]
-        elif isinstance(value, tuple):
-            waiting += [((*loc, i), one) for i, one in enumerate(value)]
-        elif isinstance(value, str | date):
-            yield loc, value
+        above, value = waiting.pop()
+        for step, below in value.items() if type(value) is dict else enumerate(value):
+            kind = type(below)
+            if kind is str:
+                texts.append((above, step, below))
+            elif kind is dict or kind is tuple:
+                waiting.append(((*above, step), below))
+            elif kind is date:
+                dates.append((above, step, below))
+    return Leaves(texts, dates, today)

@@ -27,13 +27,14 @@ def same(a: Value, b: Value) -> bool:
 
 def among(value: Value, others: Iterable[Value]) -> bool:
     """Whether one of the others is the same value."""
-    return any(same(value, other) for other in others)
+    key = _key(value)
+    return any(key == _key(other) for other in others)
 
 
 def without(values: Iterable[_V], others: Iterable[Value]) -> tuple[_V, ...]:
     """The values that are not among the others."""
     keys = {_key(other) for other in others}
-    return tuple(value for value in values if _key(value) not in keys)
+    return tuple([value for value in values if _key(value) not in keys])
 
 
 def repeated(values: Iterable[Value]) -> Iterator[int]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from reproaudit.deferred import np
 from reproaudit.stats.intervals import (
     Interval,
     checked_confidence,
@@ -18,6 +17,9 @@ from reproaudit.stats.intervals import (
 from reproaudit.stats.limits import Rule, Side, bound_rule, equivalence_rule, met_and_missed
 from reproaudit.stats.power import deciding
 from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Decision(StrEnum):

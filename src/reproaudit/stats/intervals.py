@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy  # its parts are imported when first used: what only reads audits starts without them
-from numpy.typing import ArrayLike
-
+from reproaudit.deferred import np, scipy
 from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from reproaudit.deferred import np
 from reproaudit.stats.intervals import checked_confidence, t_ends
 from reproaudit.stats.scales import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Side(StrEnum):

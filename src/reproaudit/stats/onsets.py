@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from reproaudit.deferred import np
 from reproaudit.stats.scales import Array, finite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 SHARE_VARIED = 0.1
 """By how much `onset` varies the share, either way, to see whether the onset stays."""

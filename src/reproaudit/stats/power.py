@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import scipy  # its parts are imported when first used: what only reads audits starts without them
-
+from reproaudit.deferred import scipy
 from reproaudit.stats.intervals import moments
 from reproaudit.stats.limits import Rule
 from reproaudit.stats.scales import Array

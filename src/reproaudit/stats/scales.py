@@ -7,12 +7,15 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import scipy  # its parts are imported when first used: what only reads audits starts without them
-from numpy.typing import ArrayLike, NDArray
+from reproaudit.deferred import np, scipy
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+Array: TypeAlias = "NDArray[np.float64]"
 
 FLOOR = 1e-12
 """The resolution that a measurement is given on a log-type scale unless its rule says otherwise."""
