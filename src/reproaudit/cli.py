@@ -208,9 +208,10 @@ def run(
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
-    """Run what is missing, resume what was cut off, print the scorecard.
+    """Run what is missing, and print the scorecard.
 
-    Other seeds, settings or single experiments make custom records, which feed no verdict.
+    What was cut off is resumed. Other seeds, settings or single experiments make custom records,
+    which feed no verdict.
     """
     from reproaudit.commands.running import Custom, How, read_data_from, run_custom, run_tier
     from reproaudit.store import Store
@@ -317,7 +318,10 @@ def check(
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
 ) -> int:
-    """Validate audits: every fault at once, with its place and what to do."""
+    """Validate audits: every fault at once, with its place.
+
+    Each says what was found, what was expected and what to do.
+    """
     from reproaudit.commands.checking import check_files, explain_rule
 
     if as_sarif and (as_json or explain is not None):
@@ -338,7 +342,10 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Draft an audit and an experiment from a reproducibility card; what it leaves open is TODO."""
+    """Draft an audit and an experiment from a reproducibility card.
+
+    What the card leaves open is marked TODO.
+    """
     from reproaudit.commands.drafting import draft
 
     return draft(slug, card, out, force=force, as_json=as_json)
@@ -368,7 +375,9 @@ def diff(
     audits: Audits = None,
     as_json: Json = False,
 ) -> int:
-    """What changed between two scorecards or audits, and whether it is noise.
+    """What changed between two scorecards or audits.
+
+    And whether it is more than noise.
 
     Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
     slug@revision, read from the git checkout. Changes are separated into rule, settings, code,
@@ -400,10 +409,10 @@ def judge(
     ] = Path("reports"),
     as_json: Json = False,
 ) -> int:
-    """Judge measurements made elsewhere by the same rules, marked as not ours.
+    """Judge measurements made elsewhere by the same rules.
 
-    The authors' own logs, or another framework's runs: see docs/measurements.md for the manifest.
-    Where there are records of ours, both are shown side by side.
+    They are marked as not ours: the authors' own logs, or another framework's runs. For the
+    manifest see docs/measurements.md. Where there are records of ours, both are shown side by side.
     """
     from reproaudit.commands.judging import judge as judge_submission
     from reproaudit.store import Store
@@ -445,10 +454,10 @@ def export(
     ] = Path("reports"),
     as_json: Json = False,
 ) -> int:
-    """Write a scorecard as RO-Crate, JUnit XML or CODECHECK, or an audit's faults as SARIF.
+    """Write a scorecard or an audit's faults in a standard format.
 
-    Of the highest tier that has records, unless --tier says otherwise, to exports/SLUG unless
-    --out does. See docs/export.md.
+    A scorecard as RO-Crate, JUnit XML or CODECHECK, faults as SARIF. Of the highest tier that has
+    records, unless --tier says otherwise, to exports/SLUG unless --out does. See docs/export.md.
     """
     from reproaudit.commands.exporting import Signature, Source, known_format
     from reproaudit.commands.exporting import export as export_to
@@ -498,10 +507,11 @@ def multiverse(
     ),
     as_json: Json = False,
 ) -> int:
-    """Run what the paper leaves open in other ways, and show which claim hangs on which guess.
+    """Show which claim hangs on which unstated setting.
 
-    One alternative at a time, unless --full or --sample. With --explain and --against, name the
-    smallest set of settings that makes a claim come out otherwise.
+    Runs what the paper leaves open in other ways: one alternative at a time, unless --full or
+    --sample. With --explain and --against, names the smallest set of settings that makes a claim
+    come out otherwise.
     """
     from reproaudit.commands.running import How, read_data_from
     from reproaudit.commands.varying import Varied, design_of, parse_budget, show
