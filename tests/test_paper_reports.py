@@ -41,4 +41,6 @@ def test_a_committed_report_is_of_the_paper_tier_and_of_committed_code(scorecard
     card = read_scorecard(scorecard)
     assert card.tier == "paper"
     assert card.paper["slug"] == scorecard.parent.name
+    assert card.environment.revision
+    assert not any(one.endswith("+dirty") for one in card.environment.revision)
     assert str(Path.home()) not in scorecard.read_text(encoding="utf-8")
