@@ -5,6 +5,10 @@ The recursion is that of `recursion` (derived there): per prompt, with S = (1/n)
     b_{l+1} = b_l + C_l u_l,    s_l = S b_l,  v_l = C_lᵀ s_l,  u_l = A_lᵀ v_l,
     C_{l+1} = C_l + C_l T_l,    G_l = S C_l,  H_l = C_lᵀ G_l,  N_l = H_l B_lᵀ,  T_l = A_lᵀ N_l.
 
+The last map, C_{L−1}, meets four vectors only: s and u on the way forward, and on the way back the
+gradient g in b_L and dv. So it is applied and never formed, and as its gradient g uᵀ + s dvᵀ has
+rank two, what the layer before needs of it are outer products of the vectors met on the way.
+
 Prompts lie in groups, one prompt per lane of a vector, the prompt being the innermost axis of every
 array, so that each scalar operation of the recursion is one vector instruction for a whole group.
 Groups lie in blocks of a fixed size; each block sums its own gradient and the blocks are added in
@@ -38,10 +42,10 @@ One vector register on a wide processor; the compiler splits it where registers 
 arrays start at a multiple of it, for a load that straddles cache lines takes twice as long.
 """
 
-GROUPS_PER_BLOCK = 16
+GROUPS_PER_BLOCK = 32
 """Groups whose gradients are summed in the working precision before going to float64."""
 
-_SERIAL = 2 * GROUPS_PER_BLOCK
+_SERIAL = 32
 """Up to so many groups, one thread is faster than several."""
 
 Array = NDArray[Any]
@@ -66,12 +70,21 @@ def _compiled(**options: Any) -> Callable[[Function], Function]:
     return compiled
 
 
+_IN_LOOP = {"forceinline": True, "_nrt": False}
+"""For what runs for every group: inlined, and without counting references.
+
+Numba counts every slice of an array in and out; these calls took longer than the arithmetic.
+Nothing here makes an array, and the caller keeps those that are given.
+"""
+
+
 # Formulas. Each becomes one intrinsic: straight-line vector code for a group of prompts. Inside a
 # formula a number is one LLVM vector, a `Vector` a list of d of them, a `Matrix` a list of d rows.
 
 Number = Any
 Vector = Sequence[Number]
 Matrix = Sequence[Vector]
+Stored = Callable[[], Matrix]
 
 
 class _Code:
@@ -108,6 +121,11 @@ class _Code:
         first = self._builder.insert_element(undefined, number, ir.Constant(index, 0))
         zeros = ir.Constant(ir.VectorType(index, self._lanes), None)
         return self._builder.shuffle_vector(first, undefined, zeros)
+
+    def fresh(self) -> None:
+        """What is loaded from here on is loaded anew, not kept in a register from before."""
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        self._builder.asm(nothing, "", "~{memory}", [], side_effect=True)
 
     def one(self) -> Number:
         return ir.Constant(self._type, [1.0] * self._lanes)
@@ -159,10 +177,22 @@ def _pointers(context: Any, builder: Any, types_: Any, values: Any) -> list[Any]
 def _operand(code: _Code, kind: str, pointer: Any, d: int) -> Number | Vector | Matrix:
     if kind == "n":
         return code.load(pointer, 0)
-    if kind == "v":
-        return [code.load(pointer, i) for i in range(d)]
-    fetch = code.load if kind == "m" else code.spread
-    return [[fetch(pointer, i * d + j) for j in range(d)] for i in range(d)]
+    if kind in "vt":
+        return [code.load(pointer, i) for i in range(d if kind == "v" else d * (d - 1) // 2)]
+    fetch = code.load if kind in "mM" else code.spread
+
+    def matrix() -> Matrix:
+        if kind in "MP":
+            code.fresh()
+        return [[fetch(pointer, i * d + j) for j in range(d)] for i in range(d)]
+
+    return matrix if kind in "MP" else matrix()
+
+
+def _lower_triangular(below: Sequence[Number], diagonal: Vector) -> Sequence[Vector]:
+    """The rows, each as long as it is without the zeros."""
+    rows = [[*below[i * (i - 1) // 2 : i * (i + 1) // 2]] for i in range(len(diagonal))]
+    return [[*row, number] for row, number in zip(rows, diagonal, strict=True)]
 
 
 def _keep(code: _Code, kind: str, result: Any, pointer: Any) -> None:
@@ -175,9 +205,12 @@ def _operation(results: str, operands: str) -> Callable[[Callable[..., Any]], An
     """Makes an intrinsic ``f(dims, results, operands)`` of a formula.
 
     The kinds of results and operands are letters: n a number per prompt (lanes), v a vector
-    (d, lanes), m a matrix (d·d, lanes), p a parameter (d, d), the same for every prompt. A result
-    may be an operand too: everything is read before anything is written. `dims` is a tuple of d
-    zeros: its length is part of its type, so that d is known when the code is made.
+    (d, lanes), m a matrix (d·d, lanes), t what lies below the diagonal of one (d(d−1)/2, lanes),
+    p a parameter (d, d), the same for every prompt. The formula gets M and P, a matrix and a
+    parameter, as functions that load them: a call at each use keeps long formulas from holding
+    more than there are registers for. A result may be an operand too: everything is read before
+    anything is written. `dims` is a tuple of d zeros: its length is part of its type, so that d is
+    known when the code is made.
     """
 
     def make(formula: Callable[..., Any]) -> Any:
@@ -210,39 +243,110 @@ def _copy(_code: _Code, x: Vector) -> Any:
     return (x,)
 
 
-@_operation("vv", "mvp")
-def _first_step(code: _Code, S: Matrix, b: Vector, A: Matrix) -> Any:
+@_operation("vv", "MvP")
+def _first_step(code: _Code, S: Stored, b: Vector, A: Stored) -> Any:
     """The s, and the next b, where C = I."""
-    s = code.apply(S, b)
-    return s, code.apply(_t(A), s, b)
+    s = code.apply(S(), b)
+    return s, code.apply(_t(A()), s, b)
 
 
-@_operation("vvvv", "mmvp")
-def _step(code: _Code, S: Matrix, C: Matrix, b: Vector, A: Matrix) -> Any:
+@_operation("vvvv", "MMvP")
+def _step(code: _Code, S: Stored, C: Stored, b: Vector, A: Stored) -> Any:
     """The s, v, u and next b."""
-    s = code.apply(S, b)
-    v = code.apply(_t(C), s)
-    u = code.apply(_t(A), v)
-    return s, v, u, code.apply(C, u, b)
+    s = code.apply(S(), b)
+    v = code.apply(_t(C()), s)
+    u = code.apply(_t(A()), v)
+    return s, v, u, code.apply(C(), u, b)
 
 
-@_operation("vv", "mpv")
-def _step_gradient(code: _Code, C: Matrix, A: Matrix, g: Vector) -> Any:
+@_operation("vv", "MPv")
+def _step_gradient(code: _Code, C: Stored, A: Stored, g: Vector) -> Any:
     """The gradient h = Cᵀ g in u, and dv."""
-    h = code.apply(_t(C), g)
-    return h, code.apply(A, h)
+    h = code.apply(_t(C()), g)
+    return h, code.apply(A(), h)
 
 
-@_operation("v", "mpv")
-def _carry_back(code: _Code, S: Matrix, A: Matrix, g: Vector) -> Any:
+def _map(code: _Code, S: Stored, C: Stored | None, x: Vector, A: Stored, B: Stored) -> list[Vector]:
+    """Applies C⁺ = C (I + Aᵀ H Bᵀ): r = Bᵀ x, G r, H r, x⁺ = x + Aᵀ H r and C⁺ x = C x⁺.
+
+    Where C is None it is I, and G = H = S.
+    """
+    r = code.apply(_t(B()), x)
+    G_r = code.apply(S(), r if C is None else code.apply(C(), r))
+    H_r = G_r if C is None else code.apply(_t(C()), G_r)
+    moved = code.apply(_t(A()), H_r, x)
+    return [r, G_r, H_r, moved, moved if C is None else code.apply(C(), moved)]
+
+
+def _map_t(
+    code: _Code, S: Stored, C: Stored | None, y: Vector, A: Stored, B: Stored
+) -> list[Vector]:
+    """Applies its transpose: p = Cᵀ y, q = A p, G q, H q and C⁺ᵀ y = p + B H q."""
+    p = y if C is None else code.apply(_t(C()), y)
+    q = code.apply(A(), p)
+    G_q = code.apply(S(), q if C is None else code.apply(C(), q))
+    H_q = G_q if C is None else code.apply(_t(C()), G_q)
+    return [p, q, G_q, H_q, code.apply(B(), H_q, p)]
+
+
+def _last_step_of(
+    code: _Code, S: Stored, C: Stored | None, b: Vector, A: Stored, A_map: Stored, B_map: Stored
+) -> Any:
+    s = code.apply(S(), b)
+    *met, v = _map_t(code, S, C, s, A_map, B_map)
+    u = code.apply(_t(A()), v)
+    *also_met, moved = _map(code, S, C, u, A_map, B_map)
+    return s, v, u, [code.plus(x, y) for x, y in zip(b, moved, strict=True)], *met, *also_met
+
+
+def _last_step_gradient_of(
+    code: _Code, S: Stored, C: Stored | None, g: Vector, A: Stored, A_map: Stored, B_map: Stored
+) -> Any:
+    *met, h = _map_t(code, S, C, g, A_map, B_map)
+    dv = code.apply(A(), h)
+    *also_met, moved = _map(code, S, C, dv, A_map, B_map)
+    return h, dv, code.apply(S(), moved, g), *met, *also_met
+
+
+# Of the maps applied in the last layer: of s (or g) transposed, then of u (or dv).
+_p, _q, _Gq, _Hq, _r, _Gr, _Hr, _moved = range(8)
+_MET = 8
+
+
+@_operation("vvvv" + _MET * "v", "MMvPPP")
+def _last_step(code: _Code, S: Stored, C: Stored, b: Vector, *parameters: Stored) -> Any:
+    """The s, v, u and next b of the last layer, from the map before, and the vectors met."""
+    return _last_step_of(code, S, C, b, *parameters)
+
+
+@_operation("vvvv" + _MET * "v", "MvPPP")
+def _second_and_last_step(code: _Code, S: Stored, b: Vector, *parameters: Stored) -> Any:
+    """The same where the map before is C_0 = I."""
+    return _last_step_of(code, S, None, b, *parameters)
+
+
+@_operation("vvv" + _MET * "v", "MMvPPP")
+def _last_step_gradient(code: _Code, S: Stored, C: Stored, g: Vector, *parameters: Stored) -> Any:
+    """The gradient h = C⁺ᵀ g in u, dv, the gradient in b, g + S C⁺ dv, and the vectors met."""
+    return _last_step_gradient_of(code, S, C, g, *parameters)
+
+
+@_operation("vvv" + _MET * "v", "MvPPP")
+def _second_and_last_step_gradient(code: _Code, S: Stored, g: Vector, *parameters: Stored) -> Any:
+    """The same where the map before is C_0 = I."""
+    return _last_step_gradient_of(code, S, None, g, *parameters)
+
+
+@_operation("v", "MPv")
+def _carry_back(code: _Code, S: Stored, A: Stored, g: Vector) -> Any:
     """The gradient g + S A g in b from that in the next b, where C = I."""
-    return (code.apply(S, code.apply(A, g), g),)
+    return (code.apply(S(), code.apply(A(), g), g),)
 
 
-@_operation("v", "mmvv")
-def _carry_back_through(code: _Code, S: Matrix, C: Matrix, dv: Vector, g: Vector) -> Any:
+@_operation("v", "MMvv")
+def _carry_back_through(code: _Code, S: Stored, C: Stored, dv: Vector, g: Vector) -> Any:
     """The gradient g + S C dv in b from that in the next b."""
-    return (code.apply(S, code.apply(C, dv), g),)
+    return (code.apply(S(), code.apply(C(), dv), g),)
 
 
 @_operation("vn", "nvvn")
@@ -257,9 +361,10 @@ def _plus_outer(code: _Code, a: Matrix, x: Vector, y: Vector) -> Any:
     return (code.product([[xi] for xi in x], [y], a),)
 
 
-@_operation("m", "vvvv")
-def _two_outer(code: _Code, x: Vector, y: Vector, z: Vector, t: Vector) -> Any:
-    return (code.product(list(zip(x, z, strict=True)), [y, t]),)
+@_operation("m", 12 * "v")
+def _six_outer(code: _Code, *vectors: Vector) -> Any:
+    """The sum of x yᵀ over six pairs x, y."""
+    return (code.product(list(zip(*vectors[::2], strict=True)), vectors[1::2]),)
 
 
 @_operation("m", "mvvvv")
@@ -270,6 +375,15 @@ def _plus_two_outer(code: _Code, a: Matrix, x: Vector, y: Vector, z: Vector, t: 
 @_operation("m", "mm")
 def _product(code: _Code, a: Matrix, b: Matrix) -> Any:
     return (code.product(a, b),)
+
+
+@_operation("m", "mmmvv")
+def _plus_product_nt_and_outer(
+    code: _Code, c: Matrix, a: Matrix, b: Matrix, x: Vector, y: Vector
+) -> Any:
+    """The sum c + a bᵀ + x yᵀ."""
+    wide = [[*row, number] for row, number in zip(a, x, strict=True)]
+    return (code.product(wide, [*_t(b), y], c),)
 
 
 @_operation("m", "mm")
@@ -337,10 +451,11 @@ def _identity_plus_parameter_product_tn(code: _Code, p: Matrix, a: Matrix) -> An
 _C, _G, _H, _N, _T = range(5)
 _MATRICES = 5
 _b, _s, _v, _u = range(4)
+_g, _h, _dv, _g_next = range(4)  # in the row after b_L, on the way back
 _VECTORS = 4
 
 
-@_compiled()
+@_compiled(**_IN_LOOP)
 def _sparse_group(
     prompt: Array, A: Array, squares: Array, dA: Array, vectors: Array, dims: Any
 ) -> None:
@@ -348,7 +463,7 @@ def _sparse_group(
     d = len(dims)
     layers = A.shape[0]
     S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d : -1]
-    g = vectors[layers + 1, 0]
+    g = vectors[layers + 1, _g]
     _copy(dims, (vectors[0, _b],), (w,))
     for layer in range(layers):
         of = vectors[layer]
@@ -360,31 +475,55 @@ def _sparse_group(
             _carry_back(dims, (g,), (S, A[layer], g))
 
 
-@_compiled()
+@_compiled(**_IN_LOOP)
 def _full_forward(
-    S: Array, w: Array, A: Array, B: Array, matrices: Array, vectors: Array, dims: Any
+    S: Array, w: Array, A: Array, B: Array, matrices: Array, vectors: Array, met: Array, dims: Any
 ) -> None:
     """Fills the workspace layer by layer; b_L ends in ``vectors[layers, _b]``."""
-    layers = A.shape[0]
+    last = A.shape[0] - 1
     _copy(dims, (vectors[0, _b],), (w,))
     _first_step(dims, (vectors[0, _s], vectors[1, _b]), (S, w, A[0]))
-    if layers > 1:
+    if last > 1:
         N = matrices[0, _N]
         _product_parameter_nt(dims, (N,), (S, B[0]))
         _identity_plus_parameter_product_tn(dims, (matrices[1, _C],), (A[0], N))
-    for layer in range(1, layers):
+    for layer in range(1, last):
         of, m = vectors[layer], matrices[layer]
         made = (of[_s], of[_v], of[_u], vectors[layer + 1, _b])
         _step(dims, made, (S, m[_C], of[_b], A[layer]))
-        if layer < layers - 1:
+        if layer < last - 1:
             _product(dims, (m[_G],), (S, m[_C]))
             _symmetric_product_tn(dims, (m[_H],), (m[_C], m[_G]))
             _product_parameter_nt(dims, (m[_N],), (m[_H], B[layer]))
             _parameter_product_tn(dims, (m[_T],), (A[layer], m[_N]))
             _plus_product(dims, (matrices[layer + 1, _C],), (m[_C], m[_C], m[_T]))
+    if last > 0:
+        of, to = vectors[last], met[0]
+        made = (of[_s], of[_v], of[_u], vectors[last + 1, _b])
+        if last == 1:
+            _second_and_last_step(dims, _joined(made, to), (S, of[_b], A[1], A[0], B[0]))
+        else:
+            C, A_map, B_map = matrices[last - 1, _C], A[last - 1], B[last - 1]
+            _last_step(dims, _joined(made, to), (S, C, of[_b], A[last], A_map, B_map))
 
 
-@_compiled()
+@_compiled(**_IN_LOOP)
+def _joined(made: Any, met: Array) -> Any:
+    """The arrays of a tuple, and those of the vectors met."""
+    return (
+        *made,
+        met[_p],
+        met[_q],
+        met[_Gq],
+        met[_Hq],
+        met[_r],
+        met[_Gr],
+        met[_Hr],
+        met[_moved],
+    )
+
+
+@_compiled(**_IN_LOOP)
 def _map_backward(
     D: Array, m: Array, A: Array, B: Array, dA: Array, dB: Array, spare: Array, dims: Any
 ) -> None:
@@ -399,7 +538,7 @@ def _map_backward(
     _plus_product(dims, (D,), (D, m[_G], dH))
 
 
-@_compiled()
+@_compiled(**_IN_LOOP)
 def _full_backward(
     S: Array,
     A: Array,
@@ -409,6 +548,7 @@ def _full_backward(
     dB: Array,
     matrices: Array,
     vectors: Array,
+    met: Array,
     dims: Any,
 ) -> None:
     """Adds half the gradients to the lanes' sums, given g = half the gradient in b_L.
@@ -416,34 +556,103 @@ def _full_backward(
     From the layer's equations, with D the gradient in C_{l+1}, and that in C_l on the left:
     dT = Cᵀ D, E = A dT, dA += N dTᵀ, dB += Eᵀ H, dH = E B and
     D ← D + D Tᵀ + G (dH + dHᵀ) + g uᵀ + s dvᵀ, where dv = A Cᵀ g and dA += v (Cᵀ g)ᵀ;
-    last g ← g + S C dv. At layer 0, C = I, so that only dA and dB remain.
+    then g ← g + S C dv. At layer 0, C = I, so that only dA and dB remain.
     """
-    layers = A.shape[0]
-    D, E, spare = matrices[layers, 0], matrices[layers, 1], matrices[layers, 1:4]
-    h, dv = vectors[layers + 1, 1], vectors[layers + 1, 2]
-    for layer in range(layers - 1, 0, -1):
-        of, m = vectors[layer], matrices[layer]
-        _step_gradient(dims, (h, dv), (m[_C], A[layer], g))
-        _plus_outer(dims, (dA[layer],), (dA[layer], of[_v], h))
-        if layer == layers - 1:
-            _two_outer(dims, (D,), (g, of[_u], of[_s], dv))
-        else:
-            _map_backward(D, m, A[layer], B[layer], dA[layer], dB[layer], spare, dims)
+    last = A.shape[0] - 1
+    if last > 0:
+        D, E, spare = matrices[last, 0], matrices[last, 1], matrices[last, 1:4]
+        _last_map_backward(S, A, B, g, dA, dB, D, matrices, vectors, met, dims)
+        back = vectors[last + 2]
+        h, dv, g = back[_h], back[_dv], back[_g_next]
+        for layer in range(last - 1, 0, -1):
+            of, m = vectors[layer], matrices[layer]
+            _step_gradient(dims, (h, dv), (m[_C], A[layer], g))
+            _plus_outer(dims, (dA[layer],), (dA[layer], of[_v], h))
+            if layer < last - 1:
+                _map_backward(D, m, A[layer], B[layer], dA[layer], dB[layer], spare, dims)
             _plus_two_outer(dims, (D,), (D, g, of[_u], of[_s], dv))
-        _carry_back_through(dims, (g,), (S, m[_C], dv, g))
-    _plus_outer(dims, (dA[0],), (dA[0], vectors[0, _s], g))
-    if layers > 1:
+            _carry_back_through(dims, (g,), (S, m[_C], dv, g))
+    if last > 1:
+        _plus_product_nt_and_outer(dims, (dA[0],), (dA[0], matrices[0, _N], D, vectors[0, _s], g))
         _parameter_product(dims, (E,), (A[0], D))
-        _plus_product_nt(dims, (dA[0],), (dA[0], matrices[0, _N], D))
         _plus_product_tn(dims, (dB[0],), (dB[0], E, S))
+    else:
+        _plus_outer(dims, (dA[0],), (dA[0], vectors[0, _s], g))
+
+
+@_compiled(**_IN_LOOP)
+def _last_map_backward(
+    S: Array,
+    A: Array,
+    B: Array,
+    g: Array,
+    dA: Array,
+    dB: Array,
+    D: Array,
+    matrices: Array,
+    vectors: Array,
+    met: Array,
+    dims: Any,
+) -> None:
+    """Through the last layer and the map that it applies: dA, dB, D, and the next g.
+
+    `_full_backward`'s equations where the gradient in C_{l+1} is g uᵀ + s dvᵀ and C_{l+1} was
+    applied. With the vectors met, dA += (H r_u) p_gᵀ + (H r_dv) p_sᵀ,
+    dB += u (H q_g)ᵀ + dv (H q_s)ᵀ and
+    D = g (u + T u)ᵀ + s (dv + T dv)ᵀ + G q_g r_uᵀ + G q_s r_dvᵀ + G r_u q_gᵀ + G r_dv q_sᵀ.
+    """
+    last = A.shape[0] - 1
+    of, there, back = vectors[last], met[0], met[1]
+    h, dv, g_next = vectors[last + 2, _h], vectors[last + 2, _dv], vectors[last + 2, _g_next]
+    A_map, B_map = A[last - 1], B[last - 1]
+    if last == 1:
+        _second_and_last_step_gradient(
+            dims, _joined((h, dv, g_next), back), (S, g, A[1], A_map, B_map)
+        )
+    else:
+        C = matrices[last - 1, _C]
+        _last_step_gradient(dims, _joined((h, dv, g_next), back), (S, C, g, A[last], A_map, B_map))
+    s, u = of[_s], of[_u]
+    _plus_outer(dims, (dA[last],), (dA[last], of[_v], h))
+    to = dA[last - 1]
+    _plus_two_outer(dims, (to,), (to, there[_Hr], back[_p], back[_Hr], there[_p]))
+    to = dB[last - 1]
+    _plus_two_outer(dims, (to,), (to, u, back[_Hq], dv, there[_Hq]))
+    if last > 1:
+        _six_outer(
+            dims,
+            (D,),
+            (
+                g,
+                there[_moved],
+                s,
+                back[_moved],
+                back[_Gq],
+                there[_r],
+                there[_Gq],
+                back[_r],
+                there[_Gr],
+                back[_q],
+                back[_Gr],
+                there[_q],
+            ),
+        )
+
+
+@_compiled()
+def _aligned_room(size: int, like: Array) -> Array:
+    """Room for numbers of the precision of `like`, starting at a multiple of the alignment."""
+    raw = np.empty(size + VECTOR_BYTES, like.dtype)
+    skip = (-raw.ctypes.data % VECTOR_BYTES) // raw.itemsize
+    return raw[skip : skip + size]
 
 
 @_compiled()
 def _aligned_zeros(size: int, like: Array) -> Array:
-    """Zeros of the precision of `like`, starting at a multiple of the alignment."""
-    raw = np.zeros(size + VECTOR_BYTES, like.dtype)
-    skip = (-raw.ctypes.data % VECTOR_BYTES) // raw.itemsize
-    return raw[skip : skip + size]
+    """The same, filled with zeros."""
+    room = _aligned_room(size, like)
+    room[:] = 0
+    return room
 
 
 @_compiled()
@@ -454,30 +663,60 @@ def _block(
 
     ``dims`` is a tuple of d zeros: its length is part of its type, hence a constant here.
     """
-    d = len(dims)
-    layers = A.shape[0]
-    lanes = data.shape[2]
+    d, layers, lanes = len(dims), A.shape[0], data.shape[2]
+    stored = layers if free_b else 0
     squares = _aligned_zeros(lanes, data)
     rows = _aligned_zeros(2 * layers * d * d * lanes, data).reshape((2 * layers * d * d, lanes))
-    gradient = rows.reshape((2, layers, d * d, lanes))
-    space = _aligned_zeros((layers + 2) * _VECTORS * d * lanes, data)
-    vectors = space.reshape((layers + 2, _VECTORS, d, lanes))
-    stored = layers + 1 if free_b else 0
-    space = _aligned_zeros(stored * _MATRICES * d * d * lanes, data)
-    matrices = space.reshape((stored, _MATRICES, d * d, lanes))
+    vectors = _aligned_room((layers + 2) * _VECTORS * d * lanes, data)
+    met = _aligned_room(2 * _MET * d * lanes, data)
+    matrices = _aligned_room(stored * _MATRICES * d * d * lanes, data)
+    _add_groups(
+        data,
+        first,
+        last,
+        A,
+        B,
+        squares,
+        rows.reshape((2, layers, d * d, lanes)),
+        vectors.reshape((layers + 2, _VECTORS, d, lanes)),
+        met.reshape((2, _MET, d, lanes)),
+        matrices.reshape((stored, _MATRICES, d * d, lanes)),
+        free_b,
+        dims,
+    )
+    out[0] = _sum_lanes(squares)
+    for row in range(rows.shape[0]):
+        out[1 + row] = _sum_lanes(rows[row])
+
+
+@_compiled(_nrt=False)
+def _add_groups(
+    data: Array,
+    first: int,
+    last: int,
+    A: Array,
+    B: Array,
+    squares: Array,
+    gradient: Array,
+    vectors: Array,
+    met: Array,
+    matrices: Array,
+    free_b: bool,
+    dims: Any,
+) -> None:
+    """Adds the losses and half the gradients of the groups first … last − 1 to the lanes' sums."""
+    layers, d = A.shape[0], len(dims)
+    dA, dB = gradient[0], gradient[1]
     for group in range(first, last):
         prompt = data[group]
         if free_b:
             S, w, query = prompt[: d * d], prompt[d * d : d * d + d], prompt[d * d + d : -1]
-            _full_forward(S, w, A, B, matrices, vectors, dims)
-            g = vectors[layers + 1, 0]
+            _full_forward(S, w, A, B, matrices, vectors, met, dims)
+            g = vectors[layers + 1, _g]
             _query(dims, (g, squares), (squares, query, vectors[layers, _b], prompt[-1]))
-            _full_backward(S, A, B, g, gradient[0], gradient[1], matrices, vectors, dims)
+            _full_backward(S, A, B, g, dA, dB, matrices, vectors, met, dims)
         else:
-            _sparse_group(prompt, A, squares, gradient[0], vectors, dims)
-    out[0] = _sum_lanes(squares)
-    for row in range(rows.shape[0]):
-        out[1 + row] = _sum_lanes(rows[row])
+            _sparse_group(prompt, A, squares, dA, vectors, dims)
 
 
 @_compiled()
@@ -638,6 +877,46 @@ def _colour(prompt: Array, root: Array, dual: Array, dims: Any) -> None:
     _coloured(dims, parts, (parts[0], parts[1], parts[2], root, dual))
 
 
+@_operation("mvv", "tvvvppp")
+def _coloured_factor(
+    code: _Code,
+    below: Sequence[Number],
+    diagonal: Vector,
+    w: Vector,
+    query: Vector,
+    root: Matrix,
+    dual: Matrix,
+    scaled: Matrix,
+) -> Any:
+    """The same from the factor T of S = T Tᵀ, for R scaled by the scale of T."""
+    T = _lower_triangular(below, diagonal)
+    columns = [[row[k] for row in T[k:]] for k in range(len(T))]
+    rows = [[code.dot(r[k:], column) for k, column in enumerate(columns)] for r in scaled]
+    moment = _mirrored(lambda i, j: code.dot(rows[i], rows[j]), len(rows))
+    return moment, code.apply(dual, w), code.apply(root, query)
+
+
+@_compiled()
+def _pack_factors(
+    out: Array,
+    below: Array,
+    diagonal: Array,
+    w: Array,
+    query: Array,
+    root: Array,
+    dual: Array,
+    scaled: Array,
+    dims: Any,
+) -> None:
+    """What lies below the diagonal as (groups, d(d−1)/2, lanes), the rest as (groups, d, lanes)."""
+    square, d = len(dims) ** 2, len(dims)
+    for group in range(out.shape[0]):
+        to = out[group]
+        parts = (to[:square], to[square : square + d], to[square + d : -1])
+        whitened = (below[group], diagonal[group], w[group], query[group], root, dual, scaled)
+        _coloured_factor(dims, parts, whitened)
+
+
 @_compiled()
 def _pack_moments(
     out: Array, S: Array, w: Array, query: Array, root: Array, dual: Array, dims: Any
@@ -777,13 +1056,64 @@ def write_prompts(
     _write(_pack_prompts, minibatch, first, z, w, query, colouring)
 
 
+def write_factors(
+    minibatch: Minibatch,
+    first: int,
+    count: int,
+    factor: tuple[Array, Array],
+    scale: float,
+    w: Array,
+    query: Array,
+    colouring: Colouring,
+) -> None:
+    """Like `write_moments`, from T with S = scale² T Tᵀ, all in the minibatch's own layout.
+
+    Args:
+        minibatch: written in place, in its own precision.
+        first: a multiple of the lanes of a group.
+        count: how many prompts; what the last group holds beyond them is left out.
+        factor: T, lower triangular: what lies below its diagonal, row by row,
+            (groups, d(d−1)/2, lanes), and its diagonal (groups, d, lanes).
+        scale: of T.
+        w: (groups, d, lanes), the whitened regression weights.
+        query: (groups, d, lanes), the whitened inputs of the query.
+        colouring: from whitened prompts to prompts.
+
+    Raises:
+        ValueError: if the shapes or precisions do not fit the minibatch.
+    """
+    d, dtype, lanes = minibatch.dim, minibatch.data.dtype, minibatch.data.shape[2]
+    groups = -(-count // lanes)
+    rows = (d * (d - 1) // 2, d, d, d)
+    for array, each in zip((*factor, w, query), rows, strict=True):
+        if array.shape != (groups, each, lanes) or array.dtype != dtype:
+            raise ValueError(
+                f"shapes do not fit: {array.dtype} {array.shape}, expected {dtype} "
+                f"{(groups, each, lanes)}"
+            )
+    _check_place(minibatch, first, count)
+    to = minibatch.data[first // lanes : first // lanes + groups]
+    below, diagonal, w, query = (np.ascontiguousarray(a) for a in (*factor, w, query))
+    root, dual, scaled = (
+        np.ascontiguousarray(a, dtype)
+        for a in (colouring.root, colouring.dual, scale * colouring.root)
+    )
+    _pack_factors(to, below, diagonal, w, query, root, dual, scaled, (0,) * d)
+    to[-1, :, lanes - (groups * lanes - count) :] = 0
+
+
 def _check_prompts(
     minibatch: Minibatch, first: int, values: Array, shape: tuple[int, int], w: Array, query: Array
 ) -> None:
-    batch, lanes = len(values), minibatch.data.shape[2]
+    batch = len(values)
     each = (batch, minibatch.dim)
     if values.shape != (batch, *shape) or w.shape != each or query.shape != each:
         raise ValueError(f"shapes do not fit: {values.shape}, w {w.shape}, query {query.shape}")
+    _check_place(minibatch, first, batch)
+
+
+def _check_place(minibatch: Minibatch, first: int, batch: int) -> None:
+    lanes = minibatch.data.shape[2]
     if first % lanes or first < 0 or first + batch > minibatch.count:
         raise ValueError(f"{batch} prompts do not fit at {first} of {minibatch.count}")
     if batch % lanes and first + batch != minibatch.count:
