@@ -1,4 +1,4 @@
-"""Constructed solutions and baselines: what training is compared with, built without training.
+"""Constructed solutions, built without training, and the step sizes of descent.
 
 An L-layer model of the kinds below multiplies the label part w of a prompt by a polynomial p of
 the prompt's second-moment matrix, so that its loss, over w ~ N(0, Σ⁻¹) and the query ~ N(0, Σ), is
@@ -12,7 +12,7 @@ whitened S_z = R⁻¹ S R⁻ᵀ (Σ = R Rᵀ) and Σ by I, so that G = I and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,13 +81,16 @@ class Spectrum:
     def condensed(self, nodes: int) -> Spectrum:
         """One prompt of ``nodes`` eigenvalues that stands for all, for p of degree below nodes.
 
-        Raises:
-            ValueError: unless G = I.
+        The eigenvalues are the nodes of their Gauss rule. With G = I the rule's weights are the new
+        G; otherwise p is what its values at the nodes make of it, Σ_k p(node_k) ℓ_k, and the new G
+        is E ℓᵀ G ℓ (derived; with G = I the two agree).
         """
-        if self.weights is not None:
-            raise ValueError("only G = I depends on the eigenvalues one by one")
         points, weights = gauss_rule(self.eigenvalues.ravel(), nodes)
-        return Spectrum(points[None], np.diag(weights * self.eigenvalues.shape[1])[None])
+        if self.weights is None:
+            return Spectrum(points[None], np.diag(weights * self.eigenvalues.shape[1])[None])
+        basis = lagrange_basis(points, self.eigenvalues)
+        gram = np.tensordot(basis, self.weights @ basis, ((0, 1), (0, 1))) / len(basis)
+        return Spectrum(points[None], gram[None])
 
     def expected_loss(self, values: Vector) -> float:
         """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues, (batch, d)."""
@@ -166,115 +169,6 @@ def best_steps(spectrum: Spectrum, layers: int) -> Vector:
         for start in starts
     ]
     return np.sort(min(found, key=lambda result: float(result.fun)).x)
-
-
-def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
-    """The step of a grid with the smallest loss, the first of equals; a NaN loss never wins.
-
-    How the released code chooses the step of its baselines: a coarse grid, on one seed.
-    """
-    losses = np.array([loss(step) for step in grid])
-    if np.all(np.isnan(losses)):
-        raise ValueError("no step of the grid has a loss")
-    return float(grid[int(np.nanargmin(losses))])
-
-
-def descent_residuals(
-    S: Array, w: Array, steps: Sequence[float] | Vector, preconditioner: Array | None = None
-) -> Vector:
-    """What is left of w after gradient descent on a prompt's squared error, from 0.
-
-    Args:
-        S: (batch, d, d), the second moments of the pairs that descent uses.
-        w: (batch, d).
-        steps: the step size of each step.
-        preconditioner: (d, d), for example Σ⁻¹; None for I.
-
-    Returns:
-        b = Π_l (I − a_l P S) w, (batch, d); the prediction's error on a query is −b·x_{n+1}.
-    """
-    S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
-    for step in steps:
-        gradient = (S64 @ b[:, :, None])[:, :, 0]
-        b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
-    return b
-
-
-def descent_loss(
-    S: Array,
-    w: Array,
-    query: Array,
-    steps: Sequence[float] | Vector,
-    preconditioner: Array | None = None,
-) -> float:
-    """Mean squared error of `descent_residuals` on the queries, (batch, d)."""
-    return sampled_loss(descent_residuals(S, w, steps, preconditioner), query)
-
-
-def sampled_loss(residuals: Array, query: Array) -> float:
-    """Mean of (b·x_{n+1})²."""
-    return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
-
-
-def moments_of_pairs(x: Array, pairs: int, divisor: int) -> Vector:
-    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples, (batch, d, d).
-
-    The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
-
-    Raises:
-        ValueError: if there are fewer pairs.
-    """
-    if not 0 < pairs <= x.shape[1]:
-        raise ValueError(f"asked for {pairs} of {x.shape[1]} pairs")
-    used = np.asarray(x[:, :pairs], np.float64)
-    return np.asarray(used.transpose(0, 2, 1) @ used / divisor)
-
-
-def released_descent_loss(
-    x: Array,
-    w: Array,
-    query: Array,
-    *,
-    selection: tuple[Array, Array, Array],
-    layers: int,
-    grid: Sequence[float],
-    pairs: int,
-    preconditioner: Array | None = None,
-) -> float:
-    """The baseline as released: one constant step from a grid, chosen on one seed's prompts.
-
-    Args:
-        x: (batch, n, d), the test inputs; likewise w and query (batch, d).
-        w: test regression weights.
-        query: test queries.
-        selection: x, w and query of the prompts that choose the step.
-        layers: how many steps.
-        grid: the step sizes to choose from.
-        pairs: how many of the n pairs descent uses (n − 1 as released); sums are divided by n.
-        preconditioner: (d, d); None for I.
-    """
-    n = x.shape[1]
-    chosen_x, chosen_w, chosen_query = selection
-    S = moments_of_pairs(chosen_x, pairs, n)
-    step = best_on_grid(
-        lambda a: descent_loss(S, chosen_w, chosen_query, [a] * layers, preconditioner), grid
-    )
-    return descent_loss(moments_of_pairs(x, pairs, n), w, query, [step] * layers, preconditioner)
-
-
-def least_squares_residuals(x: Array, w: Array) -> Vector:
-    """What ordinary least squares leaves of w, the estimate of least norm where n < d.
-
-    Args:
-        x: (batch, n, d).
-        w: (batch, d).
-
-    Returns:
-        (batch, d); without noise, rounding alone where n ≥ d.
-    """
-    inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
-    estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
-    return np.asarray((weights - estimate)[:, :, 0])
 
 
 def preconditioned_descent(
@@ -409,9 +303,9 @@ def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tup
     """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = E p(point).
 
     Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
-    matrix of the points, begun at the constant vector, gives the recurrence of the polynomials
-    that are orthogonal over the points; the eigenvalues of its Jacobi matrix are the nodes, and
-    the squared first entries of its eigenvectors the weights. Source: Golub and Welsch,
+    matrix of the points, begun at the roots of their weights, gives the recurrence of the
+    polynomials that are orthogonal over the points; the eigenvalues of its Jacobi matrix are the
+    nodes, and the squared first entries of its eigenvectors the weights. Source: Golub and Welsch,
     Mathematics of Computation 23 (1969).
 
     Args:
@@ -437,3 +331,20 @@ def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tup
         basis[k + 1] = following / length
     nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
     return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)
+
+
+def lagrange_basis(nodes: Vector, points: Vector) -> Vector:
+    """The polynomials that are 1 at one node and 0 at the others, at the points.
+
+    Args:
+        nodes: distinct, (nodes,).
+        points: of any shape.
+
+    Returns:
+        (*points, nodes).
+    """
+    basis = [
+        np.prod([(points - other) / (node - other) for other in np.delete(nodes, k)], axis=0)
+        for k, node in enumerate(nodes)
+    ]
+    return np.stack([np.broadcast_to(one, points.shape) for one in basis], axis=-1)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from reproaudit.experiment import Experiment, Session
 from reproaudit.papers.ahn2023 import constructed, kernel, sampling
+from reproaudit.papers.ahn2023.baselines import FairDescent, ReleasedDescent, least_squares
 from reproaudit.papers.ahn2023.learners import BatchedLearner, KernelLearner, Learner, Schedule
 from reproaudit.records import Measurements, Series
 from reproaudit.training import Stateful, generator, per_seed, train
@@ -30,7 +31,7 @@ OBSERVATIONS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""
 
 
-LAW_SHAPES = 20_000
+LAW_SHAPES = 5_000
 """Sampled shapes of S that the constructed solutions' scalars are chosen on."""
 
 
@@ -414,14 +415,15 @@ def measure_depth(settings: Depth, session: Session) -> Mapping[int, Measurement
         train_models(session, f"{layers} layers", tasks, layers, _observe_nothing)
         for layers in settings.depths
     ]
-    baselines = [
-        [
-            [*fair_baselines(task, layers), *released_baselines(task, layers, settings)]
-            for layers in settings.depths
-        ]
-        for task in tasks
-    ]
-    return _comparisons(tasks, models, baselines)
+    return _comparisons(tasks, models, [depth_baselines(task, settings) for task in tasks])
+
+
+def depth_baselines(task: Task, settings: Depth) -> Sequence[Sequence[float]]:
+    """For each depth, the losses of as many steps, in the order of the audit's axis."""
+    test, first_run = task.prompts("test"), Task.of(0, task.pairs, settings)
+    fair = FairDescent(test, task.prompts("validation"), max(settings.depths))
+    released = ReleasedDescent(test, first_run.prompts("validation"), settings.released_grid)
+    return [[*fair.losses(steps), *released.losses(steps)] for steps in settings.depths]
 
 
 def measure_context_length(settings: ContextLength, session: Session) -> Mapping[int, Measurements]:
@@ -433,11 +435,16 @@ def measure_context_length(settings: ContextLength, session: Session) -> Mapping
         rate = settings.short_learning_rate if short else settings.learning_rate
         phase = f"{pairs} pairs"
         models.append(train_models(session, phase, tasks, settings.layers, _observe_nothing, rate))
-        baselines.append(
-            [[*fair_baselines(task, settings.layers), least_squares(task)] for task in tasks]
-        )
+        baselines.append([length_baselines(task, settings.layers) for task in tasks])
     of_seed = [[one[i] for one in baselines] for i in range(len(session.seeds))]
     return _comparisons(tasks, models, of_seed)
+
+
+def length_baselines(task: Task, steps: int) -> Sequence[float]:
+    """The losses of so many steps, in the order of the audit's axis."""
+    test = task.prompts("test")
+    fair = FairDescent(test, task.prompts("validation"), steps)
+    return [*fair.losses(steps), least_squares(test)]
 
 
 def _observe_nothing(task: Task, A: Array, B: Array) -> Mapping[str, float | Array]:
@@ -479,63 +486,6 @@ def split_seeds(model: Trained, tasks: Sequence[Task]) -> Sequence[dict[str, Ser
     seeds = [task.seed for task in tasks]
     split = per_seed(model.series, seeds)
     return [split[seed] for seed in seeds]
-
-
-# --- baselines -----------------------------------------------------------------------------------
-
-
-def fair_baselines(task: Task, steps: int) -> tuple[float, ...]:
-    """Test losses of gradient descent and of preconditioned descent, all pairs used.
-
-    Each with one step size and with a step size for each step, all chosen on the validation
-    prompts. In the order of the audit's axis.
-    """
-    test, validation = task.prompts("test"), task.prompts("validation")
-    sigma = task.covariance.matrix
-    losses = []
-    for spectrum, preconditioner in (
-        (constructed.plain_spectrum(validation.moment, sigma), None),
-        (constructed.whitened_spectrum(validation.moment, sigma), task.covariance.inverse),
-    ):
-        one = [constructed.best_constant_step(spectrum, steps)] * steps
-        own = constructed.best_steps(spectrum, steps)
-        losses += [
-            constructed.descent_loss(test.moment, test.w, test.query, sizes, preconditioner)
-            for sizes in (one, own)
-        ]
-    return tuple(losses)
-
-
-def released_baselines(task: Task, steps: int, settings: Depth) -> tuple[float, ...]:
-    """Test losses of the baselines as released: n − 1 pairs, a coarse grid, one seed to choose."""
-    first = Task.of(0, task.pairs, settings)
-    chosen, test = first.prompts("validation"), task.prompts("test")
-    used = task.pairs - 1
-    S_chosen = constructed.moments_of_pairs(chosen.x, used, task.pairs)
-    S_test = constructed.moments_of_pairs(test.x, used, task.pairs)
-    losses = []
-    for for_choice, for_test in (
-        (None, None),
-        (first.covariance.inverse, task.covariance.inverse),
-    ):
-
-        def loss(size: float, preconditioner: Array | None = for_choice) -> float:
-            return constructed.descent_loss(
-                S_chosen, chosen.w, chosen.query, [size] * steps, preconditioner
-            )
-
-        step = constructed.best_on_grid(loss, settings.released_grid)
-        losses.append(
-            constructed.descent_loss(S_test, test.w, test.query, [step] * steps, for_test)
-        )
-    return tuple(losses)
-
-
-def least_squares(task: Task) -> float:
-    """Test loss of ordinary least squares, of least norm where the pairs do not determine it."""
-    test = task.prompts("test")
-    residuals = constructed.least_squares_residuals(test.x, test.w)
-    return constructed.sampled_loss(residuals, test.query)
 
 
 # --- what the audit's names stand for ------------------------------------------------------------

@@ -1,0 +1,155 @@
+"""What a model is compared with: as many steps of gradient descent, and least squares.
+
+Descent on a prompt's squared error starts from 0 and leaves of w the residual
+b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the error of its prediction is
+−b·x_{n+1}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit.papers.ahn2023 import constructed
+from reproaudit.papers.ahn2023.sampling import Prompts
+
+Array = NDArray[Any]
+Vector = NDArray[np.float64]
+
+
+class FairDescent:
+    """Descent that uses all pairs, with the best step sizes for the validation prompts."""
+
+    def __init__(self, test: Prompts, validation: Prompts, most_steps: int) -> None:
+        self._test, self._moment = test, test.moment
+        sigma, S = test.covariance.matrix, validation.moment
+        self._forms = [
+            (spectrum.condensed(most_steps + 1), preconditioner)
+            for spectrum, preconditioner in (
+                (constructed.plain_spectrum(S, sigma), None),
+                (constructed.whitened_spectrum(S, sigma), test.covariance.inverse),
+            )
+        ]
+
+    def losses(self, steps: int) -> tuple[float, ...]:
+        """Test losses without and with preconditioner, in the order of the audit's axis.
+
+        Each with one step size, then with a step size for each step.
+        """
+        return tuple(
+            descent_loss(self._moment, self._test.w, self._test.query, sizes, preconditioner)
+            for spectrum, preconditioner in self._forms
+            for sizes in (
+                [constructed.best_constant_step(spectrum, steps)] * steps,
+                constructed.best_steps(spectrum, steps),
+            )
+        )
+
+
+class ReleasedDescent:
+    """Descent as released: n − 1 of the n pairs, a step from a coarse grid, chosen on one seed."""
+
+    def __init__(self, test: Prompts, choice: Prompts, grid: Sequence[float]) -> None:
+        self._test, self._choice, self._grid = test, choice, grid
+        pairs = test.z.shape[1]
+        self._moment, self._moment_of_choice = (
+            moments_of_pairs(prompts.x, pairs - 1, pairs) for prompts in (test, choice)
+        )
+
+    def losses(self, steps: int) -> tuple[float, ...]:
+        """Test losses without and with preconditioner, each prompts' own."""
+        return self._loss(steps, False), self._loss(steps, True)
+
+    def _loss(self, steps: int, preconditioned: bool) -> float:
+        def loss(prompts: Prompts, S: Array, size: float) -> float:
+            preconditioner = prompts.covariance.inverse if preconditioned else None
+            return descent_loss(S, prompts.w, prompts.query, [size] * steps, preconditioner)
+
+        of_choice = self._moment_of_choice
+        step = best_on_grid(lambda size: loss(self._choice, of_choice, size), self._grid)
+        return loss(self._test, self._moment, step)
+
+
+def least_squares(test: Prompts) -> float:
+    """Test loss of ordinary least squares, of least norm where the pairs do not determine it."""
+    return sampled_loss(least_squares_residuals(test.x, test.w), test.query)
+
+
+def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
+    """The step of a grid with the smallest loss, the first of equals; a NaN loss never wins.
+
+    How the released code chooses the step of its baselines: a coarse grid, on one seed.
+    """
+    losses = np.array([loss(step) for step in grid])
+    if np.all(np.isnan(losses)):
+        raise ValueError("no step of the grid has a loss")
+    return float(grid[int(np.nanargmin(losses))])
+
+
+def descent_residuals(
+    S: Array, w: Array, steps: Sequence[float] | Vector, preconditioner: Array | None = None
+) -> Vector:
+    """What is left of w after gradient descent on a prompt's squared error, from 0.
+
+    Args:
+        S: (batch, d, d), the second moments of the pairs that descent uses.
+        w: (batch, d).
+        steps: the step size of each step.
+        preconditioner: (d, d), for example Σ⁻¹; None for I.
+
+    Returns:
+        b = Π_l (I − a_l P S) w, (batch, d); the prediction's error on a query is −b·x_{n+1}.
+    """
+    S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
+    for step in steps:
+        gradient = (S64 @ b[:, :, None])[:, :, 0]
+        b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
+    return b
+
+
+def descent_loss(
+    S: Array,
+    w: Array,
+    query: Array,
+    steps: Sequence[float] | Vector,
+    preconditioner: Array | None = None,
+) -> float:
+    """Mean squared error of `descent_residuals` on the queries, (batch, d)."""
+    return sampled_loss(descent_residuals(S, w, steps, preconditioner), query)
+
+
+def sampled_loss(residuals: Array, query: Array) -> float:
+    """Mean of (b·x_{n+1})²."""
+    return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
+
+
+def moments_of_pairs(x: Array, pairs: int, divisor: int) -> Vector:
+    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples, (batch, d, d).
+
+    The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
+
+    Raises:
+        ValueError: if there are fewer pairs.
+    """
+    if not 0 < pairs <= x.shape[1]:
+        raise ValueError(f"asked for {pairs} of {x.shape[1]} pairs")
+    used = np.asarray(x[:, :pairs], np.float64)
+    return np.asarray(used.transpose(0, 2, 1) @ used / divisor)
+
+
+def least_squares_residuals(x: Array, w: Array) -> Vector:
+    """What ordinary least squares leaves of w, the estimate of least norm where n < d.
+
+    Args:
+        x: (batch, n, d).
+        w: (batch, d).
+
+    Returns:
+        (batch, d); without noise, rounding alone where n ≥ d.
+    """
+    inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
+    estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
+    return np.asarray((weights - estimate)[:, :, 0])
