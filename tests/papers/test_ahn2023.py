@@ -152,10 +152,10 @@ def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
 
 
 def test_baselines_are_ordered_as_algebra_says() -> None:
-    chosen = settings("depth", validation_prompts=3000, test_prompts=3000)
-    task = Task.of(1, 20, chosen)
-    for steps in (1, 2, 3):
-        plain, plain_own, preconditioned, own = experiments.fair_baselines(task, steps)
+    chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
+    rows = experiments.depth_baselines(Task.of(1, 20, chosen), chosen)
+    for steps, row in enumerate(rows, start=1):
+        plain, plain_own, preconditioned, own, _, released = row
         assert preconditioned < plain
         if steps == 1:  # one step has one size
             assert plain == pytest.approx(plain_own, rel=1e-5)
@@ -163,5 +163,12 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
         else:
             assert plain_own < plain
             assert own < preconditioned
-        released = experiments.released_baselines(task, steps, chosen)
-        assert released[1] > preconditioned  # fewer pairs, a coarser grid
+        assert released > preconditioned  # fewer pairs, a coarser grid
+
+
+def test_lengths_are_compared_with_least_squares_too() -> None:
+    chosen = settings("context_length", validation_prompts=300, test_prompts=300)
+    *descent, least_squares = experiments.length_baselines(Task.of(1, 20, chosen), 3)
+    assert least_squares < 1e-10 < min(descent)  # without noise, 20 pairs determine w
+    *_, of_two = experiments.length_baselines(Task.of(1, 2, chosen), 3)
+    assert 1.0 < of_two < 5.0  # three of five directions stay unseen

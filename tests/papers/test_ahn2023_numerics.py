@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.stats import kstest
 
-from reproaudit.papers.ahn2023 import constructed, kernel, model, recursion, sampling
+from reproaudit.papers.ahn2023 import baselines, constructed, kernel, model, recursion, sampling
 from reproaudit.training import generator
 
 Array = NDArray[Any]
@@ -31,7 +32,10 @@ def _one_thread() -> Iterator[None]:
     numba.set_num_threads(before)
 
 
-SHAPES = [(1, 5, 20), (2, 5, 20), (3, 5, 20), (4, 5, 20), (3, 5, 3), (1, 3, 2), (3, 3, 7)]
+SHAPES = [
+    *((layers, 5, 20) for layers in (1, 2, 3, 4, 5)),
+    *((3, 5, 3), (1, 3, 2), (2, 3, 7), (3, 3, 7), (4, 2, 5)),
+]
 """(layers, d, n), with contexts shorter than the dimension."""
 
 
@@ -406,7 +410,7 @@ def test_a_model_with_b_zero_is_preconditioned_descent(
     steps = np.linspace(0.3, 1.2, layers)
     A, B = constructed.preconditioned_descent(covariance.matrix, steps)
     S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
-    expected = constructed.descent_loss(S, w, query, steps, covariance.inverse)
+    expected = baselines.descent_loss(S, w, query, steps, covariance.inverse)
     assert not np.any(B)
     close(kernel.loss_and_gradient(kernel.pack(S, w, query), A)[0], expected, 1e-10)
 
@@ -418,9 +422,7 @@ def test_expected_loss_agrees_with_sampled_weights_and_queries(
     steps = [0.4, 0.9]
     spectrum = spectra(test_prompts)[plain_descent]
     preconditioner = None if plain_descent else covariance.inverse
-    b = constructed.descent_residuals(
-        moments(test_prompts.x), test_prompts.w, steps, preconditioner
-    )
+    b = baselines.descent_residuals(moments(test_prompts.x), test_prompts.w, steps, preconditioner)
     same_law(np.sum(b * test_prompts.query, axis=1) ** 2, spectrum.descent_loss(steps)[0])
 
 
@@ -506,16 +508,31 @@ def test_the_law_of_moments_has_the_moments_of_wishart_matrices(n: int) -> None:
     same_law(np.sum(factors**4, axis=1), law.expected_loss((1.0 - 0.4 * law.eigenvalues) ** 2))
 
 
-def test_a_spectrum_condensed_has_the_same_losses(selection: sampling.Prompts) -> None:
-    whitened, plain = spectra(selection)
-    rule = whitened.condensed(4)
-    close(rule.mean, whitened.mean, 1e-10)
-    close(rule.descent_loss([0.3, 0.7, 1.1])[0], whitened.descent_loss([0.3, 0.7, 1.1])[0], 1e-10)
-    close(plain.mean, np.mean(plain.eigenvalues), 0.2)
-    with pytest.raises(ValueError, match="one by one"):
-        plain.condensed(4)
+@pytest.mark.parametrize("kind", [0, 1], ids=["preconditioned", "plain"])
+def test_a_spectrum_condensed_has_the_same_losses(kind: int, selection: sampling.Prompts) -> None:
+    spectrum = spectra(selection)[kind]
+    rule = spectrum.condensed(4)
+    assert rule.eigenvalues.shape == (1, 4)
+    close(rule.mean, spectrum.mean, 1e-10)
+    for steps in ([0.9], [0.3, 1.6], [0.3, 0.7, 1.1]):
+        (loss, gradient), (expected, slopes) = (one.descent_loss(steps) for one in (rule, spectrum))
+        close(loss, expected, 1e-10)
+        close(gradient, slopes, 1e-9)
+    four = [0.3, 0.7, 1.1, 0.5]  # of degree 4, for which five nodes are needed
+    assert rule.descent_loss(four)[0] != pytest.approx(spectrum.descent_loss(four)[0], rel=1e-6)
+
+
+def test_corrected_descent_needs_a_condensed_spectrum(selection: sampling.Prompts) -> None:
     with pytest.raises(ValueError, match="condensed"):
-        constructed.best_corrected_descent(whitened, 2)
+        constructed.best_corrected_descent(spectra(selection)[0], 2)
+
+
+def test_the_lagrange_basis_rebuilds_a_polynomial_from_its_values_at_the_nodes() -> None:
+    nodes, points = np.array([0.2, 1.0, 2.5]), np.linspace(-1.0, 3.0, 8).reshape(2, 4)
+    basis = constructed.lagrange_basis(nodes, points)
+    assert basis.shape == (2, 4, 3)
+    close(basis @ (nodes**2 - nodes), points**2 - points, 1e-12)
+    np.testing.assert_array_equal(constructed.lagrange_basis(nodes[:1], points), np.ones((2, 4, 1)))
 
 
 @given(
@@ -546,38 +563,65 @@ def test_corrected_descent_beats_descent_from_two_layers_on(selection: sampling.
 def test_the_released_baseline_is_weaker_than_the_fair_one(
     selection: sampling.Prompts, test_prompts: sampling.Prompts
 ) -> None:
-    covariance = test_prompts.covariance
-    S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
-    spectrum = spectra(selection)[0]
+    fair = baselines.FairDescent(test_prompts, selection, 4)
+    released = baselines.ReleasedDescent(test_prompts, selection, [0.2, 0.4, 0.6, 0.8, 1.0])
     for layers in (1, 4):
-        released = constructed.released_descent_loss(
-            test_prompts.x,
-            w,
-            query,
-            selection=(selection.x, selection.w, selection.query),
-            layers=layers,
-            grid=[0.2, 0.4, 0.6, 0.8, 1.0],
-            pairs=19,
-            preconditioner=covariance.inverse,
-        )
-        steps = [constructed.best_constant_step(spectrum, layers)] * layers
-        assert constructed.descent_loss(S, w, query, steps, covariance.inverse) < released
+        assert fair.losses(layers)[2] < released.losses(layers)[1]
+
+
+def test_the_released_baseline_leaves_a_pair_out_and_takes_a_step_of_the_grid(
+    selection: sampling.Prompts, test_prompts: sampling.Prompts
+) -> None:
+    grid, (n, d) = [0.3, 0.5, 0.7], selection.z.shape[1:]
+
+    def loss(prompts: sampling.Prompts, step: float) -> float:
+        """Two steps, pair by pair."""
+        b = np.array(prompts.w)
+        for _ in range(2):
+            used = prompts.x[:, : n - 1]
+            errors = np.einsum("bid,bd->bi", used, b)
+            gradient = np.einsum("bi,bid->bd", errors, used) / n
+            b = b - step * gradient @ prompts.covariance.inverse
+        assert b.shape == (len(prompts.w), d)
+        return float(np.mean(np.sum(b * prompts.query, axis=1) ** 2))
+
+    best = min(grid, key=lambda step: loss(selection, step))
+    released = baselines.ReleasedDescent(test_prompts, selection, grid)
+    close(released.losses(2)[1], loss(test_prompts, best), 1e-10)
+
+
+def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(
+    selection: sampling.Prompts, test_prompts: sampling.Prompts
+) -> None:
+    fair = baselines.FairDescent(test_prompts, selection, 4)
+    S, w, query = test_prompts.moment, test_prompts.w, test_prompts.query
+    for layers in (1, 2, 4):
+        whitened, plain = spectra(selection)
+        expected = []
+        for spectrum, preconditioner in (
+            (plain, None),
+            (whitened, selection.covariance.inverse),
+        ):
+            equal = [constructed.best_constant_step(spectrum, layers)] * layers
+            for steps in (equal, constructed.best_steps(spectrum, layers)):
+                expected.append(baselines.descent_loss(S, w, query, steps, preconditioner))
+        np.testing.assert_allclose(fair.losses(layers), expected, rtol=1e-6)
 
 
 def test_a_grid_is_searched_whole_and_past_nan() -> None:
     losses = {0.1: 3.0, 0.2: np.nan, 0.3: 1.0, 0.4: 1.0}
-    assert constructed.best_on_grid(losses.__getitem__, list(losses)) == 0.3
+    assert baselines.best_on_grid(losses.__getitem__, list(losses)) == 0.3
     with pytest.raises(ValueError, match="no step"):
-        constructed.best_on_grid(lambda _step: np.nan, [0.1, 0.2])
+        baselines.best_on_grid(lambda _step: np.nan, [0.1, 0.2])
     with pytest.raises(ValueError, match="pairs"):
-        constructed.moments_of_pairs(np.zeros((2, 3, 1)), 4, 4)
+        baselines.moments_of_pairs(np.zeros((2, 3, 1)), 4, 4)
 
 
 def test_least_squares_recovers_w_or_its_visible_part() -> None:
     x, w, query, _, _ = problem(1, 5, 8, batch=30)
-    assert constructed.sampled_loss(constructed.least_squares_residuals(x, w), query) < 1e-20
+    assert baselines.sampled_loss(baselines.least_squares_residuals(x, w), query) < 1e-20
     few = x[:, :3]
-    left = constructed.least_squares_residuals(few, w)
+    left = baselines.least_squares_residuals(few, w)
     close(np.einsum("bni,bi->bn", few, left) + 1.0, np.ones((30, 3)), 1e-10)
     visible = w - left
     close(np.sum(visible * left, axis=1) + 1.0, np.ones(30), 1e-10)
@@ -654,6 +698,59 @@ def test_the_second_moment_of_s_is_wisharts() -> None:
         drawn = draw(sampling.isotropic(d), 20000, n, index=2, **name)
         squares = invariants(drawn)[:, d * d : 2 * d * d].reshape(-1, d, d)
         same_law(squares, (1 + (d + 1) / n) * np.eye(d)[None])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_normal_pairs_are_normal(dtype: Any) -> None:
+    rng = generator(0, "normal pairs")
+    drawn = sampling._normal_pairs(rng, (3, 33333), dtype)
+    assert drawn.dtype == dtype
+    assert kstest(drawn.ravel(), "norm").pvalue > 1e-3
+    assert kstest(drawn[:2].ravel() ** 2 + drawn[1:].ravel() ** 2, "chi2", (2,)).pvalue > 1e-3
+    for power, expected in ((1, 0.0), (2, 1.0), (4, 3.0), (6, 15.0)):
+        same_law(drawn.ravel().astype(np.float64) ** power, expected)
+    assert 4.0 < np.abs(drawn).max() < 6.0
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 45])
+def test_prompts_written_from_the_factor_of_their_moments(count: int) -> None:
+    """S = R (T Tᵀ / n) Rᵀ, R⁻ᵀ v and R z, and nothing beyond the last prompt."""
+    rng, d, n, lanes = np.random.default_rng(0), 3, 7, 8
+    covariance = sampling.draw_covariance(rng, (1.0, 0.5, 2.0))
+    groups = -(-count // lanes)
+    below, diagonal, v, z = (rng.standard_normal((groups, rows, lanes)) for rows in (3, d, d, d))
+    made = kernel.Minibatch.zeros(count, d, np.float64)
+    arguments = ((below, diagonal), n**-0.5, v, z, covariance.colouring)
+    kernel.write_factors(made, 0, count, *arguments)
+    T = np.zeros((groups * lanes, d, d))
+    T[:, *np.tril_indices(d, -1)] = np.swapaxes(below, 1, 2).reshape(-1, 3)
+    T[:, *np.diag_indices(d)] = np.swapaxes(diagonal, 1, 2).reshape(-1, d)
+    root = covariance.root @ T / np.sqrt(n)
+    S, w, query, offsets = made.unpacked()
+    close(S, (root @ root.transpose(0, 2, 1))[:count], 1e-12)
+    close(w, (np.swapaxes(v, 1, 2).reshape(-1, d) @ covariance.colouring.dual.T)[:count], 1e-12)
+    close(query, (np.swapaxes(z, 1, 2).reshape(-1, d) @ covariance.root.T)[:count], 1e-12)
+    assert not np.any(offsets)
+    assert not np.any(np.swapaxes(made.data, 1, 2).reshape(-1, made.data.shape[1])[count:])
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        kernel.write_factors(made, 0, count + lanes, *arguments)
+    with pytest.raises(ValueError, match="do not fit at"):
+        kernel.write_factors(made, lanes, count, *arguments)
+
+
+def test_shuffled_labels_are_a_neighbours_and_the_target_its_own(
+    covariance: sampling.Covariance,
+) -> None:
+    name: dict[str, Any] = {"seed": 0, "purpose": "x", "index": 0, "dtype": np.float64}
+    for draw in (sampling.draw_minibatch, sampling.draw_minibatch_by_moments):
+        S, w, query, _ = draw(covariance, 37, 20, **name).unpacked()
+        shuffled = draw(covariance, 37, 20, shuffled=True, **name)
+        other_S, labels, other_query, offsets = shuffled.unpacked()
+        np.testing.assert_array_equal(other_S, S)
+        np.testing.assert_array_equal(other_query, query)
+        np.testing.assert_array_equal(labels, np.roll(w, 1, axis=0))
+        close(offsets, np.sum((w - labels) * query, axis=1), 1e-12)
+        assert not np.any(shuffled.data[-1, :, 37 % shuffled.data.shape[2] :])
 
 
 def test_moments_cannot_be_drawn_directly_for_short_contexts() -> None:
