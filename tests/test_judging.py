@@ -172,6 +172,32 @@ def test_each_part_must_fail_on_a_control(
     assert combine_controls(controls) == (decision, met)
 
 
+@pytest.mark.parametrize(
+    ("controls", "why"),
+    [
+        ([control(a=MISSED, b=MISSED)], "met, and every part of the check fails on a control"),
+        (
+            [control(a=MISSED)],
+            "met, and every part that a control has fails on one; 1 of 2 parts exist at this "
+            "scale alone",
+        ),
+        ([control(a=MISSED), control(b=MISSED)], "every part of the check fails"),
+        ([control(a=MISSED), DIVERGED], "every part of the check fails"),
+    ],
+    ids=["all", "a shorter one", "between them all", "one that diverged misses all"],
+)
+def test_the_reason_counts_the_parts_that_no_control_has(
+    controls: list[BatchOutcome], why: str
+) -> None:
+    own = control(a=MET, b=MET)
+    said = combine_controls(controls)[0]
+    verdict, reason = decide_verdict(
+        "paper", own, controls, said, None, EvidenceLevel.ASSUMED, False
+    )
+    assert verdict is Verdict.SUPPORTED
+    assert why in reason
+
+
 # --- records to verdicts ------------------------------------------------------------------------
 
 Said = Callable[[str, int], dict[str, Any] | None]

@@ -369,7 +369,19 @@ def decide_verdict(
         return Verdict.INCONCLUSIVE, "met, but the control does not decide"
     if positive is not None and positive.decision is Decision.UNDECIDED:
         return Verdict.INCONCLUSIVE, "met, but the constructed solution does not decide"
-    return Verdict.SUPPORTED, "met, and every part of the check fails on a control"
+    return Verdict.SUPPORTED, _supported(own, controls)
+
+
+def _supported(own: BatchOutcome, controls: Sequence[BatchOutcome]) -> str:
+    """Why it is supported: how many parts no control answers for, at another scale than theirs."""
+    answered = best_answers(controls)
+    alone = sum(part.name not in answered for part in own.parts)
+    if alone == 0 or any(not control.parts for control in controls):  # diverged: misses every part
+        return "met, and every part of the check fails on a control"
+    return (
+        "met, and every part that a control has fails on one; "
+        f"{alone} of {len(own.parts)} parts exist at this scale alone"
+    )
 
 
 def _missed(evidence: EvidenceLevel, agrees_over_ledger: bool) -> tuple[Verdict, str]:
