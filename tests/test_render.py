@@ -461,6 +461,25 @@ def test_markdown_is_escaped(text: str, shown: str) -> None:
 # --- pictures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("scale", "estimate", "bound", "beyond", "end"),
+    [
+        ("log", 1e-6, 0.1, (1e-16, 1e-7), 1e-6),
+        ("log_complement", 1 - 1e-6, 0.9, (1 - 1e-9, 1 - 1e-12), 1 - 1e-6),
+        ("logit", 1 - 1e-6, 0.9, (1 - 1e-9, 1 - 1e-12), 1 - 1e-6),
+    ],
+)
+def test_seeds_beyond_the_floor_stand_on_it(
+    scale: str, estimate: float, bound: float, beyond: tuple[float, ...], end: float
+) -> None:
+    """A perfect solution's rounding does not stretch the axis by ten decades."""
+    far = answer(estimate, estimate, estimate, bound, scale=scale, floor=1e-6, per_seed=beyond)
+    near = answer(estimate, estimate, estimate, bound, scale=scale, floor=1e-6, per_seed=(end,) * 2)
+    drawn, expected = (lay_out([Row("claim", "claim", one)]) for one in (far, near))
+    assert drawn.marks[0].seeds == pytest.approx(expected.marks[0].seeds)
+    assert drawn.bound == pytest.approx(expected.bound)
+
+
 def test_a_picture_of_an_interval_is_to_scale() -> None:
     given = answer(0.1, 0.01, 1.0, 0.1, scale="log", per_seed=(0.01, 0.1, 1.0))
     plot = lay_out([Row("claim", "claim", given)])

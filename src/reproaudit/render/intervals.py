@@ -160,7 +160,7 @@ def _marks(row: Row, axis: _Axis, y: float) -> Marks:
         whisker=(axis.at(interval.low), axis.at(interval.high)) if interval else None,
         cut_low=interval is not None and axis.cuts(interval.low),
         cut_high=interval is not None and axis.cuts(interval.high),
-        seeds=tuple(axis.at(value) for value in answer.per_seed),
+        seeds=tuple(axis.at(value) for value in _seeds(answer)),
     )
 
 
@@ -188,6 +188,20 @@ def _place(value: float, scale: Scale) -> float | None:
     return min(max(value, -LARGEST), LARGEST)  # so that differences and sums are finite
 
 
+def _seeds(answer: AnswerModel) -> tuple[float, ...]:
+    """The seeds' values, those nearer the scale's end than the floor where the interval has them.
+
+    The end itself has no place on the scale, and stays where it is.
+    """
+    scale = Scale(answer.interval.scale) if answer.interval else Scale.LINEAR
+    low = answer.floor if scale in (Scale.LOG, Scale.LOGIT) else -math.inf
+    high = 1 - answer.floor if scale in (Scale.LOGIT, Scale.LOG_COMPLEMENT) else math.inf
+    return tuple(
+        value if _place(value, scale) is None else min(max(value, low), high)
+        for value in answer.per_seed
+    )
+
+
 def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
     """The limits of the rule: one of a bound, two of an equivalence on a known scale."""
     if answer.side != "within" or answer.margin is None or answer.interval is None:
@@ -197,7 +211,7 @@ def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
 
 def _extent(rows: Sequence[Row], scale: Scale) -> tuple[float, float]:
     """The axis' ends: everything but the far ends of intervals, and a little air."""
-    core = [v for row in rows for v in (row.answer.estimate, *row.answer.per_seed)]
+    core = [v for row in rows for v in (row.answer.estimate, *_seeds(row.answer))]
     core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]
     low, high = _ends(core, scale)
     span = high - low
