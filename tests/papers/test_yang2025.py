@@ -23,7 +23,8 @@ import yaml
 from numpy.typing import NDArray
 from torchvision.datasets import MNIST
 
-from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import MeasurementKind
 from reproaudit.cli import run_command
 from reproaudit.commands.run import DATA_VARIABLE
@@ -330,14 +331,18 @@ def audit() -> Audit:
 
 
 def settings_of(
-    audit: Audit, experiment: str, tier: TierName = "smoke", **overrides: Value
+    audit: Audit, experiment: str, tier: TierName = "smoke", **overrides: SettingValue
 ) -> object:
     values = audit.values_of(experiment, tier, overrides)
     return EXPERIMENTS[experiment].settings(**values)
 
 
 def measured(
-    audit: Audit, experiment: str, seed: int = 0, tier: TierName = "smoke", **overrides: Value
+    audit: Audit,
+    experiment: str,
+    seed: int = 0,
+    tier: TierName = "smoke",
+    **overrides: SettingValue,
 ) -> Measurements:
     settings = settings_of(audit, experiment, tier, **overrides)
     return EXPERIMENTS[experiment].measure(settings, Shelf(seed))[seed]

@@ -33,12 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.errors import TechnicalError
+from reproaudit.lab import DATA_VARIABLE
 from reproaudit.papers.yang2025.task import Array
 
 log = logging.getLogger(__name__)
-
-DATA_VARIABLE = "REPROAUDIT_DATA"
-"""The environment variable that names a folder with data."""
 
 PROBE_SECONDS = 4.0
 """How long the mirrors have to answer, resolving their names included, or there is no network."""
