@@ -69,6 +69,12 @@ FIRST_CONTROL = """      - experiment: training
 """
 LAST_CONTROL = "settings: {labels: shuffled, steps: 400}"
 POSITIVE = "settings: {optimizer: closed_form}"
+NORM = """    measurements:
+      norm:
+        kind: scalar
+        unit: "1"
+        meaning: Norm of the weights.
+"""
 HEAT = "{id: heat, kind: matrices, experiment: training, measurements: [matrix]"
 
 YAML_FAULTS = [
@@ -120,7 +126,7 @@ MODEL_FAULTS = [
         "a field of OrderedOnsets"),
     Bad("unknown-top-field", "not_audited:", "notes: []\nnot_audited:", "RA050", "'notes'"),
     Bad("missing-field", "  venue: Journal of Small Examples\n", "", "RA051",
-        "Add 'venue': Where it was published.", "^paper:"),
+        "Add 'venue': The conference, journal", "^paper:"),
     Bad("missing-in-claim", "    weight: 0.5\n", "", "RA051", "no 'weight'",
         "^- id: toy.direction"),
     Bad("missing-in-check", "        falls_by: 10.0\n", "", "RA051", "no 'falls_by'",
@@ -136,11 +142,11 @@ MODEL_FAULTS = [
         "expected a list"),
     Bad("text-for-mapping", LOSS, "        loss: loss\n", "RA052", "a mapping of fields"),
     Bad("nothing-for-value", "value: 32", "value:", "RA052", "found nothing"),
-    Bad("mapping-for-value", "value: 32", "value: {a: 1}", "RA052", "true or false or a number"),
+    Bad("mapping-for-value", "value: 32", "value: {a: 1}", "RA052", "true or false, a number, text, or a list"),
     Bad("nothing-in-a-list", "[16, 64]", "[16, null]", "RA052", "found nothing"),
     Bad("truth-for-coordinate", "{model: ours}", "{model: true}", "RA052", "a number or text"),
     Bad("text-for-control", "      not_constructible: The noise of the test set stays.",
-        "      none", "RA052", "not_constructible"),
+        "      none", "RA118", "or not_constructible with the reason"),
     Bad("weight-too-large", "weight: 0.5", "weight: 1.5", "RA053", "at most 1"),
     Bad("tolerance-negative", "margin: 0.05", "margin: -0.05", "RA053", "above 0"),
     Bad("year-too-early", "year: 2024", "year: 24", "RA053", "at least 1900"),
@@ -236,6 +242,16 @@ RULE_FAULTS = [
         "steps: 400}", "RA113", "no 'errors'", more=2),
     Bad("control-drops-coordinate", LAST_CONTROL, "settings: {labels: shuffled, layers: [2]}",
         "RA114", "leaves out layer 1"),
+    Bad("control-name", "controls:\n" + FIRST_CONTROL, "controls:\n      - shuffled\n", "RA118",
+        "Declare it under the audit's own 'controls'", "- shuffled", more=1),
+    Bad("shared-control-unused", "claims:\n  - id", "controls:\n  idle: {settings: {labels: "
+        "shuffled}, why: It trains.}\nclaims:\n  - id", "RA119", "no claim names", "idle: {"),
+    Bad("shared-measurement", "    title: Read the", "    measures: [los]\n    title: Read the",
+        "RA130", "the unknown measurement 'los'"),
+    Bad("nothing-measured", NORM, "", "RA131", "no measurement of 'reading'", "^  reading:"),
+    Bad("alternative-lacks-coordinate", "    quick: {value: [1, 2], reason", "    alternatives: "
+        "[[2, 3]]\n    quick: {value: [1, 2], reason", "RA146", "without layer 1, which a claim",
+        more=1),
     Bad("claim-id-twice", "- id: toy.beats-ridge", "- id: toy.direction", "RA115",
         "second claim"),
     Bad("claim-id-prefix", "- id: toy.beats-ridge", "- id: other.beats-ridge", "RA115",
@@ -355,7 +371,7 @@ def test_bad_audit(bad: Bad) -> None:
 
 def test_table_covers_every_rule() -> None:
     tested = {bad.rule for bad in ALL}
-    by_hand = {"RA001", "RA005", "RA107"}  # below, and in test_rules
+    by_hand = {"RA001", "RA005", "RA016", "RA017", "RA107"}  # below, and in test_rules
     assert set(RULES) - tested == by_hand
     assert len({bad.id for bad in ALL}) == len(ALL) >= 60
 
@@ -671,7 +687,7 @@ def test_a_complaint_of_a_kind_never_met_is_still_told() -> None:
     loc = ("paper", "year")
     node = tree_module.node_at(root, loc)
     assert node is not None
-    new = Complaint(loc, node, (), "never_met", "", False, {}, "Input is odd")
+    new = Complaint(loc, node, "never_met", "", False, {}, "Input is odd")
     (fault,) = faults_of([new], root, "toy.yaml")
     assert (fault.rule, fault.place.line) == ("RA059", 9)
     assert "found 2024; expected something else: Input is odd" in fault.message

@@ -160,7 +160,8 @@ def judge_claim(
     audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
 ) -> ClaimOutcome:
     """Judge one claim: its own experiment, its controls, its positive control."""
-    named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    stated = (*audit.controls_of(claim), audit.positive_control_of(claim))
+    named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
     others = [
@@ -244,7 +245,7 @@ def judge_batch(
         )
     if diverged:  # a run that diverges does not show the phenomenon: of a control, the point
         return BatchOutcome(batch, role, records, Decision.MISSED, (), None, diverged=diverged)
-    declarations = audit.experiments[batch.experiment].measurements
+    declarations = audit.measurements_of(batch.experiment)
     samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
         conditions = judge_conditions(checks, samples, audit.confidence)
