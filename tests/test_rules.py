@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit, Control
+from reproaudit.audit.model import Audit, Control, Source
 from reproaudit.audit.rules import RULES, Severity, broken_rules, explain_rule
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
 from reproaudit.checks.measurements import Declaration
@@ -287,3 +287,32 @@ def test_values_are_shown_as_they_are_written() -> None:
 
 def test_toy_text_is_what_was_loaded() -> None:
     assert AUDIT.paper.title in TEXT
+
+
+# --- findings, alternatives -----------------------------------------------------------------------
+
+
+def test_an_own_setting_may_be_named_with_its_experiment() -> None:
+    """As `run --set` and multiverse name it; a shared one has no experiment."""
+    (finding,) = AUDIT.findings
+    effect = finding.effects[0].model_copy(update={"setting": "training.batch"})
+    changes = {"settings": ("learning_rate", "training.batch"), "effects": (effect,)}
+    named = finding.model_copy(update=changes)
+    assert broken(AUDIT.model_copy(update={"findings": (named,)})) == []
+    wrong = finding.model_copy(update={"settings": ("learning_rate", "training.steps")})
+    assert broken(AUDIT.model_copy(update={"findings": (wrong,)})) == ["RA162"]
+
+
+@pytest.mark.parametrize(
+    ("alternative", "ids"),
+    [((1, 2), []), ((2, 1, 9), []), ((2, 3), ["RA146"]), ((3,), ["RA146", "RA146"])],
+)
+def test_alternatives_keep_the_coordinates_that_claims_read(
+    alternative: tuple[int, ...], ids: list[str]
+) -> None:
+    """Claims read the layers 1 and 2: by a fixed coordinate, and by `among`."""
+    layers = AUDIT.settings["layers"].model_copy(
+        update={"source": Source.ASSUMPTION, "why": "-", "alternatives": (alternative,)}
+    )
+    settings = {**AUDIT.settings, "layers": layers}
+    assert broken(AUDIT.model_copy(update={"settings": settings})) == ids

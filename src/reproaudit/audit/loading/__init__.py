@@ -30,9 +30,10 @@ from reproaudit.audit.loading.fault import (
     has_errors,
     in_order,
 )
-from reproaudit.audit.loading.models import Complaint, complaints, faults_of
+from reproaudit.audit.loading.models import FIELDS, Complaint, complaints, faults_of
 from reproaudit.audit.loading.pruning import Pruner
 from reproaudit.audit.loading.tree import (
+    MAX_VALUES,
     MappingNode,
     Node,
     ScalarNode,
@@ -41,6 +42,7 @@ from reproaudit.audit.loading.tree import (
     children,
     place_of,
     plain,
+    shortened,
 )
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import RULES, Loc, Rule, Violation, broken_rules
@@ -191,16 +193,28 @@ class _Validation:
             if self.unlisted or not self._pruner.cut(found):
                 return None
             audit, found = self._try()
-        self._take(self._across(audit, today))
+        if _written_out(audit) > MAX_VALUES:
+            message = f"found shared parts that, written out, are more than {MAX_VALUES} values"
+            self._take([_fault(self._file, "RA016", f"{message}; expected a few thousand")])
+        else:
+            self._take(self._across(audit, today))
         return audit
 
     def _try(self) -> tuple[Audit | None, list[Complaint]]:
+        data = plain(self._root)
         try:
-            return Audit.model_validate_json(json.dumps(plain(self._root))), []
+            return Audit.model_validate_json(json.dumps(data)), []
         except ValidationError as error:
-            found = complaints(error, self._root, MOST_FAULTS)
-            self.unlisted += max(0, error.error_count() - MOST_FAULTS)
+            count = error.error_count()
+            if count <= MOST_FAULTS:
+                return None, complaints(error, self._root)
+        try:  # each of pydantic's errors takes a kilobyte
+            Audit.model_validate_json(json.dumps(shortened(data, MOST_FAULTS, FIELDS)))
+        except ValidationError as error:
+            found = complaints(error, self._root)[:MOST_FAULTS]
+            self.unlisted += count - len(found)
             return None, found
+        raise AssertionError("the first entries are refused as the others are")
 
     def _take(self, faults: Iterable[Fault | None]) -> None:
         """Keep the first faults and count the others; None is one that is only counted."""
@@ -234,6 +248,17 @@ class _Validation:
         if violation.about is None or not violation.known or self._compared > MOST_COMPARED:
             return ""
         return did_you_mean(violation.about, violation.known)
+
+
+def _written_out(audit: Audit) -> int:
+    """The number of values of shared measurements and controls, at every place that uses them."""
+    count = 0
+    for one in audit.experiments.values():
+        count += len(audit.measurements if one.measures is None else one.measures)
+    for claim in audit.claims:
+        used = {one for one in (*claim.controls, claim.positive_control) if isinstance(one, str)}
+        count += sum(len(audit.controls[name].settings) for name in used if name in audit.controls)
+    return count
 
 
 def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterator[Fault]:

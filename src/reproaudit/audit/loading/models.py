@@ -32,10 +32,16 @@ from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.papers import UNFINISHED
 from reproaudit.audit.rules.values import quoted
 from reproaudit.checks import Check
+from reproaudit.checks.measurements import StrictModel
 from reproaudit.errors import closest, did_you_mean
 
 CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])
 """The models of every kind of check."""
+
+FIELDS = frozenset(
+    field for one in (*StrictModel.__subclasses__(), *CHECKS) for field in one.model_fields
+)
+"""The names of fields."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,10 @@ class Complaint:
     text: str
 
 
-def complaints(error: ValidationError, root: Node, most: int) -> list[Complaint]:
-    """The first complaints of the models, one for each fault, at most `most` of them."""
+def complaints(error: ValidationError, root: Node) -> list[Complaint]:
+    """The complaints of the models, one for each fault."""
     errors = error.errors(include_url=False, include_input=False)
-    return _without_echoes([_lead_back(one, root) for one in errors[:most]])
+    return _without_echoes([_lead_back(one, root) for one in errors])
 
 
 def faults_of(found: Sequence[Complaint], root: Node, file: str) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ follows from it is not reported again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 import yaml
@@ -151,6 +151,22 @@ def plain(node: Node) -> Any:
     if isinstance(node, SequenceNode):
         return [item.value if type(item) is ScalarNode else plain(item) for item in node.items]
     return node.value
+
+
+def shortened(value: Any, most: int, kept: Collection[str]) -> Any:
+    """Plain data with the first entries of long lists and mappings only.
+
+    Args:
+        value: what `plain` returns.
+        most: the number of entries that are left.
+        kept: names that are left wherever they are.
+    """
+    if isinstance(value, dict):
+        names = [name for i, name in enumerate(value) if i < most or name in kept]
+        return {name: shortened(value[name], most, kept) for name in names}
+    if isinstance(value, list):
+        return [shortened(one, most, kept) for one in value[:most]]
+    return value
 
 
 def child_node(node: Node, step: str | int) -> Node | None:

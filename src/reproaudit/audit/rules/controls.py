@@ -31,10 +31,12 @@ def controls(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:
 
     The control has its experiment, and a shared one stands at its own place.
     """
+    seen: set[tuple[Loc, str]] = set()
     for loc, claim, entry in _entries(audit):
         if isinstance(entry, Control):
             yield loc, claim, audit.control(claim, entry)
-        elif entry in audit.controls:
+        elif entry in audit.controls and (loc[:3], entry) not in seen:
+            seen.add((loc[:3], entry))
             yield ("controls", entry), claim, audit.control(claim, entry)
 
 
@@ -156,18 +158,18 @@ def control_changes_something(audit: Audit) -> Iterator[Violation]:
 
 def control_trains(audit: Audit) -> Iterator[Violation]:
     """A learning rate of 0 may accompany a control, but not be the only one."""
-    used: dict[str, list[tuple[Loc, Control]]] = {}
-    for loc, claim, control in controls(audit):
-        if loc[-1] != "positive_control":
-            used.setdefault(claim.id, []).append((loc, control))
-    for several in used.values():
-        if all(_never_learns(control) for _, control in several):
-            for loc, control in several:
-                yield Violation(
-                    (*loc, "settings"),
-                    f"found only {', '.join(f'{k}: {v}' for k, v in control.settings.items())}; "
-                    "expected a control that trains",
-                )
+    for i, claim in enumerate(audit.claims):
+        written = [audit.controls.get(c) if isinstance(c, str) else c for c in claim.controls]
+        if not all(control is not None and _never_learns(control) for control in written):
+            continue
+        for j, control in enumerate(written):
+            name, settings = claim.controls[j], control.settings if control is not None else {}
+            loc = ("controls", name) if isinstance(name, str) else ("claims", i, "controls", j)
+            yield Violation(
+                (*loc, "settings"),
+                f"found only {', '.join(f'{k}: {v}' for k, v in settings.items())}; expected a "
+                "control that trains",
+            )
 
 
 def _never_learns(control: Control) -> bool:
