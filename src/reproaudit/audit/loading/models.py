@@ -41,7 +41,7 @@ CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])
 FIELDS = frozenset(
     field for one in (*StrictModel.__subclasses__(), *CHECKS) for field in one.model_fields
 )
-"""The names of fields."""
+"""The names of every model's fields."""
 
 
 @dataclass(frozen=True)
