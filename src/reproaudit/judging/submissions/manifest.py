@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from reproaudit.audit.field_docs import description
+from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
@@ -22,7 +23,6 @@ NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
 MAX_MANIFEST_BYTES = 2**20
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
-SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 
 
 class Machine(StrictModel):
