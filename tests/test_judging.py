@@ -39,8 +39,8 @@ PROBLEMS = {
 
 
 def part(decision: Decision, name: str = "part") -> PartResult:
-    finding = RuleResult(0.5, None, decision, 0.1, (0.5,))
-    return PartResult(name, decision, name, "at_most", None, finding, "for the test")
+    result = RuleResult(0.5, None, decision, 0.1, (0.5,))
+    return PartResult(name, decision, name, "at_most", None, result, "for the test")
 
 
 def outcome(said: Decision | str | None, role: Role = Role.EXPERIMENT) -> BatchOutcome:
@@ -601,8 +601,8 @@ def test_records_of_older_code_are_judged_and_drawn_without_a_traceback() -> Non
     assert losses.seeds == (2, 3, 4)
 
 
-def test_an_outcome_without_parts_has_no_binding_part() -> None:
-    assert outcome("crashed").binding is None
+def test_an_outcome_without_parts_has_no_deciding_part() -> None:
+    assert outcome("crashed").deciding_part is None
     two = replace(outcome(MET), parts=(part(MET, "a"), part(MISSED, "b")))
-    assert two.binding is not None
-    assert two.binding.name == "b"
+    assert two.deciding_part is not None
+    assert two.deciding_part.name == "b"
