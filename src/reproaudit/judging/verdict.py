@@ -13,7 +13,7 @@ vacuous.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
@@ -140,8 +140,8 @@ class ClaimOutcome:
     verdict: Verdict
     why: str
     rule_hash: str
-    rule_is_younger: bool = False
-    undiscriminated: tuple[str, ...] = field(default_factory=tuple)
+    rule_is_younger: bool
+    undiscriminated: tuple[str, ...]
 
     @property
     def decision(self) -> Decision | None:

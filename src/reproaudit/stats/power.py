@@ -54,8 +54,7 @@ def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
 
     The bound is exact for an open end and, being a lower one, never promises too much.
     """
-    limits = [limit for limit in (rule.low, rule.high) if math.isfinite(limit)]
-    powers = (one_sided_power(away(limit), n - 1, rule.met) for limit in limits)
+    powers = [one_sided_power(away(limit), n - 1, rule.met) for limit in (rule.low, rule.high)]
     return max(0.0, 1 - sum(1 - power for power in powers))
 
 
