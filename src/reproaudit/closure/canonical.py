@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproaudit.closure.definitions import definitions_of
+from reproaudit.closure.pruning import Pruned, may_read_annotations, statements_in
+from reproaudit.closure.scopes import Scope, parameters_of, scope_of
 from reproaudit.closure.syntax import (
     Comprehension,
     FunctionNode,
@@ -35,8 +37,6 @@ from reproaudit.closure.syntax import (
     bound_by,
     fields,
 )
-from reproaudit.closure.pruning import Pruned, may_read_annotations, statements_in
-from reproaudit.closure.scopes import Scope, parameters_of, scope_of
 
 _OF_THE_MODULE = frozenset({"__name__", "__package__", "__file__", "__spec__", "__path__"})
 
@@ -99,11 +99,12 @@ class Module:
     loaded: frozenset[Imported]
 
 
-def canonical(source: bytes, annotated: bool = False) -> Module:
+def canonical(source: bytes, ours: frozenset[str], annotated: bool = False) -> Module:
     """Reads a module.
 
     Args:
         source: the file's bytes.
+        ours: our own packages.
         annotated: whether to keep the annotations of functions in any case.
 
     Raises:
@@ -111,7 +112,7 @@ def canonical(source: bytes, annotated: bool = False) -> Module:
     """
     tree = ast.parse(source)
     statements = list(statements_in(tree))
-    pruned = Pruned(annotated or may_read_annotations(statements))
+    pruned = Pruned(annotated or may_read_annotations(statements, ours))
     pruned.visit(tree)
     scope = scope_of(tree.body)
     for statement in statements:
@@ -237,8 +238,10 @@ class _Writer:
     def _name(self, node: ast.Name) -> None:
         name, top = node.id, self._scopes[-1]
         self.mentions.add(name)
-        if top.is_class and name in top.bound:  # the class's own, or not yet
+        if top.is_class and name in top.bound:
             self.parts.append(f"(own {name} ")
+            if isinstance(node.ctx, ast.Store):
+                return  # a load may mean the module's name while the class has none yet
         found = self._lookup(name)
         if isinstance(found, Imported):
             self.parts.append(Reference(found))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from reproaudit.closure.syntax import FunctionNode, children
 from reproaudit.closure.scopes import Scope, evaluated_outside
+from reproaudit.closure.syntax import FunctionNode, children
 
 QUIET_BUILTINS = frozenset(
     {"frozenset", "set", "dict", "list", "tuple", "range", "len", "float", "int", "str", "bool"}

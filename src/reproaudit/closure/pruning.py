@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reproaudit.closure.syntax import FunctionNode, Imported, aliases
 from reproaudit.closure.scopes import parameters_of
+from reproaudit.closure.syntax import FunctionNode, Imported, aliases
 
 READ_NO_ANNOTATIONS = frozenset(
     {"torch", "torchvision", "numpy", "scipy", "numba", "llvmlite", "sklearn", "pandas"}
-    | {"threadpoolctl", "jaxtyping", "reproaudit", "__future__"}
+    | {"threadpoolctl", "jaxtyping", "__future__"}
 )
 """Packages that compute nothing from a function's annotations, `ANNOTATION_READERS` apart."""
 
@@ -24,9 +24,9 @@ ANNOTATION_READERS = frozenset(
 """Names through which code reads the annotations of functions, its own or others'."""
 
 
-def may_read_annotations(statements: Iterable[ast.AST]) -> bool:
+def may_read_annotations(statements: Iterable[ast.AST], ours: frozenset[str]) -> bool:
     """Whether a module imports a package that is not known to leave annotations alone."""
-    quiet = READ_NO_ANNOTATIONS | sys.stdlib_module_names
+    quiet = READ_NO_ANNOTATIONS | ours | sys.stdlib_module_names
     for node in statements:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for imported, _ in aliases(node):

@@ -32,8 +32,8 @@ from reproaudit.closure.canonical import (
     Reference,
     canonical,
 )
-from reproaudit.closure.syntax import Imported
 from reproaudit.closure.pruning import ANNOTATION_READERS, READ_NO_ANNOTATIONS
+from reproaudit.closure.syntax import Imported
 from reproaudit.errors import SpecError
 
 READS_ITSELF = frozenset(
@@ -49,6 +49,8 @@ HIDDEN_WAYS = frozenset(
 
 SETTLED_SECONDS = 2.0
 """A file changed less long ago is read again: a second change might show the same time."""
+
+_MODULE = "module"
 
 Unit = tuple[str, str]
 """What is hashed as one: a module and the name of its definition, or "" for the whole module."""
@@ -148,21 +150,21 @@ def _prefixes(name: str) -> Iterator[str]:
     return (".".join(parts[: i + 1]) for i in range(len(parts)))
 
 
-_read: dict[tuple[Path, int, int, bool], Module] = {}
+_read: dict[tuple[Path, int, int, frozenset[str], bool], Module] = {}
 
 
-def _module(file: Path, annotated: bool) -> Module:
+def _module(file: Path, ours: frozenset[str], annotated: bool) -> Module:
     """A module's canonical code, kept while the file stays as it is."""
     try:
         at = file.stat()
-        key = (file, at.st_size, at.st_mtime_ns, annotated)
+        key = (file, at.st_size, at.st_mtime_ns, ours, annotated)
         if key in _read:
             return _read[key]
         source = file.read_bytes()
     except OSError as error:
         raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
     try:
-        module = canonical(source, annotated)
+        module = canonical(source, ours, annotated)
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte
         line = getattr(error, "lineno", None) or 1
         text = getattr(error, "msg", None) or str(error)
@@ -208,7 +210,7 @@ class _Reached:
             file = self._roots.locate(name)
             if name in self._modules or file is None:
                 continue
-            module = self._modules[name] = _module(file, annotated)
+            module = self._modules[name] = _module(file, self._roots.packages, annotated)
             for imported in module.imports:
                 base = self._absolute(imported, name)
                 queue += _prefixes(f"{base}.{imported.name}" if imported.name else base)
@@ -293,14 +295,15 @@ class _Reached:
                 text.append(f"({name})")
             elif isinstance(part, Reference):
                 refer(part)
-            elif imported_name := module.bound[part.name]:
-                refer(Reference(imported_name))
+            elif forward := module.bound[part.name]:  # text that may name a class
+                if self._resolve(Reference(forward), name)[1].partition(" ")[0] != _MODULE:
+                    refer(Reference(forward))
             elif definition and part.name in (module.definitions or {}):
                 references.append(((name, part.name),))
         for constant in sorted(code.strings):
             if self._is_package_module(constant):
                 references.append(self._all(constant))
-            if constant in READ_NO_ANNOTATIONS - self._roots.packages:  # imported at first use
+            if constant in READ_NO_ANNOTATIONS:  # imported at first use
                 self._note_package(constant)
         if READS_ITSELF & (code.mentions | labels):
             for other in sorted(self._modules):
@@ -329,7 +332,9 @@ class _Reached:
         seen: set[Unit] = set()
         while module in self._modules:
             if not path:
-                return self._all(module), "module"
+                inner = sorted(one for one in self._modules if one.startswith(f"{module}."))
+                units = tuple(unit for one in [module, *inner] for unit in self._all(one))
+                return units, " ".join([_MODULE, *inner])
             first, rest = path[0], path[1:]
             bound = self._modules[module].bound
             if bound.get(first) is not None and (module, first) not in seen:  # imported there
