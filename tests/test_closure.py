@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from reproaudit.closure.reach import code_closure
+from reproaudit.running.closure.reach import code_closure
 
 SHARED = """
 import math
@@ -235,6 +235,59 @@ def test_importing_through_another_module_is_the_same(tmp_path: Path) -> None:
     facade = {"ours__facade": "'Public.'\nfrom ours.shared import Kept, used\n__all__ = ['used']\n"}
     edited = PAPER.replace("from ours.shared import used", "from ours.facade import used")
     assert hashed(tmp_path, edited, **facade) == hashed(tmp_path)
+
+
+LAZY = """
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ours.shared import used
+
+_PLACES = {"used": "ours.shared", "limit": "ours.limits"}
+
+__all__ = ["limit", "used"]
+
+def __getattr__(name):
+    if name not in _PLACES:
+        raise AttributeError(name)
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+"""
+
+
+def test_names_imported_at_first_use_are_followed(tmp_path: Path) -> None:
+    limits = {"ours__limits": "print('loaded')\nlimit = 1", "ours__other": "used = 1"}
+    edited = PAPER.replace("from ours.shared import used", "from ours.lazy import used")
+    before = hashed(tmp_path)
+    assert hashed(tmp_path, edited, ours__lazy=LAZY, **limits) == before
+    added = LAZY.replace('{"used"', '{"new": "ours.limits", "used"')
+    assert hashed(tmp_path, edited, ours__lazy=added, **limits) == before
+    moved = LAZY.replace('"used": "ours.shared"', '"used": "ours.other"')
+    assert hashed(tmp_path, edited, ours__lazy=moved, **limits) != before
+    changed = SHARED.replace("helper(x) + 1", "helper(x) + 2")
+    assert hashed(tmp_path, edited, changed, ours__lazy=LAZY, **limits) != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return value\n", "    value = lambda x: x\n    return value\n"),
+        ("_PLACES[name]", "_PLACES.get(name)"),
+        ("_PLACES =", "_PLACES = {} or"),
+        ("from importlib import", "from ours.shared import helper as"),
+    ],
+)
+def test_another_way_to_import_at_first_use_counts_whole(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    assert old in LAZY
+    edited = PAPER.replace("from ours.shared import used", "from ours.lazy import used")
+    lazy = LAZY.replace(old, new)
+    before = hashed(tmp_path, edited, ours__lazy=lazy)
+    assert before != hashed(tmp_path)
+    assert hashed(tmp_path, edited, ours__lazy=lazy + "print(1)\n") != before
 
 
 def test_the_experiments_may_be_defined_elsewhere(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import reproaudit
-from reproaudit.closure.reach import code_closure
+from reproaudit.running.closure.reach import code_closure
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
@@ -207,6 +207,9 @@ class _Renamed(ast.NodeTransformer):
         new = ast.ImportFrom(self._new_package, [moved], 0)
         return [new, ast.ImportFrom(node.module, rest, 0)] if rest else new
 
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return ast.Constant(self._new_name) if node.value == self._old_name else node
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Name(self._new, node.ctx) if self._local and node.id == self._old else node
 
@@ -225,12 +228,11 @@ def rename(root: Path, paper: str, old: str, new: str) -> None:
 
     place(new).parent.mkdir(exist_ok=True)
     place(old).rename(place(new))
-    shared = [file for name in SHARED if (file := place(name)).exists()]
-    for file in [*(root / "papers" / paper).rglob("*.py"), *root.glob("moved/*.py"), *shared]:
+    package, _, stem = old.rpartition(".")
+    for file in root.rglob("*.py"):
         text = file.read_text()
-        if old.rpartition(".")[2] in text:
+        if old in text or (f"{package} import" in text and stem in text):
             tree = ast.parse(text)
-            stem = old.rpartition(".")[2]
             bound = any(_binds(node, stem) for node in ast.walk(tree))
             tree = _Renamed(old, new, bound).visit(tree)
             file.write_text(ast.unparse(ast.fix_missing_locations(tree)))
@@ -349,14 +351,13 @@ def test_mutations_of_a_papers_code_change_the_hash(copy: Copy, paper: str) -> N
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_training_loop_counts_and_what_runs_the_tool_does_not(copy: Copy, paper: str) -> None:
     before = copy.digest(paper)
-    (home,) = _homes("train")
-    file = copy.module(home)
-    text = file.read_text()
-    loop = text.replace("while at.step < steps", "while at.step <= steps")
-    device = text.replace("if wish not in (", "if device not in (")
-    assert loop != text != device
-    assert copy.changed(paper, {file: loop}) != before
-    assert copy.changed(paper, {file: device}) == before
+    loop, record = (copy.module(name) for name in _homes("train", "Record"))
+    other_loop = loop.read_text().replace("while at.step < steps", "while at.step <= steps")
+    other_record = record.read_text().replace("seconds: float", "seconds: int")
+    assert other_loop != loop.read_text()
+    assert other_record != record.read_text()
+    assert copy.changed(paper, {loop: other_loop}) != before
+    assert copy.changed(paper, {record: other_record}) == before
     added = (
         "\n\nclass Another:\n    rate: float = 1.0\n\n\ndef another(x: int) -> int:\n    return x\n"
     )

@@ -22,17 +22,17 @@ import factories
 from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
-from reproaudit.export.codecheck import (
-    SPECIFICATION,
+from reproaudit.reports.export.codecheck import (
+    CODECHECK_SPECIFICATION,
     Certificate,
     Codechecker,
     certificate,
     codecheck_yml,
     orcid_id,
 )
-from reproaudit.export.junit import junit_xml
-from reproaudit.export.provenance import identifiers, running_times
-from reproaudit.export.ro_crate import METADATA, CrateFile, crate_metadata
+from reproaudit.reports.export.junit import junit_xml
+from reproaudit.reports.export.provenance import identifiers, running_times
+from reproaudit.reports.export.ro_crate import METADATA, CrateFile, crate_metadata
 from reproaudit.scorecard import Scorecard
 
 CARD = factories.make_scorecard()
@@ -171,7 +171,7 @@ def test_a_codecheck_names_who_checked_and_what_was_made() -> None:
     text = codecheck_yml(CARD, FILES, SIGNED)
     assert text.startswith("---\n")
     data = yaml.safe_load(text)
-    assert data["version"] == SPECIFICATION
+    assert data["version"] == CODECHECK_SPECIFICATION
     assert data["codechecker"] == [
         {"name": "Josiah Carberry", "ORCID": CARBERRY},
         {"name": "B. Second"},

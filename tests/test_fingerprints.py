@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from cells import TOY, cell
+from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.fingerprints import canonical_settings, code_hash, fingerprint, versions
+from reproaudit.running.fingerprint import code_hash, fingerprint, versions
 
 FILES = {
     "ours/__init__.py": "",

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from cells import cell, locate, records, same_numbers
+from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
-from reproaudit.fingerprints import Cell
-from reproaudit.modules import Module
-from reproaudit.records import Status
-from reproaudit.runner import (
+from reproaudit.records import CellStatus
+from reproaudit.running import run as run_module
+from reproaudit.running.events import (
     CellFinished,
     CellStarted,
     CellWaiting,
@@ -26,11 +27,10 @@ from reproaudit.runner import (
     Progress,
     SetAside,
     Summary,
-    run_cells,
-    running,
 )
-from reproaudit.runner.plan import Plan
-from reproaudit.store import Store
+from reproaudit.running.queue import Plan
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 NAMES = {"toy2020": {"descent": ["loss", "final", "sizes"]}}
 
@@ -66,7 +66,7 @@ def test_a_record_stands_alone(store: Store) -> None:
     rules = {"toy2020": {"C1": "abc"}, "other": {"C9": "def"}}
     run(store, cell("proxied", seed=3), rules=rules)
     record = records(store)["proxied", 3]
-    assert record.status is Status.COMPLETED
+    assert record.status is CellStatus.COMPLETED
     assert record.settings == {"steps": 40, "rate": 0.1, "sizes": (3,), "pause": 0.0}
     assert record.rules == {"C1": "abc"}
     assert record.proxy == "made-up data"
@@ -90,12 +90,12 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     file = tmp_path / "code.py"
     file.write_text("x = 1\n")
     git("init")
-    assert running._revision(file) is None  # within a checkout, but no part of it
+    assert run_module._revision(file) is None  # within a checkout, but no part of it
     git("add", "code.py")
     git("commit", "-m", "First")
-    assert running._revision(file) == git("rev-parse", "HEAD")
+    assert run_module._revision(file) == git("rev-parse", "HEAD")
     file.write_text("x = 2\n")
-    assert running._revision(file) == git("rev-parse", "HEAD") + "+dirty"
+    assert run_module._revision(file) == git("rev-parse", "HEAD") + "+dirty"
 
 
 def test_nothing_but_the_record_is_left(store: Store) -> None:
@@ -126,7 +126,7 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store, experiment: 
     for path in store.root.rglob("*.json"):
         json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
     record = records(store)[experiment, 1]
-    assert record.status is Status.DIVERGED
+    assert record.status is CellStatus.DIVERGED
     assert record.error == "diverged: series 'loss' is not finite at step 12"
     assert record.measurements.series["loss"].steps == (0, 4, 8)
     assert "final" not in record.measurements.scalars
@@ -137,7 +137,7 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
     cells = [cell("broken", 5), cell(seed=1)]
     assert run(store, *cells)[0] == Summary(completed=1, failed=1)
     record = records(store)["broken", 5]
-    assert record.status is Status.FAILED
+    assert record.status is CellStatus.FAILED
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
     assert run(store, *cells)[0] == Summary(present=1, failed=1)
@@ -203,7 +203,7 @@ def test_a_users_module_may_import_its_siblings(store: Store, tmp_path: Path) ->
         (tmp_path / folder / "near.py").write_text(f"VALUE = {value}\n")
         (tmp_path / folder / "mine2020.py").write_text(
             "from dataclasses import dataclass\n"
-            "from reproaudit.experiment import Experiment\n"
+            "from reproaudit.lab.experiment import Experiment\n"
             "from reproaudit.records import Measurements\n"
             "from .near import VALUE\n"
             "@dataclass(frozen=True)\n"
@@ -254,7 +254,7 @@ def test_a_cell_held_by_another_run_comes_last(
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
-        if seconds == running.POLL_SECONDS:  # and not one of the toy's own
+        if seconds == run_module.POLL_SECONDS:  # and not one of the toy's own
             naps.append(seconds)
         if len(naps) == 3:
             lock.release(finished=False)
@@ -322,7 +322,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies", 8].error == (
         "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )
-    assert parallel["dies_once", 7].status is Status.COMPLETED
+    assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
 def test_jobs_are_at_least_one(store: Store) -> None:

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cells import cell
-from reproaudit import store as store_module
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.records import Environment, Measurements, Record, Series, Status
-from reproaudit.store import Clock, Store
+from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
+from reproaudit.running import store as store_module
+from reproaudit.running.store import Clock, Store
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -32,7 +32,7 @@ def record(name: str = "f" * 32, **changes: Any) -> Record:
         "experiment": "descent",
         "settings": {"steps": 3},
         "seed": 0,
-        "status": Status.COMPLETED,
+        "status": CellStatus.COMPLETED,
         "fingerprint": name,
         "code": "abc",
         "environment": ENVIRONMENT,
@@ -118,13 +118,13 @@ def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
 
 def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.write(record(status=Status.FAILED, error="out of luck"))
+    store.write(record(status=CellStatus.FAILED, error="out of luck"))
     assert store.find(cell(), "f" * 32) is None
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.FAILED]
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.FAILED]
     store.write(record())
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
-    store.write(record(status=Status.FAILED, error="a later, forced run"))
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
+    store.write(record(status=CellStatus.FAILED, error="a later, forced run"))
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
 
 
 BAD = {
@@ -266,7 +266,7 @@ def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> Non
     store = Store(tmp_path)
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from cells import cell; from reproaudit.store import Store;"
+        "from cells import cell; from reproaudit.running.store import Store;"
         "lock = Store(Path(sys.argv[1])).try_lock(cell(), 'f' * 32);"
         "print(lock is not None, flush=True); time.sleep(60)"
     )
@@ -315,11 +315,11 @@ def test_cells_measured_together_have_work_of_their_own(tmp_path: Path) -> None:
 
 def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    path = store.write(record(status=Status.DIVERGED, error="diverged"))
+    path = store.write(record(status=CellStatus.DIVERGED, error="diverged"))
     json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
 
 
 def test_the_store_needs_no_torch() -> None:
-    program = "import sys, reproaudit.store; sys.exit('torch' in sys.modules)"
+    program = "import sys, reproaudit.running.store; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
     assert store_module.__doc__ is not None

@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
-RECORD_VERSION = 1
+from reproaudit.cell import SettingValue
 
-Scalar = bool | int | float | str
-SettingValue = Scalar | tuple[Scalar, ...]
-"""A setting's value: a scalar, or a list of scalars of one type."""
+RECORD_VERSION = 1
 
 
 def _as_array(value: Any) -> NDArray[np.float64]:
@@ -101,7 +99,7 @@ class Measurements(_Model):
         )
 
 
-class Status(StrEnum):
+class CellStatus(StrEnum):
     """How a cell ended."""
 
     COMPLETED = "completed"
@@ -140,7 +138,7 @@ class Record(_Model):
     experiment: str
     settings: dict[str, SettingValue]
     seed: int
-    status: Status
+    status: CellStatus
     error: str | None = Field(
         default=None, description="of a failed or diverged cell: what happened"
     )

@@ -1,22 +1,32 @@
-"""The experiments of the audit: simultaneous training, Algorithm 1, pictures, constructions."""
+"""The experiments of the audit: simultaneous training, Algorithm 1, pictures, constructed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
-from reproaudit.experiment import Experiment, Session
-from reproaudit.papers.yang2025 import constructions, dynamics, images, measures, plain
-from reproaudit.papers.yang2025.dynamics import Model, Rates
-from reproaudit.papers.yang2025.task import Array, Population, image_mixture, mixture
-from reproaudit.records import Measurements, Series
-from reproaudit.training import generator, train
+from reproaudit.lab import (
+    Experiment,
+    Measurements,
+    Series,
+    Session,
+    generator,
+    join_phases,
+    observation_steps,
+    train,
+)
+from reproaudit.papers.yang2025 import constructed, fast, images, measures, model
+from reproaudit.papers.yang2025.fast import InnerProducts, Rates
+from reproaudit.papers.yang2025.images import Collection, Scaling
+from reproaudit.papers.yang2025.task import Labels, Population, image_mixture, mixture
 
 OBSERVATIONS = 60
-"""How many steps each half of the observations has: even on a logarithmic and a linear axis."""
+"""How many observations are even on a logarithmic axis, and how many more on a linear one."""
 
 CHUNK = 1000
 """Steps per call of ``advance``: small beside a checkpoint's interval even with pictures."""
@@ -27,8 +37,8 @@ class Shared:
     """What every experiment is told; the audit says what the values mean."""
 
     neurons: int
-    output: str
-    neuron_rate_of: str
+    output: Literal["mean", "sum"]
+    neuron_rate_of: Literal["mean_field", "parameter"]
     attention_rate: float
     neuron_rate: float
     bias: float
@@ -37,11 +47,11 @@ class Shared:
     attention_scale: float
     neuron_scale: float
     training_samples: int
-    labels: str
-    attention: str
-    attention_start: str
+    labels: Labels
+    attention: Literal["trained", "frozen"]
+    attention_start: Literal["random", "constructed"]
     head_start: int
-    weights: str
+    weights: Literal["trained", "constructed"]
 
     @property
     def output_scale(self) -> float:
@@ -50,7 +60,7 @@ class Shared:
 
     @property
     def rates(self) -> Rates:
-        """Learning rates of simultaneous training, as rows of `dynamics` see them."""
+        """Learning rates of simultaneous training, as the rows of `fast` see them."""
         as_parameter = self.output_scale / self.neurons
         neurons = self.neuron_rate * (as_parameter if self.neuron_rate_of == "parameter" else 1.0)
         attention = 0.0 if self.attention == "frozen" else self.attention_rate
@@ -76,10 +86,10 @@ class Staged(Simultaneous):
 class Pictured(Simultaneous):
     """Simultaneous training with pictures of the digits `classes` as signals."""
 
-    images: str
+    images: Collection
     pictures: int
     centred: bool
-    scaling: str
+    scaling: Scaling
 
 
 @dataclass(frozen=True)
@@ -87,14 +97,20 @@ class Constructed(Shared):
     """Built transformers for each number of classes."""
 
     class_counts: tuple[int, ...]
-    gates: str
+    gates: Literal["present", "absent"]
 
 
 # --------------------------------------------------------------------------------------- the start
 
 
-def initial_weights(settings: Shared, seed: int, dimension: int) -> tuple[Array, Array, Array]:
-    """W_K and W_Q (head, width, coordinate) and w (head, neuron, coordinate) of a seed.
+def initial_weights(
+    settings: Shared, seed: int, dimension: int
+) -> tuple[
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head neuron coordinate"],
+]:
+    """Returns W_K, W_Q and w at the start of a seed's training.
 
     W_K, W_Q ~ N(0, ω²/m) with m the width; w(0) = 0, or N(0, scale²) where a scale is set.
     """
@@ -106,21 +122,13 @@ def initial_weights(settings: Shared, seed: int, dimension: int) -> tuple[Array,
     return keys, queries, settings.neuron_scale * neurons
 
 
-def initial_model(settings: Shared, seed: int, population: Population) -> Model:
-    """The start in inner products, with one row for neurons that stay identical."""
+def initial_model(settings: Shared, seed: int, population: Population) -> InnerProducts:
+    """Returns the start in inner products, with one row for neurons that stay identical."""
     keys, queries, neurons = initial_weights(settings, seed, population.vectors.shape[1])
     if settings.attention_start == "constructed":
-        keys, queries, _ = constructions.with_attention(population.vectors)
+        keys, queries, _ = constructed.with_attention(population.vectors)
     rows = neurons if settings.neuron_scale > 0 else neurons[:, :1]
-    return dynamics.from_weights(population, (keys, queries), rows, settings.bias)
-
-
-def observation_steps(steps: int) -> list[int]:
-    """From 0 to ``steps``: dense near the start, and evenly to the end."""
-    early = np.geomspace(1, max(steps, 1), OBSERVATIONS)
-    even = np.linspace(0, steps, OBSERVATIONS + 1)
-    every = np.rint(np.concatenate([early, even])).astype(int)
-    return sorted({int(step) for step in every if step <= steps})
+    return fast.from_weights(population, (keys, queries), rows, settings.bias)
 
 
 # ------------------------------------------------------------------------------------------ phases
@@ -133,7 +141,7 @@ class _Run:
     settings: Shared
     session: Session
     population: Population
-    model: Model
+    model: InnerProducts
 
     def phase(
         self,
@@ -148,7 +156,7 @@ class _Run:
             if put is not None:
                 put(stop)
                 return
-            dynamics.descend(
+            fast.descend(
                 self.model,
                 self.population,
                 steps=stop - start,
@@ -165,7 +173,7 @@ class _Run:
             observe=lambda _step: measures.observe(
                 self.model, self.population, self.settings.output_scale
             ),
-            observe_at=observation_steps(steps),
+            observe_at=observation_steps(steps, even=OBSERVATIONS + 1, geometric=OBSERVATIONS),
             chunk=CHUNK,
         )
 
@@ -175,9 +183,9 @@ class _Run:
         def put(step: int) -> None:
             if step >= neurons_from:
                 scale = self.settings.output_scale
-                constructions.put_neurons(self.model, self.population, scale)
+                constructed.put_neurons(self.model, self.population, scale)
             if step >= attention_from:
-                constructions.put_attention(self.model, self.population)
+                constructed.put_attention(self.model, self.population)
 
         return put
 
@@ -299,7 +307,7 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
                     (together.model.responses - start.responses).mean(axis=1),
                 ),
             },
-            series=_joined(series),
+            series=join_phases(zip(settings.stage_steps, series, strict=True)),
             arrays={
                 "hard_confidence_after": np.array([end["hard_confidence"] for end in ends]),
                 "easy_confidence_after": np.array([end["easy_confidence"] for end in ends]),
@@ -318,22 +326,6 @@ def _staged_construction(run: _Run, stage: int, steps: int) -> Callable[[int], N
     return run.put_staged(steps / 2 if stage == 0 else never, steps / 2 if stage == 1 else never)
 
 
-def _joined(parts: list[dict[str, Series]]) -> dict[str, Series]:
-    """The series of consecutive phases as one; where they meet, the earlier one's last value."""
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = {name: _appended(joined[name], part[name]) for name in joined}
-    return joined
-
-
-def _appended(first: Series, second: Series) -> Series:
-    offset = first.steps[-1]
-    return Series(
-        steps=(*first.steps, *(offset + step for step in second.steps[1:])),
-        values=np.concatenate([first.values, second.values[1:]]),
-    )
-
-
 def measure_constructed(settings: Constructed, session: Session) -> Mapping[int, Measurements]:
     """Both built transformers as weight matrices, through the plain form, on every sample.
 
@@ -344,8 +336,8 @@ def measure_constructed(settings: Constructed, session: Session) -> Mapping[int,
     built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
     stated = np.array(
         [
-            [constructions.attention_margin(count) for count in counts],
-            [constructions.neurons_margin() for _ in counts],
+            [constructed.attention_margin(count) for count in counts],
+            [constructed.neurons_margin() for _ in counts],
         ]
     )
     return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}
@@ -355,17 +347,17 @@ def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float
     population = mixture(classes, settings.labels)
     square = generator(seed, "basis", classes).standard_normal((2 * classes, 2 * classes))
     vectors = np.linalg.qr(square)[0]
-    sharpness = 0.0 if settings.attention == "frozen" else constructions.SHARPNESS
+    sharpness = 0.0 if settings.attention == "frozen" else constructed.SHARPNESS
     both = (
-        constructions.with_attention(vectors, sharpness),
-        constructions.without_attention(vectors, settings.bias, settings.gates == "present"),
+        constructed.with_attention(vectors, sharpness),
+        constructed.without_attention(vectors, settings.bias, settings.gates == "present"),
     )
-    rotated = torch.from_numpy(vectors).T @ plain.samples(population)
+    rotated = torch.from_numpy(vectors).T @ model.samples(population)
     margins = []
     for keys, queries, neurons in both:
-        weights = plain.initial((keys, queries), neurons, settings.bias)
+        weights = model.initial((keys, queries), neurons, settings.bias)
         with torch.no_grad():
-            f = plain.outputs(weights, rotated, 1.0).numpy()
+            f = model.outputs(weights, rotated, 1.0).numpy()
         margins.append(float((population.labels * f).min()))
     return margins
 
