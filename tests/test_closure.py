@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from reproaudit.running.closure.reach import code_closure
+from reproaudit.running.code_hash import code_closure
 
 SHARED = """
 import math

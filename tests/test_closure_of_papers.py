@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import reproaudit
-from reproaudit.running.closure.reach import code_closure
+from reproaudit.running.code_hash import code_closure
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import metadata
 
 from reproaudit.cell import Cell, canonical_settings
-from reproaudit.running.closure.reach import code_hash
+from reproaudit.running.code_hash import code_hash
 
 __all__ = ["code_hash", "fingerprint", "package_versions", "versions"]
 
