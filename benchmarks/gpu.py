@@ -137,7 +137,7 @@ def slope(
 def difference(
     experiment: Experiment, values: Mapping[str, SettingValue], seed: int, device: str
 ) -> float:
-    """The largest difference of a measurement between device and processor, relative to its size."""
+    """The largest difference from the processor, relative to the measurement's largest value."""
     settings = build_settings(experiment.settings, values)
     card = experiment.measure(settings, _Session((seed,), device))[seed]
     processor = experiment.measure(settings, _Session((seed,), "cpu"))[seed]
@@ -188,7 +188,7 @@ def bench(entry: Entry, device: str) -> Iterator[Figures]:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints and keeps the figures; exit code 1 where a batch differs by more than the tolerance."""
+    """Prints and keeps the figures; exit code 1 where a batch differs by too much."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
     parser.add_argument("slugs", nargs="*")
     parser.add_argument("--device", default="cuda")
