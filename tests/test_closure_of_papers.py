@@ -21,7 +21,7 @@ from reproaudit.running.closure.reach import code_closure
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
-MUTATIONS = 60
+MUTATIONS = 32
 """How many mutations of each paper are tried."""
 
 
