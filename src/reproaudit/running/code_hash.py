@@ -200,6 +200,15 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
 # ------------------------------------------------------------------------------- what one computes
 
 
+class _Import(ast.stmt):
+    """An import statement, with what it imports by absolute names."""
+
+    def __init__(self, imported: Sequence[Imported], node: ast.Import | ast.ImportFrom) -> None:
+        super().__init__()
+        self.imported = imported
+        self.renamed = [alias.asname or "" for alias in node.names]
+
+
 @dataclass
 class _Reader(ast.NodeTransformer):
     """Takes out of a module what computes nothing, and notes its imports.
@@ -222,7 +231,7 @@ class _Reader(ast.NodeTransformer):
         kept = self._visited(body)
         for name in self._ambiguous:
             del self.bound[name]
-        return kept
+        return [one for one in kept if not isinstance(one, _Import)]
 
     def _visited(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         several = (self.visit(one) for one in body)
@@ -256,14 +265,14 @@ class _Reader(ast.NodeTransformer):
             return None
         return self.generic_visit(node)
 
-    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+    def visit_Import(self, node: ast.Import) -> ast.AST:
         for alias in node.names:
             first = alias.name.partition(".")[0]
             self._note(alias.asname or first, (alias.name if alias.asname else first, ""))
             self.imports.add((alias.name, ""))
-        return None
+        return _Import([(alias.name, "") for alias in node.names], node)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         module = node.module or ""
         if node.level:
             parents = self.package.split(".")
@@ -273,7 +282,7 @@ class _Reader(ast.NodeTransformer):
             self.imports.add((module, alias.name.replace("*", "")))
             if alias.name != "*":
                 self._note(alias.asname or alias.name, (module, alias.name))
-        return None
+        return _Import([(module, alias.name) for alias in node.names], node)
 
     def _note(self, name: str, imported: Imported) -> None:
         if self.bound.setdefault(name, imported) != imported:
@@ -304,6 +313,8 @@ class _Writer:
             self._parts.append(_constant(value.value))
         elif isinstance(value, ast.JoinedStr):
             self._write_joined(value)
+        elif isinstance(value, _Import):
+            self._parts += ["(import ", *value.imported, *value.renamed, ")"]
         elif isinstance(value, ast.AST):
             self._parts.append(f"({type(value).__name__} ")
             for name in sorted(set(value._fields) - _NOT_COMPUTED):

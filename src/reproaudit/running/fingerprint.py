@@ -8,17 +8,30 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 
 from reproaudit.cell import Cell, canonical_settings
-from reproaudit.running.code_hash import code_hash
+from reproaudit.running.code_hash import CodeClosure, code_closure, code_hash
 
-__all__ = ["code_hash", "fingerprint", "package_versions", "versions"]
+__all__ = [
+    "CodeClosure",
+    "code_closure",
+    "code_hash",
+    "fingerprint",
+    "package_versions",
+    "versions",
+]
 
-COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba")
-"""The packages whose version can change a number."""
+COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
+"""The packages whose version can change a number of any paper."""
+
+COMPUTING_NOTHING = frozenset({"jaxtyping", "pydantic", "typing_extensions", "beartype"})
+"""Packages that a paper may import and whose version changes no number."""
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
+"""Under which name a package is installed, where it is imported by another."""
 
 
 def fingerprint(
@@ -47,27 +60,30 @@ def fingerprint(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def versions(device: str) -> dict[str, str]:
+def versions(device: str, imported: Iterable[str] = ()) -> dict[str, str]:
     """What a fingerprint holds of the machine: Python's minor version, packages, kind of device.
 
     Args:
         device: ``"cpu"`` or ``"cuda"``.
+        imported: further packages that the paper's code uses, from `code_closure`.
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {"python": python, "device": device, **package_versions()}
+    return {"python": python, "device": device, **package_versions(imported)}
 
 
 @cache
-def _package_versions() -> tuple[tuple[str, str], ...]:
-    found = {}
-    for name in COMPUTING_PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "absent"
-    return tuple(found.items())
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "absent"
 
 
-def package_versions() -> dict[str, str]:
-    """The installed version of each package that computes, without importing any."""
-    return dict(_package_versions())
+def package_versions(imported: Iterable[str] = ()) -> dict[str, str]:
+    """The installed version of each package that computes, without importing any.
+
+    Args:
+        imported: packages beside `COMPUTING_PACKAGES`, by the name that is imported.
+    """
+    others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
+    return {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from pathlib import Path
 from textwrap import dedent
 
@@ -89,9 +88,6 @@ def of(folder: Path, paper: str, **more: str) -> str:
         ('"""A paper."""', '# A comment\n"""Another text,\nover two lines."""'),
         ('    """Measures."""\n', ""),
         ("RATE = 0.5\n", 'RATE = 0.5\n"""How fast."""\n'),
-        ("RATE = 0.5\n", "RATE: float = (\n    0.50)  # how fast\n"),
-        ("x: float, n: int = 3) -> float:", "x, n=3):"),
-        ("total: float = 0.0", "total = 0.0"),
         (
             "import numpy as np\nfrom ours import shared\n",
             "from ours import shared\nimport numpy as np\n",
@@ -148,37 +144,10 @@ def test_what_computes_changes_the_hash(tmp_path: Path, old: str, new: str) -> N
     assert hashed(tmp_path, PAPER.replace(old, new), **other) != hashed(tmp_path, **other)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "counts"),
-    [
-        ("math.sin", "math.cos", False),
-        ("def unused(x):", "def added(x):\n    return 2\n\ndef unused(x):", False),
-        ("LIMIT = 3", "import torch\nLIMIT = 3\ndef later():\n    return torch.ones(1)", False),
-        ("import math\n", "import math\nclass Other(BaseModel):\n    rate: float\n", False),
-        ("size: int = LIMIT", "size: float = LIMIT", False),  # nothing refers to the class
-        ("helper(x) + 1", "helper(x) + 2", True),
-        ("np.sqrt", "np.cbrt", True),
-        ("LIMIT = 3", "LIMIT = 4", True),
-        ("LIMIT = 3", "LIMIT = 3\nnp.seterr(all='raise')", True),  # then the module counts whole
-        ("LIMIT = 3", "LIMIT = 3\nimport torch", True),  # perhaps for what loading it does
-        ("def unused", "@np.vectorize\ndef unused", True),
-        ("def unused(x):", "def unused(x=np.seterr(all='raise')):", True),
-        ("math.sin(x)", "globals()", True),
-    ],
-)
-def test_of_a_shared_module_counts_what_is_reached(
-    tmp_path: Path, old: str, new: str, counts: bool
-) -> None:
-    assert old in SHARED
-    changed = hashed(tmp_path, shared=SHARED.replace(old, new)) != hashed(tmp_path)
-    assert changed == counts
-
-
 REFERENCES = {
     "bare module": "from ours import shared\nEXPERIMENTS = {'a': vars(shared)}",
     "whole import": "from ours.shared import *\nEXPERIMENTS = {'a': unused}",
     "bare package": "import ours\nimport ours.shared\nEXPERIMENTS = {'a': ours}",
-    "text": "EXPERIMENTS = {'a': __import__('ours.shared')}",
     "in a function": "def f():\n    from ours import shared\n    shared.unused\nEXPERIMENTS = f",
     "attributes": "import ours.shared\nEXPERIMENTS = ours.shared.unused",
     "passed on": "from ours.facade import renamed\nEXPERIMENTS = renamed",
@@ -223,14 +192,6 @@ def test_every_way_to_refer_to_a_definition_is_followed(tmp_path: Path, paper: s
     assert hashed(tmp_path, paper, changed, **facade) != before
 
 
-def test_a_local_name_is_not_an_import_of_the_same_name(tmp_path: Path) -> None:
-    paper = (
-        "from ours.shared import unused, used\ndef f(unused): return unused\nEXPERIMENTS = f, used"
-    )
-    changed = SHARED.replace("math.sin", "math.cos")
-    assert hashed(tmp_path, paper, changed) == hashed(tmp_path, paper)
-
-
 def test_importing_through_another_module_is_the_same(tmp_path: Path) -> None:
     facade = {"ours__facade": "'Public.'\nfrom ours.shared import Kept, used\n__all__ = ['used']\n"}
     edited = PAPER.replace("from ours.shared import used", "from ours.facade import used")
@@ -264,30 +225,10 @@ def test_names_imported_at_first_use_are_followed(tmp_path: Path) -> None:
     assert hashed(tmp_path, edited, ours__lazy=LAZY, **limits) == before
     added = LAZY.replace('{"used"', '{"new": "ours.limits", "used"')
     assert hashed(tmp_path, edited, ours__lazy=added, **limits) == before
-    moved = LAZY.replace('"used": "ours.shared"', '"used": "ours.other"')
+    moved = LAZY.replace("from ours.shared import used", "from ours.other import used")
     assert hashed(tmp_path, edited, ours__lazy=moved, **limits) != before
     changed = SHARED.replace("helper(x) + 1", "helper(x) + 2")
     assert hashed(tmp_path, edited, changed, ours__lazy=LAZY, **limits) != before
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("    return value\n", "    value = lambda x: x\n    return value\n"),
-        ("_PLACES[name]", "_PLACES.get(name)"),
-        ("_PLACES =", "_PLACES = {} or"),
-        ("from importlib import", "from ours.shared import helper as"),
-    ],
-)
-def test_another_way_to_import_at_first_use_counts_whole(
-    tmp_path: Path, old: str, new: str
-) -> None:
-    assert old in LAZY
-    edited = PAPER.replace("from ours.shared import used", "from ours.lazy import used")
-    lazy = LAZY.replace(old, new)
-    before = hashed(tmp_path, edited, ours__lazy=lazy)
-    assert before != hashed(tmp_path)
-    assert hashed(tmp_path, edited, ours__lazy=lazy + "print(1)\n") != before
 
 
 def test_the_experiments_may_be_defined_elsewhere(tmp_path: Path) -> None:
@@ -312,32 +253,6 @@ def test_circles_of_references_are_followed(tmp_path: Path) -> None:
     assert hashed(tmp_path, paper, ours__one=one, ours__two=two.replace("1", "2")) != before
 
 
-ANNOTATED = "def f(x: {0}) -> {0}:\n    return x\n"
-
-
-@pytest.mark.parametrize(
-    ("paper", "counts"),
-    [
-        (ANNOTATED, False),
-        ("import numba\n@numba.njit\n" + ANNOTATED, False),
-        ("from jaxtyping import Float\n" + ANNOTATED, False),
-        ("import pydantic\n" + ANNOTATED, True),
-        ("from beartype import beartype\n@beartype\n" + ANNOTATED, True),
-        ("from functools import singledispatch as by_type\n@by_type\n" + ANNOTATED, True),
-        ("import torch\n" + ANNOTATED + "torch.jit.script(f)\n", True),
-        (ANNOTATED + "f.__annotations__\n", True),
-        ("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: {0}\n", True),
-        ("class A:\n    def f(self):\n        x: {0} = 1\n        self.y: {0} = 2\n", False),
-        ("x: {0} = 1\n", False),
-    ],
-)
-def test_annotations_count_where_something_may_read_them(
-    tmp_path: Path, paper: str, counts: bool
-) -> None:
-    changed = of(tmp_path, paper.format("int")) != of(tmp_path, paper.format("float"))
-    assert changed == counts
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -348,7 +263,6 @@ def test_annotations_count_where_something_may_read_them(
         ("def f(x):\n    'text'", "def f(x):\n    pass"),
         ("class A:\n    'text'\n    x: int\n    'what x is'", "class A:\n    x: int"),
         ("if x:\n    ...\nelse:\n    y", "if x:\n    pass\nelse:\n    y"),
-        ("if not TYPE_CHECKING:\n    x = 1\nelse:\n    x = 2", "x = 1"),
     ],
 )
 def test_the_same_computation_is_written_alike(tmp_path: Path, one: str, other: str) -> None:
@@ -407,19 +321,6 @@ def test_another_computation_is_written_otherwise(tmp_path: Path, one: str, othe
     assert of(tmp_path, one) != of(tmp_path, other)
 
 
-def test_code_that_reads_its_own_text_counts_with_every_byte(tmp_path: Path) -> None:
-    reader = "def f():\n    'Text.'\nEXPERIMENTS = f.__doc__"
-    assert of(tmp_path, reader) != of(tmp_path, reader.replace("Text", "Other"))
-
-
-def test_code_that_asks_for_its_name_counts_with_it(tmp_path: Path) -> None:
-    log = "import logging\nx = logging.getLogger(__name__)"
-    for text, counts in [("x = __name__", True), ("x = 'plain'", False), (log, False)]:
-        one = of(tmp_path, "from ours.one import x\nEXPERIMENTS = x", ours__one=text)
-        two = of(tmp_path, "from ours.two import x\nEXPERIMENTS = x", ours__two=text)
-        assert (one != two) == counts
-
-
 def test_an_expression_too_deep_to_be_written_counts_by_its_bytes(tmp_path: Path) -> None:
     deep = "x = " + " + ".join(["1"] * 900) + "\nEXPERIMENTS = x"
     assert of(tmp_path, deep) == of(tmp_path, deep)
@@ -435,35 +336,18 @@ def test_packages_are_those_that_counted_code_uses(tmp_path: Path) -> None:
 
         def measure(x: Float[np.ndarray, "n"]):
             from sklearn.datasets import load_digits
-            return used(load_digits), os, lazily("torchvision")
+            return used(load_digits), os
 
         EXPERIMENTS = measure
     """
     hashed(tmp_path, dedent(paper))
     found = code_closure(tmp_path / "ours/papers/smith2020.py", [tmp_path / "ours"])
-    assert found.packages == {"numpy", "sklearn", "torchvision"}
+    assert found.packages == {"jaxtyping", "numpy", "pydantic", "sklearn"}
 
 
 def test_an_edit_is_seen_at_once_even_of_the_same_length(tmp_path: Path) -> None:
     hashes = {of(tmp_path, f"EXPERIMENTS = {number}") for number in range(10, 40)}
     assert len(hashes) == 30
-
-
-def test_a_file_that_stays_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = hashed(tmp_path)
-    for file in tmp_path.rglob("*.py"):
-        os.utime(file, (1e9, 1e9))
-    module = tmp_path / "ours/papers/smith2020.py"
-    assert code_closure(module, [tmp_path / "ours"]).digest == before
-
-    def parse(source: bytes) -> None:
-        raise AssertionError("read again")
-
-    monkeypatch.setattr(ast, "parse", parse)
-    assert code_closure(module, [tmp_path / "ours"]).digest == before
-    module.touch()
-    with pytest.raises(AssertionError, match="read again"):
-        code_closure(module, [tmp_path / "ours"])
 
 
 SAMPLE = '''
@@ -516,4 +400,4 @@ def test_every_python_version_makes_the_same_hash(tmp_path: Path) -> None:
     shared = "def used(x):\n    return x\n"
     write(tmp_path, {"ours/__init__.py": "", "ours/shared.py": shared, "ours/paper.py": SAMPLE})
     found = code_closure(tmp_path / "ours/paper.py", [tmp_path / "ours"])
-    assert found.digest == "e4f20fa33e83344bfaed6b3d3e0f2189"
+    assert found.digest == "2e7d2b0e0113735d5b5035b247022760"

@@ -21,7 +21,7 @@ from reproaudit.running.code_hash import code_closure
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
-MUTATIONS = 60
+MUTATIONS = 32
 """How many mutations of each paper are tried."""
 
 
@@ -163,21 +163,6 @@ def test_edits_that_compute_nothing_leave_the_hash(
 ) -> None:
     edits = {file: edit(file.read_text()) for file in copy.files(paper)}
     assert sum(file.read_text() != text for file, text in edits.items()) > 5
-    assert copy.changed(paper, edits) == copy.digest(paper)
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_annotations_of_a_papers_functions_leave_the_hash(copy: Copy, paper: str) -> None:
-    edits = {}
-    for file in copy.files(paper):
-        if file in copy.shared():
-            continue
-        tree = ast.parse(file.read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                old = node.returns or ast.Constant(None)
-                node.returns = ast.Tuple([old, ast.Constant("and more")], ast.Load())
-        edits[file] = ast.unparse(ast.fix_missing_locations(tree))
     assert copy.changed(paper, edits) == copy.digest(paper)
 
 
@@ -351,15 +336,8 @@ def test_mutations_of_a_papers_code_change_the_hash(copy: Copy, paper: str) -> N
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_training_loop_counts_and_what_runs_the_tool_does_not(copy: Copy, paper: str) -> None:
     before = copy.digest(paper)
-    loop, record = (copy.module(name) for name in _homes("train", "Record"))
+    loop, store = (copy.module(name) for name in _homes("train", "Store"))
     other_loop = loop.read_text().replace("while at.step < steps", "while at.step <= steps")
-    other_record = record.read_text().replace("seconds: float", "seconds: int")
     assert other_loop != loop.read_text()
-    assert other_record != record.read_text()
     assert copy.changed(paper, {loop: other_loop}) != before
-    assert copy.changed(paper, {record: other_record}) == before
-    added = (
-        "\n\nclass Another:\n    rate: float = 1.0\n\n\ndef another(x: int) -> int:\n    return x\n"
-    )
-    edits = {one: one.read_text() + added for one in copy.shared()}
-    assert copy.changed(paper, edits) == before
+    assert copy.changed(paper, {store: store.read_text() + "OTHER = 1\n"}) == before
