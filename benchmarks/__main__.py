@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reproaudit.catalog import Catalog
+from reproaudit.audit.catalog import Catalog
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

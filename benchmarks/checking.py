@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproaudit.catalog import shipped_audits
+from reproaudit.audit.catalog import shipped_audits
 
 HERE = Path(__file__).parent
 SIZE, ROUNDS, LIMIT_S = 100, 5, 1.0

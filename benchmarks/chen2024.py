@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from reproaudit.lab.seeds import generator
 from reproaudit.papers.chen2024 import data, model, windows
-from reproaudit.training import generator, use_threads
+from reproaudit.running.devices import use_threads
 
 SEQUENCES, LENGTH, ORDER, VOCABULARY, DIRICHLET = 9000, 100, 2, 3, 0.1
 HEADS, DEGREE, WINDOW = 3, 2, 3

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import reproaudit
-from reproaudit.experiment import Experiment, Session
-from reproaudit.fingerprints import Cell
-from reproaudit.modules import Module
-from reproaudit.records import Measurements
-from reproaudit.runner import CellFinished, Event, PlanReady, run_cells
-from reproaudit.store import Store
-from reproaudit.training import available_cores
+from reproaudit.audit.paper_module import Module
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.records import Cell, Measurements
+from reproaudit.running.devices import available_cores
+from reproaudit.running.events import CellFinished, Event, PlanReady
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 HERE = Path(__file__).parent
 PLANNED, EMPTY, HELD, WAITING = 10_000, 400, 2_000, 60

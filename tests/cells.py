@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import reproaudit
-from reproaudit.fingerprints import Cell
-from reproaudit.modules import Module
-from reproaudit.records import Record
-from reproaudit.runner import Event, run_cells
-from reproaudit.store import Store
+from reproaudit.audit.paper_module import Module
+from reproaudit.records import Cell, Record
+from reproaudit.running.events import Event
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
 SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}
@@ -72,7 +72,7 @@ def main() -> int:
     wanted = [cell(arguments.experiment, seed, **settings) for seed in range(arguments.seeds)]
     executor = None
     if arguments.dask:
-        from reproaudit.cluster import DaskCluster
+        from reproaudit.running.dask_cluster import DaskCluster
 
         executor = DaskCluster(arguments.dask, "cpu")
     how: dict[str, Any] = {"jobs": arguments.jobs, "threads": 1, "executor": executor}

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.judging import Lookup
-from reproaudit.planning import Batch
+from reproaudit.audit.model import Audit, TierName, VariableName
+from reproaudit.audit.plan import Batch
+from reproaudit.judging.verdict import Lookup
 from reproaudit.records import Environment, Measurements, Record, Series, Status
 from reproaudit.scorecard import Scorecard, build
-from reproaudit.spec import Audit, TierName, VariableName
 
 LAYERS = (1, 2, 3)
 LENGTHS = (5, 10, 20, 40)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
-from reproaudit.agreement import agreement, nominal_alpha
-from reproaudit.documentation import majority, reviewed_yes, score
-from reproaudit.render.html import render_html, render_html_index
-from reproaudit.render.markdown import render_markdown
-from reproaudit.render.terminal import render_scorecard
+from reproaudit.audit.agreement import agreement, nominal_alpha
+from reproaudit.audit.documentation import majority, reviewed_yes, score
+from reproaudit.audit.model import ReviewDecision, Variable, VariableName
+from reproaudit.reports.html import render_html, render_html_index
+from reproaudit.reports.markdown import render_markdown
+from reproaudit.reports.terminal import render_scorecard
 from reproaudit.scorecard import Scorecard
-from reproaudit.spec import ReviewDecision, Variable, VariableName
 
 # Four observers, twelve units: the example of section C of Krippendorff's note, transposed.
 OBSERVERS = (

@@ -14,16 +14,16 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reproaudit.cards import MAX_BYTES, Card, Row, parse_card, read_card
+from reproaudit.audit.card import MAX_BYTES, Card, Row, parse_card, read_card
+from reproaudit.audit.documentation import UNSCORED
+from reproaudit.audit.draft import draft_audit, draft_module
+from reproaudit.audit.loading import read_text
+from reproaudit.audit.model import VariableName
+from reproaudit.audit.paper_module import Module
+from reproaudit.audit.rules import Severity
 from reproaudit.cli import run_command
-from reproaudit.commands import drafting
-from reproaudit.documentation import UNSCORED
-from reproaudit.drafts import draft_audit, draft_module
+from reproaudit.commands import new as new_command
 from reproaudit.errors import CardError
-from reproaudit.loading import read_text
-from reproaudit.modules import Module
-from reproaudit.rules import Severity
-from reproaudit.spec import VariableName
 
 CARDS = Path(__file__).parent / "cards"
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "cards"
@@ -351,8 +351,8 @@ def test_a_folder_that_cannot_be_written(
 def test_beside_the_shipped_audits_the_module_goes_to_the_shipped_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "shipped_audits", lambda: tmp_path / "audits")
-    monkeypatch.setattr(drafting, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(new_command, "shipped_audits", lambda: tmp_path / "audits")
+    monkeypatch.setattr(new_command, "PACKAGE", tmp_path / "package")
     monkeypatch.chdir(tmp_path)
     assert run_command(["new", "sheep2031", "--card", str(CARDS / "lines.txt")]) == 0
     written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("sheep2031.*"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from miniatures import MODULE, write_paper
-from reproaudit import catalog as catalog_module
-from reproaudit.catalog import Catalog, shipped_audits
+from reproaudit.audit import catalog as catalog_module
+from reproaudit.audit.catalog import Catalog, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from reproaudit.audit.loading import Fault, read_text
+from reproaudit.audit.rules import RULES
 from reproaudit.cli import run_command
-from reproaudit.export.sarif import FINGERPRINT, sarif_log
-from reproaudit.loading import Fault, read_text
-from reproaudit.rules import RULES
+from reproaudit.reports.export.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT, TODAY
 
 BAD = TEXT.replace("weight: 0.5", "weight: 2").replace("reason: Table 1 has 1.3.", "reason: TODO")
@@ -123,7 +123,7 @@ def test_check_needs_neither_torch_nor_what_judges(audit: Path) -> None:
         "import sys; from reproaudit.cli import run_command; "
         f"run_command(['check', {str(audit)!r}]); run_command(['check']); "
         "heavy = {'torch', 'numba', 'numpy', 'scipy', 'matplotlib', 'jinja2', "
-        "'reproaudit.records', 'reproaudit.judging', 'reproaudit.store'}; "
+        "'reproaudit.records', 'reproaudit.judging.verdict', 'reproaudit.running.store'}; "
         "sys.exit(repr(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from reproaudit.checks import Check, PartFinding, all_quantities, binding, judge_parts
-from reproaudit.declarations import (
+from reproaudit.checks.measurements import (
     Axis,
     Declaration,
     MeasurementKind,
     MeasurementMissingError,
     Sample,
 )
-from reproaudit.judging import overall
+from reproaudit.judging.verdict import overall
 from reproaudit.records import Measurements, Series
 from reproaudit.stats import Decision
 

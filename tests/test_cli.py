@@ -16,10 +16,10 @@ import pytest
 
 from miniatures import ENVIRONMENT, audit_data, finish, program, write_paper
 from reproaudit import __version__, cli
+from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
-from reproaudit.commands.running import parse_seeds, parse_setting
+from reproaudit.commands.run import parse_seeds, parse_setting
 from reproaudit.errors import UsageError
-from reproaudit.schema import schema_text
 
 CONTRACT = {
     "schema_version",
@@ -402,9 +402,9 @@ def test_custom_runs_that_fail(at: Place) -> None:
 
 
 def test_ctrl_c_is_130_and_the_next_run_goes_on(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reproaudit.commands import running
+    from reproaudit.commands import run as run_module
 
-    whole = running.run_cells
+    whole = run_module.run_cells
 
     def cut(*arguments: Any, on_event: Callable[[Any], None], **more: Any) -> Any:
         finished = 0
@@ -418,7 +418,7 @@ def test_ctrl_c_is_130_and_the_next_run_goes_on(at: Place, monkeypatch: pytest.M
 
         return whole(*arguments, on_event=watch, **more)
 
-    monkeypatch.setattr(running, "run_cells", cut)
+    monkeypatch.setattr(run_module, "run_cells", cut)
     code, out, errors = at("run", "mini")
     assert code == 130
     assert errors.strip().endswith("Interrupted. The same command goes on from here.")

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from cells import cell, locate, records, same_numbers, start
-from reproaudit import training
+from reproaudit.lab import training
 from reproaudit.records import Record
-from reproaudit.runner import Summary, run_cells
-from reproaudit.store import Store
+from reproaudit.running.events import Summary
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 TIMEOUT = 60
 STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}

@@ -21,11 +21,12 @@ import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
 from reproaudit.records import Status
-from reproaudit.runner import Event, Progress, Summary, run_cells
-from reproaudit.store import Store
+from reproaudit.running.events import Event, Progress, Summary
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 pytest.importorskip("distributed", reason="the optional package 'distributed' is not installed")
-from reproaudit.cluster import DaskCluster
+from reproaudit.running.dask_cluster import DaskCluster
 
 SECONDS = 60
 HERE = "127.0.0.1"
@@ -176,7 +177,7 @@ def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
-    monkeypatch.setattr("reproaudit.cluster.code_hash", lambda *_: "0" * 32)
+    monkeypatch.setattr("reproaudit.running.dask_cluster.code_hash", lambda *_: "0" * 32)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
     assert "other code" in str(records(store)["descent", 0].error)
@@ -185,7 +186,7 @@ def test_other_code_on_the_worker_is_refused(
 def test_gpu_cells_go_to_workers_that_offer_one(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reproaudit.cluster.CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr("reproaudit.running.dask_cluster.CONNECT_SECONDS", 3.0)
     cluster.worker("plain", "--nthreads", "1")
     with pytest.raises(TechnicalError, match="no worker with the resource GPU"):
         DaskCluster(cluster.address, "cuda").__enter__()
@@ -200,7 +201,7 @@ def test_gpu_cells_go_to_workers_that_offer_one(
 def test_a_cluster_that_has_lost_its_workers_is_given_up(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reproaudit.cluster.ALONE_SECONDS", 1.0)
+    monkeypatch.setattr("reproaudit.running.dask_cluster.ALONE_SECONDS", 1.0)
     cluster.worker("one", "--nthreads", "1")
     with pytest.raises(TechnicalError, match="no worker is left"):
         run(Store(tmp_path / "runs"), cluster, cell("dies"))
@@ -235,7 +236,7 @@ def test_an_interrupt_stops_the_workers_and_the_same_command_goes_on(
 
 
 def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reproaudit.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("reproaudit.running.dask_cluster.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler answers"):
         DaskCluster("tcp://127.0.0.1:9", "cpu").__enter__()
 

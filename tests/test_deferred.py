@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reproaudit.deferred import deferred
+from reproaudit.lazy import deferred
 
 
 def test_a_module_is_imported_with_the_first_name_that_is_asked_of_it(

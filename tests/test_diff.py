@@ -17,24 +17,24 @@ import pytest
 from rich.console import Console
 
 import factories
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
 from reproaudit.cli import run_command
-from reproaudit.commands.diffing import read_side
-from reproaudit.comparing import Change, ClaimChange, Comparison, Side, compare
+from reproaudit.commands.diff import read_side
+from reproaudit.diff import Change, ClaimChange, Comparison, Side, compare
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.judging import Lookup
-from reproaudit.loading import load_audit
-from reproaudit.planning import Batch
+from reproaudit.judging.verdict import Lookup
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.render.difference import (
+from reproaudit.reports.difference import (
     comparison_html,
     comparison_markdown,
     render_comparison,
 )
-from reproaudit.render.files import write_report
-from reproaudit.render.markdown import escaped
-from reproaudit.render.outline import cause_words, outline
+from reproaudit.reports.files import write_report
+from reproaudit.reports.markdown import escaped
+from reproaudit.reports.outline import cause_words, outline
 from reproaudit.scorecard import CustomModel, Scorecard, build
-from reproaudit.spec import Audit
 from test_loading import TEXT, TODAY, TOY
 
 CLAIMS = [factories.claim("layers", "good"), factories.claim("missed", "assumed_opposite")]
@@ -444,16 +444,16 @@ def test_a_shipped_paper_is_compared_by_its_slug() -> None:
 
 
 def test_diff_starts_without_torch() -> None:
-    code = "import reproaudit.commands.diffing, sys; sys.exit('torch' in sys.modules)"
+    code = "import reproaudit.commands.diff, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
 def test_custom_records_are_told_in_the_report(tmp_path: Path) -> None:
-    from reproaudit.render.html import render_html
-    from reproaudit.render.markdown import render_markdown
-    from reproaudit.render.terminal import render_scorecard
-    from reproaudit.results import CUSTOM, scorecard_of
-    from reproaudit.store import Store
+    from reproaudit.reports.html import render_html
+    from reproaudit.reports.markdown import render_markdown
+    from reproaudit.reports.terminal import render_scorecard
+    from reproaudit.running.store import Store
+    from reproaudit.scorecard.from_store import CUSTOM, scorecard_of
 
     one, store = audit(), Store(tmp_path)
     for record in factories.make_lookup(one)(_batch()).values():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from reproaudit.differences import difference
 from reproaudit.stats import Scale
+from reproaudit.stats.difference import difference
 
 A = (1.0, 1.2, 0.9, 1.1, 1.05)
 B = (1.3, 1.45, 1.2, 1.45, 1.3)

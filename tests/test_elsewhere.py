@@ -20,15 +20,15 @@ from rich.console import Console
 
 import factories
 from reproaudit.cli import run_command
-from reproaudit.commands.judging import scorecard_of_submission
-from reproaudit.comparing import Side, compare
-from reproaudit.elsewhere import read_submission
+from reproaudit.commands.judge import scorecard_of_submission
+from reproaudit.diff import Side, compare
 from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.judging.submissions import read_submission
 from reproaudit.records import Measurements
-from reproaudit.render.files import read_scorecard, write_index, write_report
-from reproaudit.render.html import render_html
-from reproaudit.render.markdown import render_markdown
-from reproaudit.render.terminal import render_scorecard
+from reproaudit.reports.files import read_scorecard, write_index, write_report
+from reproaudit.reports.html import render_html
+from reproaudit.reports.markdown import render_markdown
+from reproaudit.reports.terminal import render_scorecard
 from reproaudit.scorecard import ClaimModel, Scorecard
 
 DOCUMENTED = Path(__file__).parents[1] / "docs" / "measurements.md"
@@ -550,7 +550,7 @@ def test_the_documented_controls_are_those_of_the_audit(tmp_path: Path) -> None:
     table = (folder / "trained.csv").read_text(encoding="utf-8")
     for name in re.findall(r"files: \[(\w+\.csv)\]", block):
         (folder / name).write_text(table, encoding="utf-8")
-    from reproaudit.catalog import Catalog
+    from reproaudit.audit.catalog import Catalog
 
     submission = read_submission(Catalog()["ahn2023"].audit(), folder)
     assert len(submission.records) == 15

@@ -22,7 +22,7 @@ import factories
 from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
-from reproaudit.export.codecheck import (
+from reproaudit.reports.export.codecheck import (
     SPECIFICATION,
     Certificate,
     Codechecker,
@@ -30,9 +30,9 @@ from reproaudit.export.codecheck import (
     codecheck_yml,
     orcid_id,
 )
-from reproaudit.export.junit import junit_xml
-from reproaudit.export.provenance import identifiers, running_times
-from reproaudit.export.ro_crate import METADATA, CrateFile, crate_metadata
+from reproaudit.reports.export.junit import junit_xml
+from reproaudit.reports.export.provenance import identifiers, running_times
+from reproaudit.reports.export.ro_crate import METADATA, CrateFile, crate_metadata
 from reproaudit.scorecard import Scorecard
 
 CARD = factories.make_scorecard()

@@ -7,7 +7,8 @@ import pytest
 
 from cells import TOY, cell
 from reproaudit.errors import SpecError
-from reproaudit.fingerprints import canonical_settings, code_hash, fingerprint, versions
+from reproaudit.records import canonical_settings
+from reproaudit.running.fingerprint import code_hash, fingerprint, versions
 
 FILES = {
     "ours/__init__.py": "",

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reproaudit.checks import GrowsLike, judge_parts
-from reproaudit.declarations import Declaration, MeasurementKind, Quantity, Sample
+from reproaudit.checks.measurements import Declaration, MeasurementKind, Quantity, Sample
 from reproaudit.records import Measurements, Series
 from reproaudit.stats import Decision
 

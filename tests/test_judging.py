@@ -12,8 +12,10 @@ import pytest
 
 from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup, make_record
 from factories import measurements as measured
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role
 from reproaudit.checks import PartFinding
-from reproaudit.judging import (
+from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
     EvidenceLevel,
@@ -24,10 +26,8 @@ from reproaudit.judging import (
     judge,
     judge_claim,
 )
-from reproaudit.planning import Batch, Role
 from reproaudit.records import Measurements, Record, Status
 from reproaudit.scorecard import Scorecard, build
-from reproaudit.spec import Audit, TierName
 from reproaudit.stats import Decision, Finding
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED

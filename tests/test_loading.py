@@ -14,13 +14,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reproaudit.audit.loading import Fault, load_audit, read_audit, read_text
+from reproaudit.audit.loading import tree as tree_module
+from reproaudit.audit.loading.models import Complaint, faults_of
+from reproaudit.audit.loading.scalars import read_plain
+from reproaudit.audit.model import Audit
+from reproaudit.audit.rules import RULES, Severity
 from reproaudit.errors import SpecError
-from reproaudit.loading import Fault, load_audit, read_audit, read_text
-from reproaudit.loading import tree as tree_module
-from reproaudit.loading.models import Complaint, faults_of
-from reproaudit.loading.scalars import read_plain
-from reproaudit.rules import RULES, Severity
-from reproaudit.spec import Audit
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"
 TEXT = TOY.read_text(encoding="utf-8")
@@ -658,7 +658,7 @@ def test_depth_limit_is_the_documented_one() -> None:
 
 def test_loading_imports_no_torch() -> None:
     code = (
-        "import reproaudit.loading, reproaudit.rules, reproaudit.schema, sys; "
+        "import reproaudit.audit.loading, reproaudit.audit.rules, reproaudit.audit.schema, sys; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -15,20 +15,17 @@ import pytest
 import yaml
 
 from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
-from reproaudit.catalog import Catalog
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
 from reproaudit.checks import judge_conditions
+from reproaudit.checks.measurements import Sample
 from reproaudit.cli import run_command
-from reproaudit.commands.explaining import parse_against
-from reproaudit.commands.varying import parse_budget
-from reproaudit.declarations import Sample
+from reproaudit.commands.explain import parse_against
+from reproaudit.commands.multiverse import parse_budget
 from reproaudit.errors import UsageError
-from reproaudit.judging import Lookup, Verdict
-from reproaudit.multiverse.attribution import smallest_sets
-from reproaudit.multiverse.contrasts import Judged, classify
-from reproaudit.multiverse.costs import Costs
-from reproaudit.multiverse.model import AlternativeClass, Multiverse, Status
-from reproaudit.multiverse.reading import agreeing_claims, read
-from reproaudit.multiverse.variations import (
+from reproaudit.judging.verdict import Lookup, Verdict
+from reproaudit.multiverse.completions import (
     Change,
     batch_of,
     batches_of,
@@ -40,16 +37,19 @@ from reproaudit.multiverse.variations import (
     size,
     varied_tier,
 )
-from reproaudit.planning import Batch
+from reproaudit.multiverse.cost import Costs
+from reproaudit.multiverse.effects import Judged, classify
+from reproaudit.multiverse.model import AlternativeClass, Multiverse, Status
+from reproaudit.multiverse.read import agreeing_claims, read
+from reproaudit.multiverse.smallest_set import smallest_sets
 from reproaudit.records import Environment, Measurements, Record
 from reproaudit.records import Status as RecordStatus
-from reproaudit.render.files import render_json
-from reproaudit.render.multiverse import multiverse_html, multiverse_markdown
-from reproaudit.results import scorecard_of
+from reproaudit.reports.files import render_json
+from reproaudit.reports.multiverse import multiverse_html, multiverse_markdown
+from reproaudit.running.store import Store
 from reproaudit.scorecard import OriginModel, Scorecard, SettingModel
-from reproaudit.spec import Audit
+from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.stats import Decision
-from reproaudit.store import Store
 
 GUESSES = Path(__file__).parent / "toy" / "guesses.py"
 SEEDS = (0, 1, 2, 3, 4)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reproaudit.cli import run_command
-from reproaudit.render.files import read_scorecard
+from reproaudit.reports.files import read_scorecard
 
 REPORTS = Path(__file__).parents[1] / "reports"
 COMMITTED = sorted((REPORTS / "paper").glob("*/scorecard.json"))

@@ -12,20 +12,19 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from reproaudit.catalog import Catalog, Entry
+from reproaudit.audit.catalog import Catalog, Entry
+from reproaudit.audit.loading import read_audit
+from reproaudit.audit.model import TIERS, Audit, Claim, Control, NoPositiveControl, TierName
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan
+from reproaudit.audit.rules.rule import Severity
 from reproaudit.checks import Check, all_quantities
-from reproaudit.declarations import Sample, misfit
-from reproaudit.experiment import Experiment
-from reproaudit.fingerprints import Cell
-from reproaudit.loading import read_audit
-from reproaudit.planning import Batch, Role, claim_batches, plan
-from reproaudit.records import Record, Status
-from reproaudit.results import cells_of_tier, lookup_in
-from reproaudit.rules.rule import Severity
-from reproaudit.runner import run_cells
-from reproaudit.settings import build_settings
-from reproaudit.spec import TIERS, Audit, Claim, Control, NoPositiveControl, TierName
-from reproaudit.store import Store
+from reproaudit.checks.measurements import Sample, misfit
+from reproaudit.lab.experiment import Experiment
+from reproaudit.lab.settings import build_settings
+from reproaudit.records import Cell, Record, Status
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import cells_of_tier, lookup_in
 
 SMOKE_SECONDS = 5.0
 """Of processor time, for a paper's whole smoke tier once its code is compiled."""

@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 
 from factories import CLAIMS, LEVELS, claim, make_audit, make_record, measurements
-from reproaudit.documentation import PUBLISHED_RATES, SharingType, score
-from reproaudit.fingerprints import canonical_settings
-from reproaudit.judging import Verdict
-from reproaudit.planning import Batch, Role, claim_batches, plan, seeds_of
-from reproaudit.records import Measurements, Record, Status
-from reproaudit.results import CUSTOM, cells_of_tier, highest_tier, lookup_in, scorecard_of
-from reproaudit.spec import TIERS, Audit, TierName, Variable
-from reproaudit.store import Store
+from reproaudit.audit.documentation import PUBLISHED_RATES, SharingType, score
+from reproaudit.audit.model import TIERS, Audit, TierName, Variable
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.judging.verdict import Verdict
+from reproaudit.records import Measurements, Record, Status, canonical_settings
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import (
+    CUSTOM,
+    cells_of_tier,
+    highest_tier,
+    lookup_in,
+    scorecard_of,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CONTROL = {"experiment": "good", "settings": {"mechanism": "none"}, "why": "lacks it"}

@@ -21,21 +21,22 @@ from rich.console import Console
 
 import factories
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.figures import CurveModel, FigureModel, MatrixModel
-from reproaudit.render import words
-from reproaudit.render.files import (
+from reproaudit.judging.model import IntervalModel
+from reproaudit.reports import phrasing
+from reproaudit.reports.files import (
     FORMATS,
     read_scorecard,
     render_json,
     write_index,
     write_report,
 )
-from reproaudit.render.html import render_html, render_html_index
-from reproaudit.render.intervals import Row, lay_out
-from reproaudit.render.markdown import escaped, render_markdown
-from reproaudit.render.svg import figure_svg
-from reproaudit.render.terminal import ListEntry, render_index, render_list, render_scorecard
-from reproaudit.scorecard import AnswerModel, ClaimModel, IntervalModel, PartModel, Scorecard
+from reproaudit.reports.html import render_html, render_html_index
+from reproaudit.reports.interval_plot import Row, lay_out
+from reproaudit.reports.markdown import escaped, render_markdown
+from reproaudit.reports.svg import figure_svg
+from reproaudit.reports.terminal import ListEntry, render_index, render_list, render_scorecard
+from reproaudit.scorecard import AnswerModel, ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "REPROAUDIT_UPDATE_GOLDEN"
@@ -110,10 +111,10 @@ def answer(estimate: float, low: float, high: float, bound: float, **changes: An
 
 
 def test_the_toy_scorecard_shows_every_verdict_and_evidence_level(card: Scorecard) -> None:
-    assert {c.verdict for c in card.claims} == set(words.VERDICT_MEANING)
+    assert {c.verdict for c in card.claims} == set(phrasing.VERDICT_MEANING)
     reduced = factories.make_scorecard(tier="quick")
     levels = {c.evidence for c in (*card.claims, *reduced.claims)}
-    assert levels == set(words.EVIDENCE_MEANING)
+    assert levels == set(phrasing.EVIDENCE_MEANING)
 
 
 # --- digits -------------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ def test_the_toy_scorecard_shows_every_verdict_and_evidence_level(card: Scorecar
     ],
 )
 def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
-    assert words.number(value) == text
+    assert phrasing.number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -182,11 +183,11 @@ def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
     ],
 )
 def test_a_number_stands_beside_its_interval_and_bound(given: AnswerModel, text: str) -> None:
-    assert words.sentence(given) == text
+    assert phrasing.sentence(given) == text
 
 
 def test_seeds_are_written_as_ranges() -> None:
-    assert words.ranges((4, 0, 1, 2, 7)) == "0–2, 4, 7"
+    assert phrasing.ranges((4, 0, 1, 2, 7)) == "0–2, 4, 7"
 
 
 # --- the terminal -------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def test_colour_only_repeats_what_is_written(card: Scorecard) -> None:
 def test_every_verdict_is_a_word_in_the_terminal(card: Scorecard) -> None:
     text = printed(card)
     for claim in card.claims:
-        assert f"{words.words(claim.verdict).upper()}  {claim.id}" in text
+        assert f"{phrasing.words(claim.verdict).upper()}  {claim.id}" in text
 
 
 def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
@@ -237,11 +238,11 @@ def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
 
 def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
     part = claim_of(card, "undecided").parts[0]
-    told = words.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))
+    told = phrasing.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))
     assert told is not None
     assert "5 seeds with this spread would decide a mean of 0.897 (power 80 %)" in told
     alone: PartModel = part.model_copy(update={"interval": None, "per_seed": (0.9,)})
-    assert words.power(alone) == "a single seed decides nothing"
+    assert phrasing.power(alone) == "a single seed decides nothing"
 
 
 def test_a_diverged_claim_says_which_seed(card: Scorecard) -> None:
@@ -274,7 +275,7 @@ def test_the_index_and_the_list_fit_the_terminal(card: Scorecard) -> None:
     out = io.StringIO()
     console = Console(file=out, width=80)
     render_index([card], console)
-    verdicts = words.verdict_counts(card.claims)
+    verdicts = phrasing.verdict_counts(card.claims)
     known = ListEntry("toy", "Toy Networks Learn Toy Directions", "NeurIPS 2023", 2, 3, 7, "quick")
     render_list([dataclasses.replace(known, verdicts=verdicts), known], console)
     text = out.getvalue()
@@ -373,7 +374,7 @@ def test_the_page_says_all_of_it(page: str, card: Scorecard) -> None:
         assert claim.statement in text
         assert claim.why in text
         for part in claim.parts:
-            assert words.sentence(part) in text
+            assert phrasing.sentence(part) in text
     for said in (
         "The link to the code is dead.",
         "It scales to a million layers.",
@@ -414,7 +415,7 @@ def test_hostile_text_stays_text(hostile: Scorecard) -> None:
     page = render_html(hostile)
     found = checked(page)
     assert "script" not in found.tags
-    shown = words.clean(HOSTILE)
+    shown = phrasing.clean(HOSTILE)
     assert "".join(found.text).count(shown) >= 10
     assert "\x1b" not in page
     assert "script" not in checked(render_html_index([hostile])).tags
@@ -749,7 +750,7 @@ def test_a_missing_scorecard_is_one_line(tmp_path: Path) -> None:
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
     code = (
-        "import sys, reproaudit.render.files, reproaudit.render.terminal; "
+        "import sys, reproaudit.reports.files, reproaudit.reports.terminal; "
         "sys.exit('matplotlib' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from miniatures import finish, program, run_program, write_paper
-from reproaudit.catalog import shipped_audits
+from reproaudit.audit.catalog import shipped_audits
 
 PAUSE = {"value": 0.004, "source": "paper", "locator": "Section 4"}
 

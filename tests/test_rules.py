@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.declarations import Declaration
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import Audit, Control
+from reproaudit.audit.rules import RULES, Severity, broken_rules, explain
+from reproaudit.audit.rules.values import among, fits, kind_of, same, shown
+from reproaudit.checks.measurements import Declaration
 from reproaudit.errors import UsageError
-from reproaudit.loading import load_audit
-from reproaudit.rules import RULES, Severity, broken_rules, explain
-from reproaudit.rules.values import among, fits, kind_of, same, shown
-from reproaudit.spec import Audit, Control
 from test_loading import TEXT, TODAY, TOY
 
 AUDIT = load_audit(TOY, today=TODAY)
@@ -66,8 +66,8 @@ def test_rules_are_complete_and_permanent() -> None:
 
 
 def test_no_id_is_given_twice() -> None:
-    from reproaudit.rules import checks, claims, experiments, nodes, papers, settings
-    from reproaudit.rules import controls as control_rules
+    from reproaudit.audit.rules import checks, claims, experiments, nodes, papers, settings
+    from reproaudit.audit.rules import controls as control_rules
 
     tables = (nodes.FILE_RULES, nodes.MODEL_RULES, claims.RULES, checks.RULES,
               control_rules.RULES, experiments.RULES, settings.RULES, papers.RULES)  # fmt: skip

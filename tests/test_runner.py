@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from cells import cell, locate, records, same_numbers
+from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
-from reproaudit.fingerprints import Cell
-from reproaudit.modules import Module
-from reproaudit.records import Status
-from reproaudit.runner import (
+from reproaudit.records import Cell, Status
+from reproaudit.running import run as run_module
+from reproaudit.running.events import (
     CellFinished,
     CellStarted,
     CellWaiting,
@@ -26,11 +26,10 @@ from reproaudit.runner import (
     Progress,
     SetAside,
     Summary,
-    run_cells,
-    running,
 )
-from reproaudit.runner.plan import Plan
-from reproaudit.store import Store
+from reproaudit.running.queue import Plan
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
 
 NAMES = {"toy2020": {"descent": ["loss", "final", "sizes"]}}
 
@@ -90,12 +89,12 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     file = tmp_path / "code.py"
     file.write_text("x = 1\n")
     git("init")
-    assert running._revision(file) is None  # within a checkout, but no part of it
+    assert run_module._revision(file) is None  # within a checkout, but no part of it
     git("add", "code.py")
     git("commit", "-m", "First")
-    assert running._revision(file) == git("rev-parse", "HEAD")
+    assert run_module._revision(file) == git("rev-parse", "HEAD")
     file.write_text("x = 2\n")
-    assert running._revision(file) == git("rev-parse", "HEAD") + "+dirty"
+    assert run_module._revision(file) == git("rev-parse", "HEAD") + "+dirty"
 
 
 def test_nothing_but_the_record_is_left(store: Store) -> None:
@@ -203,7 +202,7 @@ def test_a_users_module_may_import_its_siblings(store: Store, tmp_path: Path) ->
         (tmp_path / folder / "near.py").write_text(f"VALUE = {value}\n")
         (tmp_path / folder / "mine2020.py").write_text(
             "from dataclasses import dataclass\n"
-            "from reproaudit.experiment import Experiment\n"
+            "from reproaudit.lab.experiment import Experiment\n"
             "from reproaudit.records import Measurements\n"
             "from .near import VALUE\n"
             "@dataclass(frozen=True)\n"
@@ -254,7 +253,7 @@ def test_a_cell_held_by_another_run_comes_last(
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
-        if seconds == running.POLL_SECONDS:  # and not one of the toy's own
+        if seconds == run_module.POLL_SECONDS:  # and not one of the toy's own
             naps.append(seconds)
         if len(naps) == 3:
             lock.release(finished=False)

@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from reproaudit import records
+from reproaudit.audit.field_docs import description
+from reproaudit.audit.model import Control, Paper
+from reproaudit.audit.schema import audit_schema, schema_text, write_schema
 from reproaudit.checks import Aligns
-from reproaudit.declarations import StrictModel, Value
-from reproaudit.descriptions import description
-from reproaudit.schema import audit_schema, schema_text, write_schema
-from reproaudit.spec import Control, Paper
+from reproaudit.checks.measurements import StrictModel, Value
 from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from reproaudit.errors import SpecError
-from reproaudit.settings import build_settings
+from reproaudit.lab.settings import build_settings
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 
 from reproaudit import stats
 from reproaudit.stats import Decision, Finding, Scale, Side
-from reproaudit.stats.limits import bound_rule, equivalence_rule, met_and_missed
+from reproaudit.stats.acceptance import bound_rule, equivalence_rule, met_and_missed
 from reproaudit.stats.power import one_sided
 
 Array = NDArray[np.float64]

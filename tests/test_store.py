@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cells import cell
-from reproaudit import store as store_module
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.records import Environment, Measurements, Record, Series, Status
-from reproaudit.store import Clock, Store
+from reproaudit.running import store as store_module
+from reproaudit.running.store import Clock, Store
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -266,7 +266,7 @@ def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> Non
     store = Store(tmp_path)
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from cells import cell; from reproaudit.store import Store;"
+        "from cells import cell; from reproaudit.running.store import Store;"
         "lock = Store(Path(sys.argv[1])).try_lock(cell(), 'f' * 32);"
         "print(lock is not None, flush=True); time.sleep(60)"
     )
@@ -320,6 +320,6 @@ def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
 
 
 def test_the_store_needs_no_torch() -> None:
-    program = "import sys, reproaudit.store; sys.exit('torch' in sys.modules)"
+    program = "import sys, reproaudit.running.store; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
     assert store_module.__doc__ is not None

@@ -15,17 +15,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reproaudit import training
 from reproaudit.errors import UsageError
+from reproaudit.lab import training
+from reproaudit.lab.seeds import generator, torch_generator
+from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Series
-from reproaudit.training import (
-    generator,
-    per_seed,
-    pick_device,
-    torch_generator,
-    train,
-    use_threads,
-)
+from reproaudit.running.devices import pick_device, use_threads
 from sessions import Killed, MemorySession
 
 
@@ -402,7 +397,8 @@ def test_asking_for_an_absent_card_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_threads_reach_torch_numba_and_new_processes() -> None:
     program = (
-        "import os; from reproaudit.training import use_threads; import torch; use_threads(1);"
+        "import os; from reproaudit.running.devices import use_threads; import torch;"
+        "use_threads(1);"
         "import numba; print(torch.get_num_threads(), numba.get_num_threads(),"
         "os.environ['OMP_NUM_THREADS']); use_threads(1)"
     )

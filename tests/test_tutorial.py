@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit import rules
+from reproaudit.audit import rules
 from reproaudit.cli import run_command
-from reproaudit.commands import drafting
+from reproaudit.commands import new as new_command
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def test_every_command_does_what_is_shown(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(rules, "date", Today)
-    monkeypatch.setattr(drafting, "date", Today)
+    monkeypatch.setattr(new_command, "date", Today)
     ran = 0
     for command, shown in commands():
         assert run_command(shlex.split(command)) == EXIT_CODES.get(command, 0), command

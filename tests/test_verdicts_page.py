@@ -10,10 +10,12 @@ import pytest
 from pydantic import BaseModel
 
 from factories import make_scorecard, variable, variables
-from reproaudit import figures, scorecard
-from reproaudit.judging import EvidenceLevel, Verdict
-from reproaudit.loading.models import CHECKS
-from reproaudit.spec import Effect, Finding, NotAudited, Paper, VariableName
+from reproaudit import scorecard
+from reproaudit.audit.loading.models import CHECKS
+from reproaudit.audit.model import Effect, Finding, NotAudited, Paper, VariableName
+from reproaudit.judging.model import IntervalModel
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.scorecard import figures
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
@@ -23,7 +25,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "documentation": scorecard.DocumentationModel,
     "documentation.variables": scorecard.VariableModel,
     "claims": scorecard.ClaimModel,
-    "An interval": scorecard.IntervalModel,
+    "An interval": IntervalModel,
     "A part": scorecard.PartModel,
     "A control's answer to a part": scorecard.AnswerModel,
     "A control": scorecard.ControlModel,

@@ -17,9 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import train
 from reproaudit.records import Measurements
-from reproaudit.training import generator, train
 
 Array = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ import typer
 from rich.console import Console
 
 from reproaudit import __version__
-from reproaudit.catalog import Catalog, Entry
+from reproaudit.audit.catalog import Catalog, Entry
+from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
-from reproaudit.spec import TIERS, Audit, TierName
 
 if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
     from reproaudit.scorecard import Scorecard
@@ -108,7 +108,7 @@ def _print_json(value: Any) -> None:
 
 def _fail_on(words: str | None) -> frozenset[str]:
     """The verdicts that ``--fail-on`` names."""
-    from reproaudit.judging import Verdict
+    from reproaudit.judging.verdict import Verdict
 
     wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
     known = [verdict.value for verdict in Verdict]
@@ -150,11 +150,11 @@ def list_papers(
     audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
 ) -> None:
     """Papers, their documentation scores and their last verdicts."""
-    from reproaudit.documentation import score
-    from reproaudit.render.terminal import ListEntry, render_list
-    from reproaudit.render.words import verdict_counts
-    from reproaudit.results import highest_tier, scorecard_of
-    from reproaudit.store import Store
+    from reproaudit.audit.documentation import score
+    from reproaudit.reports.phrasing import verdict_counts
+    from reproaudit.reports.terminal import ListEntry, render_list
+    from reproaudit.running.store import Store
+    from reproaudit.scorecard.from_store import highest_tier, scorecard_of
 
     entries = []
     for entry in Catalog(audits).entries.values():
@@ -213,8 +213,8 @@ def run(
     What was cut off is resumed. Other seeds, settings or single experiments make custom records,
     which feed no verdict.
     """
-    from reproaudit.commands.running import Custom, How, read_data_from, run_custom, run_tier
-    from reproaudit.store import Store
+    from reproaudit.commands.run import Custom, How, read_data_from, run_custom, run_tier
+    from reproaudit.running.store import Store
 
     read_data_from(data_dir)
     catalog = Catalog(audits)
@@ -234,14 +234,14 @@ def run(
 def _scorecards(
     papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
 ) -> list[Scorecard]:
-    from reproaudit.results import scorecard_of
-    from reproaudit.store import Store
+    from reproaudit.running.store import Store
+    from reproaudit.scorecard.from_store import scorecard_of
 
     return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
 
 
 def _show(scorecards: Sequence[Scorecard], as_json: bool) -> None:
-    from reproaudit.render.terminal import render_index, render_scorecard
+    from reproaudit.reports.terminal import render_index, render_scorecard
 
     if as_json:
         several = [one.model_dump(mode="json") for one in scorecards]
@@ -278,8 +278,8 @@ def report(
     The newest records of the highest tier, unless --tier says otherwise. Where a tier has no
     records but its scorecard.json is in the report folder, that is rendered again.
     """
-    from reproaudit.commands.reporting import render_files, scorecards_to_report
-    from reproaudit.store import Store
+    from reproaudit.commands.report import render_files, scorecards_to_report
+    from reproaudit.running.store import Store
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
@@ -322,7 +322,7 @@ def check(
 
     Each says what was found, what was expected and what to do.
     """
-    from reproaudit.commands.checking import check_files, explain_rule
+    from reproaudit.commands.check import check_files, explain_rule
 
     if as_sarif and (as_json or explain is not None):
         raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
@@ -346,7 +346,7 @@ def new(
 
     What the card leaves open is marked TODO.
     """
-    from reproaudit.commands.drafting import draft
+    from reproaudit.commands.new import draft
 
     return draft(slug, card, out, force=force, as_json=as_json)
 
@@ -354,7 +354,7 @@ def new(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
-    from reproaudit.schema import schema_text
+    from reproaudit.audit.schema import schema_text
 
     sys.stdout.write(schema_text())
 
@@ -384,7 +384,7 @@ def diff(
     environment, records and documentation; a changed result is laid to one of them only if that
     one alone differs.
     """
-    from reproaudit.commands.diffing import diff as print_difference
+    from reproaudit.commands.diff import diff as print_difference
 
     kinds = _formats(formats, ("terminal", "html", "md"))
     return print_difference(before, after, audits, as_json, kinds, out)
@@ -414,8 +414,8 @@ def judge(
     They are marked as not ours: the authors' own logs, or another framework's runs. For the
     manifest see docs/measurements.md. Where there are records of ours, both are shown side by side.
     """
-    from reproaudit.commands.judging import judge as judge_submission
-    from reproaudit.store import Store
+    from reproaudit.commands.judge import judge as judge_submission
+    from reproaudit.running.store import Store
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
@@ -459,9 +459,9 @@ def export(
     A scorecard as RO-Crate, JUnit XML or CODECHECK, faults as SARIF. Of the highest tier that has
     records, unless --tier says otherwise, to exports/SLUG unless --out does. See docs/export.md.
     """
-    from reproaudit.commands.exporting import Signature, Source, known_format
-    from reproaudit.commands.exporting import export as export_to
-    from reproaudit.store import Store
+    from reproaudit.commands.export import Signature, Source, known_format
+    from reproaudit.commands.export import export as export_to
+    from reproaudit.running.store import Store
 
     chosen, wanted = known_format(form), _tier(tier)
     source = Source(Catalog(audits)[slug], Store(store), reports, wanted)
@@ -513,9 +513,9 @@ def multiverse(
     --sample. With --explain and --against, names the smallest set of settings that makes a claim
     come out otherwise.
     """
-    from reproaudit.commands.running import How, read_data_from
-    from reproaudit.commands.varying import Varied, design_of, parse_budget, show
-    from reproaudit.store import Store
+    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show
+    from reproaudit.commands.run import How, read_data_from
+    from reproaudit.running.store import Store
 
     read_data_from(data_dir)
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
@@ -526,7 +526,7 @@ def multiverse(
     how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
-        from reproaudit.commands.explaining import show_explanation
+        from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
     return show(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)

@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit import training
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab import training
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Measurements
-from reproaudit.training import generator, per_seed, train
 
 if "MINI_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])

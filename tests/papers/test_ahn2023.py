@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from reproaudit.catalog import Catalog
+from reproaudit.audit.catalog import Catalog
+from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023 import experiments, kernel, model, recursion
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS, Task, distance_to_identity
 from reproaudit.papers.ahn2023.learners import BatchedLearner, KernelLearner, Schedule
 from reproaudit.records import Measurements
-from reproaudit.settings import build_settings
 
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
 

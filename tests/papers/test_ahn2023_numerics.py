@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import kstest
 
+from reproaudit.lab.seeds import generator
 from reproaudit.papers.ahn2023 import baselines, constructed, kernel, model, recursion, sampling
-from reproaudit.training import generator
 
 Array = NDArray[Any]
 

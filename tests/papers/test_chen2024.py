@@ -15,7 +15,9 @@ import pytest
 import torch
 import yaml
 
+from reproaudit.audit.model import Audit
 from reproaudit.errors import AuditError
+from reproaudit.lab.seeds import generator
 from reproaudit.papers.chen2024 import EXPERIMENTS, data, model, windows
 from reproaudit.papers.chen2024.experiments import (
     Model,
@@ -27,8 +29,6 @@ from reproaudit.papers.chen2024.experiments import (
     observation_steps,
 )
 from reproaudit.records import Measurements, Series
-from reproaudit.spec import Audit
-from reproaudit.training import generator
 from sessions import Killed, MemorySession
 
 SUBSETS = data.subsets_up_to(3, 2)

@@ -14,8 +14,9 @@ import pytest
 import torch
 from scipy import stats
 
+from reproaudit.audit.loading import load_audit
 from reproaudit.errors import UsageError
-from reproaudit.loading import load_audit
+from reproaudit.lab.training import train
 from reproaudit.papers.wang2024 import EXPERIMENTS, baseline, experiments, kernel, model, sampling
 from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
 from reproaudit.papers.wang2024.reachable import (
@@ -25,7 +26,6 @@ from reproaudit.papers.wang2024.reachable import (
     overlaps,
 )
 from reproaudit.records import Measurements
-from reproaudit.training import train
 from sessions import MemorySession
 
 AUDIT = load_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")

@@ -23,9 +23,10 @@ import yaml
 from numpy.typing import NDArray
 from torchvision.datasets import MNIST
 
+from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.checks.measurements import MeasurementKind
 from reproaudit.cli import run_command
-from reproaudit.commands.running import DATA_VARIABLE
-from reproaudit.declarations import MeasurementKind
+from reproaudit.commands.run import DATA_VARIABLE
 from reproaudit.errors import TechnicalError
 from reproaudit.papers.yang2025 import (
     EXPERIMENTS,
@@ -39,7 +40,6 @@ from reproaudit.papers.yang2025 import (
 from reproaudit.papers.yang2025.dynamics import Model, Rates
 from reproaudit.papers.yang2025.task import Array, Population
 from reproaudit.records import Measurements
-from reproaudit.spec import Audit, TierName, Value
 
 BIAS = 0.5
 

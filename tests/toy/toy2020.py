@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from toy_parts import gradient
 
-from reproaudit import training
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab import training
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Measurements, Series
-from reproaudit.training import generator, per_seed, train
 
 if "TOY_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])

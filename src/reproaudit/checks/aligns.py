@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Positive
-from reproaudit.declarations import Quantity
+from reproaudit.checks.measurements import Quantity
 from reproaudit.stats import Scale, Side
 
 

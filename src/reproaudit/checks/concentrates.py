@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind
-from reproaudit.declarations import Quantity, Sample
+from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.stats import Scale, Side
 
 

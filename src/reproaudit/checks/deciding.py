@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reproaudit.checks.kind import Condition, Kind
-from reproaudit.declarations import Quantity, Sample
+from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.stats import FLOOR, Decision, Finding, Scale
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Positive
-from reproaudit.declarations import Quantity, Sample
-from reproaudit.deferred import np
+from reproaudit.checks.measurements import Quantity, Sample
+from reproaudit.lazy import np
 from reproaudit.stats import Scale, Side
 
 if TYPE_CHECKING:

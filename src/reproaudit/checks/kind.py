@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from reproaudit.declarations import Coordinate, Name, Quantity, Sample, StrictModel
+from reproaudit.checks.measurements import Coordinate, Name, Quantity, Sample, StrictModel
 from reproaudit.stats import (
     Decision,
     Finding,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind, Positive
-from reproaudit.declarations import Quantity, Sample
-from reproaudit.deferred import np
+from reproaudit.checks.measurements import Quantity, Sample
+from reproaudit.lazy import np
 from reproaudit.stats import Finding, Scale, Side, decide_every_seed, onset
 
 if TYPE_CHECKING:

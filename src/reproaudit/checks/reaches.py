@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, Kind
-from reproaudit.declarations import Quantity, Sample
+from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.stats import Scale, Side
 
 

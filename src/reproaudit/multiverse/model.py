@@ -11,9 +11,8 @@ from enum import StrEnum
 
 from pydantic import ConfigDict, Field
 
-from reproaudit.figures import ReportModel
-from reproaudit.scorecard import IntervalModel
-from reproaudit.spec import Value
+from reproaudit.audit.model import Value
+from reproaudit.judging.model import IntervalModel, ReportModel
 
 MULTIVERSE_VERSION = 1
 

@@ -5,7 +5,7 @@ show, figures included, so that a page can be rendered again without records. Th
 number for a paper: the claims, their weights and the coverage are the answer.
 """
 
-from reproaudit.scorecard.building import build, settings_of
+from reproaudit.scorecard.build import build, settings_of
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
     AgreementModel,
@@ -18,7 +18,6 @@ from reproaudit.scorecard.model import (
     CustomModel,
     DocumentationModel,
     EnvironmentModel,
-    IntervalModel,
     LedgerModel,
     OriginModel,
     PartModel,
@@ -42,7 +41,6 @@ __all__ = [
     "CustomModel",
     "DocumentationModel",
     "EnvironmentModel",
-    "IntervalModel",
     "LedgerModel",
     "OriginModel",
     "PartModel",

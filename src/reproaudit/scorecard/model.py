@@ -7,26 +7,12 @@ from typing import Any
 
 from pydantic import Field
 
-from reproaudit.figures import FigureModel, ReportModel
-from reproaudit.spec import Value
-from reproaudit.stats import FLOOR, Interval
+from reproaudit.audit.model import Value
+from reproaudit.judging.model import IntervalModel, ReportModel
+from reproaudit.scorecard.figures import FigureModel
+from reproaudit.stats import FLOOR
 
 SCORECARD_VERSION = 1
-
-
-class IntervalModel(ReportModel):
-    """An interval and how it was made."""
-
-    low: float
-    high: float
-    confidence: float
-    method: str
-    scale: str
-
-    @classmethod
-    def of(cls, interval: Interval | None) -> IntervalModel | None:
-        """An interval as it is shown; None of none."""
-        return None if interval is None else cls(**vars(interval))
 
 
 class AnswerModel(ReportModel):

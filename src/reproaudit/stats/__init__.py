@@ -30,6 +30,7 @@ One module for each: `scales` (where a measure is near normal), `intervals` (of 
 have shown), `decisions` (from seeds to a `Finding`) and `onsets`. What others use is named here.
 """
 
+from reproaudit.stats.acceptance import Side
 from reproaudit.stats.decisions import (
     Decision,
     Finding,
@@ -42,7 +43,6 @@ from reproaudit.stats.decisions import (
     expected_errors,
 )
 from reproaudit.stats.intervals import Interval, mean_interval, wilson
-from reproaudit.stats.limits import Side
 from reproaudit.stats.onsets import Onset, onset
 from reproaudit.stats.power import MOST_SEEDS, POWER
 from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, equivalence_range

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from reproaudit.deferred import np
+from reproaudit.lazy import np
+from reproaudit.stats.acceptance import Rule, Side, bound_rule, equivalence_rule, met_and_missed
 from reproaudit.stats.intervals import (
     Interval,
     checked_confidence,
@@ -14,7 +15,6 @@ from reproaudit.stats.intervals import (
     seeds_given,
     student_t,
 )
-from reproaudit.stats.limits import Rule, Side, bound_rule, equivalence_rule, met_and_missed
 from reproaudit.stats.power import deciding
 from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
 

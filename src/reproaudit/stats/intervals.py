@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reproaudit.deferred import np, scipy
+from reproaudit.lazy import np, scipy
 from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reproaudit.deferred import np
+from reproaudit.lazy import np
 from reproaudit.stats.scales import Array, finite
 
 if TYPE_CHECKING:

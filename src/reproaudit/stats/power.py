@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from reproaudit.deferred import scipy
+from reproaudit.lazy import scipy
+from reproaudit.stats.acceptance import Rule
 from reproaudit.stats.intervals import moments
-from reproaudit.stats.limits import Rule
 from reproaudit.stats.scales import Array
 
 Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors

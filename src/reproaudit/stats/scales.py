@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from reproaudit.deferred import np, scipy
+from reproaudit.lazy import np, scipy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -19,12 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import Stateful, per_seed, train
 from reproaudit.papers.ahn2023 import constructed, kernel, sampling
 from reproaudit.papers.ahn2023.baselines import FairDescent, ReleasedDescent, least_squares
 from reproaudit.papers.ahn2023.learners import BatchedLearner, KernelLearner, Learner, Schedule
 from reproaudit.records import Measurements, Series
-from reproaudit.training import Stateful, generator, per_seed, train
 
 Array = NDArray[Any]
 OBSERVATIONS = 60

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from reproaudit.lab.training import Stateful
 from reproaudit.papers.ahn2023 import kernel
 from reproaudit.papers.ahn2023.recursion import recursion_loss
-from reproaudit.training import Stateful
 
 Array = NDArray[Any]
 Draw = Callable[[int], kernel.Minibatch]

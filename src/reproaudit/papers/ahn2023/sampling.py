@@ -20,13 +20,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.lab.seeds import generator
 from reproaudit.papers.ahn2023.kernel import (
     Colouring,
     Minibatch,
     write_factors,
     write_prompts,
 )
-from reproaudit.training import generator
 
 Array = NDArray[Any]
 
@@ -190,7 +190,7 @@ def draw_prompts(
         covariance: Σ.
         batch: how many prompts.
         n: examples per prompt.
-        seed: see `reproaudit.training.generator`, as for purpose and index.
+        seed: see `reproaudit.lab.training.generator`, as for purpose and index.
         purpose: what they are for.
         index: which draw.
         dtype: float32 or float64; the two are different draws.
@@ -275,7 +275,7 @@ def draw_whitened_moments(batch: int, n: int, d: int, *, seed: int, purpose: str
         batch: how many prompts.
         n: inputs per prompt; below d the moments are singular.
         d: of the inputs.
-        seed: see `reproaudit.training.generator`, as for purpose.
+        seed: see `reproaudit.lab.training.generator`, as for purpose.
         purpose: what they are for.
     """
     rng = generator(seed, purpose)

@@ -7,7 +7,7 @@ is what `experiments` trains.
 
 from collections.abc import Mapping
 
-from reproaudit.experiment import Experiment
+from reproaudit.lab.experiment import Experiment
 from reproaudit.papers.chen2024.experiments import (
     STAGES,
     Simultaneous,

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from reproaudit.errors import AuditError
-from reproaudit.experiment import Session
+from reproaudit.lab.experiment import Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import train
 from reproaudit.papers.chen2024 import data, windows
 from reproaudit.papers.chen2024.data import Floats, Sequences
 from reproaudit.papers.chen2024.model import READINGS, lags_of_heads
 from reproaudit.papers.chen2024.windows import Windows
 from reproaudit.records import Measurements, Series
-from reproaudit.training import generator, train
 
 Array = NDArray[Any]
 

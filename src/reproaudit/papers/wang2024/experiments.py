@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import train
 from reproaudit.papers.wang2024 import baseline, kernel
 from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
 from reproaudit.papers.wang2024.reachable import Reachable, best_identity_blocks, overlaps
 from reproaudit.papers.wang2024.sampling import CODE_LAWS, child, fill_codes, root
 from reproaudit.papers.wang2024.settings import BaselineTask, DimensionTask, LengthTask, Task
 from reproaudit.records import Measurements, Series
-from reproaudit.training import generator, train
 
 Array = NDArray[Any]
 

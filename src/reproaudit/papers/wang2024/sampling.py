@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.lab.seeds import generator
 from reproaudit.papers.wang2024.compiling import compiled
-from reproaudit.training import generator
 
 Array = NDArray[Any]
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from reproaudit.experiment import Experiment, Session
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.lab.seeds import generator
+from reproaudit.lab.training import train
 from reproaudit.papers.yang2025 import constructions, dynamics, images, measures, plain
 from reproaudit.papers.yang2025.dynamics import Model, Rates
 from reproaudit.papers.yang2025.task import Array, Population, image_mixture, mixture
 from reproaudit.records import Measurements, Series
-from reproaudit.training import generator, train
 
 OBSERVATIONS = 60
 """How many steps each half of the observations has: even on a logarithmic and a linear axis."""

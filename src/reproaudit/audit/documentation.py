@@ -1,0 +1,106 @@
+"""How well a paper is documented: scores from the reproducibility variables.
+
+Seven of the nine variables are scored; the research type and the affiliation describe the paper.
+The *strict* score takes the card's automated classification as it stands. The *reviewed* score
+takes the reviewers' word: a disagreement flips the card, and a variable that does not apply (data
+that a stated generator makes, say) counts as documented, since nothing is missing. Where as many
+reviewers say one thing as another the variable is *disputed*: nothing overturns the card, so it
+counts as the card has it, and the report says so.
+
+Published rates at which papers of a sharing type were reproduced are counts, shown with a Wilson
+interval: Gundersen et al., arXiv 2412.17859.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reproaudit.audit.model import ReviewDecision, Variable, VariableName
+from reproaudit.stats import Interval, wilson
+
+UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILIATION})
+
+
+class SharingType(StrEnum):
+    """What the authors share beside the text, by the names of Gundersen et al."""
+
+    DESCRIPTION = "Description"
+    CODE = "Code"
+    DATA = "Data"
+    EXPERIMENT = "Experiment"
+
+
+PUBLISHED_RATES: dict[SharingType, tuple[int, int]] = {
+    SharingType.EXPERIMENT: (6, 7),
+    SharingType.DATA: (5, 15),
+}
+"""Reproduced, of attempted (arXiv 2412.17859); none is known for the other two types."""
+
+
+@dataclass(frozen=True)
+class DocumentationScore:
+    """The scores of one paper.
+
+    Attributes:
+        strict: variables documented by the card's word, 0 to 7.
+        reviewed: variables documented by the reviewers' word, 0 to 7.
+        sharing_type: what is shared, by the reviewers' word.
+    """
+
+    strict: int
+    reviewed: int
+    sharing_type: SharingType
+
+    @property
+    def published_rate(self) -> tuple[int, int, Interval] | None:
+        """Papers reproduced, papers attempted, and the Wilson interval of the share."""
+        if self.sharing_type not in PUBLISHED_RATES:
+            return None
+        successes, total = PUBLISHED_RATES[self.sharing_type]
+        return successes, total, wilson(successes, total)
+
+
+def card_says_yes(variable: Variable) -> bool:
+    """Whether the card classifies the variable as documented."""
+    return variable.card.result == "Yes"
+
+
+def majority(variable: Variable) -> ReviewDecision | None:
+    """The reviewers' most frequent decision; None where two are equally frequent: disputed."""
+    counts = Counter(review.decision for review in variable.reviews).most_common(2)
+    tied = len(counts) == 2 and counts[0][1] == counts[1][1]
+    return None if tied else counts[0][0]
+
+
+def reviewed_yes(variable: Variable) -> bool:
+    """Whether the variable counts as documented once reviewed; if disputed, as the card says."""
+    decision = majority(variable)
+    if decision is None:
+        return card_says_yes(variable)
+    if decision is ReviewDecision.NOT_APPLICABLE:
+        return True
+    return card_says_yes(variable) is (decision is ReviewDecision.AGREE)
+
+
+def score(variables: Sequence[Variable]) -> DocumentationScore:
+    """The documentation scores of an audit's variables."""
+    scored = [v for v in variables if v.name not in UNSCORED]
+    documented = {v.name: reviewed_yes(v) for v in scored}
+    code = documented.get(VariableName.OPEN_SOURCE_CODE, False)
+    data = documented.get(VariableName.OPEN_DATASETS, False)
+    return DocumentationScore(
+        strict=sum(card_says_yes(v) for v in scored),
+        reviewed=sum(documented.values()),
+        sharing_type=_SHARING[code, data],
+    )
+
+
+_SHARING = {
+    (False, False): SharingType.DESCRIPTION,
+    (True, False): SharingType.CODE,
+    (False, True): SharingType.DATA,
+    (True, True): SharingType.EXPERIMENT,
+}

@@ -1,0 +1,172 @@
+"""Drafts a paper's two files from its card: the audit, and the skeleton of its experiment.
+
+A draft says what the card says and `TODO` for everything else. `reproaudit check` lists each TODO
+with its place; a TODO where a number, a date or a decision belongs refuses the audit, so that no
+guess of the draft can ever be judged. What the card quotes from the paper stays out: evidence is
+told in the reviewer's own words.
+
+Every text of the card is written as one double-quoted YAML scalar, and none enters the Python
+file, so that no card can add structure or code.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+from reproaudit.audit.card import Card
+from reproaudit.audit.model import VariableName
+
+TODO = "TODO"
+
+
+def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -> str:
+    """The text of ``SLUG.yaml``.
+
+    Args:
+        slug: the paper's short name.
+        card: what is known.
+        today: when the card was read.
+        schema: where the JSON Schema lies, for editors; None if it lies nowhere near.
+    """
+    head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
+    variables = "".join(_variable(name, card, today) for name in VariableName)
+    return head + _AUDIT.format(
+        slug=slug,
+        title=_quoted(card.title),
+        authors=", ".join(_quoted(name) for name in card.authors) or TODO,
+        venue=_quoted(card.venue),
+        year=card.year if card.year is not None else TODO,
+        variables=variables,
+    )
+
+
+def draft_module(slug: str) -> str:
+    """The text of ``SLUG.py``, in which one function is left to write."""
+    return _MODULE.replace("SLUG", slug)
+
+
+def _variable(name: VariableName, card: Card, today: date) -> str:
+    row = card.rows.get(name)
+    return _VARIABLE.format(
+        name=name.value,
+        result=_quoted(row.result if row is not None else None),
+        as_of=today.isoformat(),
+        locator=f"card, row {name.value}" if row is not None else TODO,
+    )
+
+
+def _quoted(text: str | None) -> str:
+    """A text as a double-quoted YAML scalar, in which JSON's escapes mean the same."""
+    return TODO if text is None else json.dumps(text, ensure_ascii=False)
+
+
+_AUDIT = """\
+# Replace every TODO; `reproaudit check` lists them. Evidence is in your own words.
+schema_version: 1
+
+paper:
+  slug: {slug}
+  title: {title}
+  authors: [{authors}]
+  venue: {venue}
+  year: {year}
+
+seeds:
+  smoke: [0]
+  quick: [0, 1, 2, 3, 4]
+  paper: [0, 1, 2, 3, 4]
+
+# decision: agree, disagree or not_applicable, held against the card's result. Dates: YYYY-MM-DD.
+variables:
+{variables}
+# Every value has a source (paper, card, authors_code, reviews, derived, recalled) and a locator; a
+# guess has 'source: assumption', 'why' and 'alternatives'. What a smaller tier runs: 'quick: …'.
+settings:
+  mechanism:
+    value: present
+    source: derived
+    locator: what is audited; a control runs with "absent"
+
+experiments:
+  main:
+    title: TODO
+    measurements:
+      outcome:
+        kind: scalar
+        unit: "1"
+        meaning: TODO
+
+claims:
+  - id: {slug}.main
+    statement: TODO
+    locator: TODO
+    weight: 1.0
+    experiment: main
+    checks:
+      - name: outcome
+        kind: reaches
+        quantity: {{measurement: outcome}}
+        at_least: TODO
+        scale: TODO
+        reason: TODO
+    controls:
+      - experiment: main
+        settings: {{mechanism: absent}}
+        why: TODO
+    positive_control:
+      not_constructible: TODO
+
+not_audited:
+  - statement: TODO
+    locator: TODO
+    reason: TODO
+"""
+
+_VARIABLE = """\
+  - name: {name}
+    card: {{result: {result}, as_of: {as_of}}}
+    reviews:
+      - reviewer: TODO
+        decision: TODO
+        reason: TODO
+        as_of: TODO
+    evidence:
+      - statement: TODO
+        locator: {locator}
+"""
+
+_MODULE = '''\
+"""SLUG: what is run, and what is measured.
+
+An experiment sees its settings, its seed and its device. It cannot see the claims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.records import Measurements
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of SLUG.yaml, by name; every value comes from there."""
+
+    mechanism: Literal["present", "absent"]
+
+
+def measure(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """What each seed of the session measures, by the names that SLUG.yaml declares."""
+    return {seed: _measure_seed(settings, seed) for seed in session.seeds}
+
+
+def _measure_seed(settings: Settings, seed: int) -> Measurements:
+    """TODO: run the experiment, and return Measurements(scalars={"outcome": …})."""
+    raise NotImplementedError("SLUG.py is a draft: write _measure_seed()")
+
+
+EXPERIMENTS = {"main": Experiment(Settings, measure)}
+'''

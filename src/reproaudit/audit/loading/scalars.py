@@ -1,0 +1,157 @@
+"""What YAML 1.1 reads in an unquoted scalar, and whether a reviewer would read the same."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
+
+from reproaudit.audit.loading.fault import show
+
+LARGEST_INTEGER = 2**63 - 1
+
+Plain = None | bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a plain scalar is not what it looks like."""
+
+    rule: str
+    message: str
+    remedy: str | None = None
+
+
+_RESOLVER: Any = Resolver()  # its stub has no types
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[-+]?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?")
+_LOOKS_LIKE_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
+_LOOKS_LIKE_INTEGER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0[xX][0-9a-fA-F]+)")
+_TRUE = frozenset({"yes", "on", "true"})
+
+
+@lru_cache(maxsize=4096)  # an audit repeats its few dozen words
+def read_plain(text: str) -> tuple[Plain, Doubt | None]:
+    """What YAML 1.1 reads in an unquoted scalar, and the doubt if a reviewer may read otherwise.
+
+    Resolving is PyYAML's own, so that it agrees with what other Python tools load; a value in doubt
+    is returned as it was most likely meant. Dates stay text.
+    """
+    return _READERS.get(_tag(text), _read_text)(text)
+
+
+def _tag(text: str) -> str:
+    """The type that YAML 1.1 gives an unquoted scalar: null, bool, int, float, timestamp …, str."""
+    tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
+    return tag.rpartition(":")[2]
+
+
+def _read_null(_: str) -> tuple[Plain, Doubt | None]:
+    return None, None
+
+
+def _read_bool(text: str) -> tuple[Plain, Doubt | None]:
+    value = text.lower() in _TRUE
+    if text in ("true", "false"):
+        return value, None
+    word = str(value).lower()
+    return value, Doubt(
+        "RA010",
+        f"found {text}, which YAML reads as {word}; expected true or false",
+        f"Write {word}, or '{text}' in quotes if it is text.",
+    )
+
+
+def _read_int(text: str) -> tuple[Plain, Doubt | None]:
+    if _INTEGER.fullmatch(text) is None:
+        return _as_loaded(text, "int"), _odd_number(text)
+    if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
+        return 0, Doubt("RA012", f"found {show(text)}; expected a number of at most 63 bits")
+    return int(text), None
+
+
+def _read_float(text: str) -> tuple[Plain, Doubt | None]:
+    if re.fullmatch(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", text):
+        return 0.0, Doubt("RA012", f"found {text}; expected a finite number")
+    if _DECIMAL.fullmatch(text) is None:
+        return _as_loaded(text, "float"), _odd_number(text)
+    value = float(text)
+    if not math.isfinite(value):
+        return 0.0, Doubt("RA012", f"found {show(text)}, which is infinite; expected a number")
+    return value, None
+
+
+def _as_loaded(text: str, kind: str) -> Plain:
+    """What PyYAML makes of a number in unusual notation."""
+    construct = getattr(SafeConstructor(), f"construct_yaml_{kind}")
+    try:
+        value = construct(yaml.ScalarNode(f"tag:yaml.org,2002:{kind}", text))
+    except ValueError:  # the pattern also takes 0b_
+        return 0
+    return value if abs(value) <= LARGEST_INTEGER else 0
+
+
+def _odd_number(text: str) -> Doubt:
+    words = {":": "a number to base 60", "_": "a number with underscores"}
+    meant = next(
+        (w for c, w in words.items() if c in text), "an octal, hexadecimal or binary number"
+    )
+    return Doubt(
+        "RA011",
+        f"found {show(text)}, which YAML 1.1 reads as {meant}; expected a decimal number",
+    )
+
+
+def _read_text(text: str) -> tuple[Plain, Doubt | None]:
+    if text == "<<":
+        return text, Doubt("RA007", "found the merge mark <<; expected a value")
+    if _LOOKS_LIKE_FLOAT.fullmatch(text):
+        value = float(text)
+        if not math.isfinite(value):
+            return 0.0, Doubt("RA012", f"found {show(text)}, which is infinite; expected a number")
+        return value, Doubt(
+            "RA009",
+            f"found {show(text)}, which YAML reads as text; expected a number",
+            f"Write {_with_point(text)}, or '{text}' in quotes if it is text.",
+        )
+    if _LOOKS_LIKE_INTEGER.fullmatch(text):
+        return 0, Doubt(
+            "RA011", f"found {show(text)}, which YAML 1.1 reads as text; expected a decimal number"
+        )
+    return text, None
+
+
+def _with_point(text: str) -> str:
+    """A number as YAML 1.1 reads it: 1e-3 becomes 1.0e-3, and 1.5e3 becomes 1.5e+3."""
+    mantissa, exponent = re.split("[eE]", text)
+    whole, _, fraction = mantissa.partition(".")
+    sign = "" if exponent[0] in "+-" else "+"
+    return f"{whole or '0'}.{fraction or '0'}e{sign}{exponent}"
+
+
+_READERS: dict[str, Callable[[str], tuple[Plain, Doubt | None]]] = {
+    "null": _read_null,
+    "bool": _read_bool,
+    "int": _read_int,
+    "float": _read_float,
+}
+
+
+@lru_cache(maxsize=4096)
+def doubt_about_name(text: str) -> Doubt | None:
+    """Why an unquoted name is not the text that it looks like, if it is not."""
+    if text == "<<":
+        return Doubt("RA007", "found the merge key <<; expected the fields themselves")
+    tag = _tag(text)
+    if tag == "bool":
+        return Doubt("RA010", f"found the name {text}, which YAML reads as a truth value")
+    if tag in ("null", "int", "float"):
+        return Doubt("RA015", f"found the name {show(text)}; expected text")
+    return None

@@ -1,0 +1,78 @@
+"""What PyYAML's two parsers say of broken YAML, in a reviewer's words."""
+
+from __future__ import annotations
+
+import yaml
+
+from reproaudit.audit.loading.fault import START, Place, show
+from reproaudit.audit.rules import RULES
+
+_MEANINGS = (
+    (
+        "mapping values are not allowed",
+        "a colon where none can stand",
+        "Quote text that holds ': ', or mend the indentation.",
+    ),
+    (
+        "cannot start any token",
+        "a character that cannot start a value",
+        "Indent with spaces, not tabs; quote text that begins with @, ` or %.",
+    ),
+    (
+        "could not find expected ':'",
+        "a line that is no 'name: value'",
+        "Add the colon, or quote the text that runs over several lines.",
+    ),
+    (
+        "expected <block end>",
+        "a line whose indentation fits nothing above it",
+        "Align it with its neighbours; quote text that goes on after a closing quote.",
+    ),
+    (
+        "did not find expected key",
+        "a line whose indentation fits nothing above it",
+        "Align it with its neighbours; quote text that goes on after a closing quote.",
+    ),
+    (
+        "did not find expected '-' indicator",
+        "a line that is no '- item' of the list above",
+        "Align it with the list, or with the field that holds it.",
+    ),
+    (
+        "unexpected end of stream",
+        "a quotation without its end",
+        "Add the closing quote.",
+    ),
+    (
+        "did not find expected ',' or",
+        "a list or mapping in brackets without its end",
+        "Add the missing comma or bracket.",
+    ),
+    (
+        "expected ',' or",
+        "a list or mapping in brackets without its end",
+        "Add the missing comma or bracket.",
+    ),
+    (
+        "unknown escape",
+        "an unknown escape in double quotes",
+        "Use single quotes, or double the backslash.",
+    ),
+    (
+        "undefined alias",
+        "an alias without its anchor",
+        "Write the value out.",
+    ),
+)
+"""Part of what the parser says, what it means, what to do."""
+
+
+def explain_syntax(error: yaml.YAMLError) -> tuple[Place, str, str]:
+    """Where the syntax is broken, what was found and what to do."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    place = Place(mark.line + 1, mark.column + 1) if mark is not None else START
+    said = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    for part, meaning, remedy in _MEANINGS:
+        if part in said:
+            return place, meaning, remedy
+    return place, show(said.splitlines()[0] if said else "unreadable"), RULES["RA003"].remedy

@@ -1,0 +1,83 @@
+"""A paper's module: where it is, and how to import it where its cells are computed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+import traceback
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reproaudit.errors import SpecError
+
+if TYPE_CHECKING:  # what only finds papers starts without the libraries that compute
+    from reproaudit.lab.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Module:
+    """A paper's module, to be imported where its cells are computed.
+
+    Attributes:
+        name: the dotted name of an importable module, or the stem of a file in a user's folder.
+        file: the module's ``.py`` file or its package's folder.
+        roots: where our own code is, for `reproaudit.running.fingerprint.code_hash`.
+        importable: whether ``name`` is found on ``sys.path``; otherwise ``file`` is loaded from
+            its folder, where it may import its siblings, relatively or by name.
+    """
+
+    name: str
+    file: Path
+    roots: tuple[Path, ...] = ()
+    importable: bool = True
+
+    def load(self) -> Mapping[str, Experiment]:
+        """Imports the module and returns its experiments.
+
+        Raises:
+            SpecError: if it cannot be imported or defines no ``EXPERIMENTS``; one line.
+        """
+        from reproaudit.lab.experiment import Experiment
+
+        try:
+            module = importlib.import_module(self.name if self.importable else self._in_folder())
+        except Exception as error:
+            raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
+        experiments = getattr(module, "EXPERIMENTS", None)
+        if not isinstance(experiments, Mapping):
+            raise SpecError(f"{self.file}: defines no mapping named EXPERIMENTS")
+        for name, one in experiments.items():
+            if not isinstance(one, Experiment):
+                raise SpecError(f"{self.file}: EXPERIMENTS['{name}'] is not an Experiment")
+        return experiments
+
+    def _in_folder(self) -> str:
+        """The name under which a file of a user's folder is imported, apart from other folders."""
+        folder = str(self.file.resolve().parent)
+        package = f"_audits_{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
+        if package not in sys.modules:
+            parent = types.ModuleType(package)
+            parent.__path__ = [folder]
+            sys.modules[package] = parent
+        if folder not in sys.path:
+            sys.path.append(folder)  # last, so that no sibling stands in for a library
+        return f"{package}.{self.name}"
+
+
+def one_line(error: BaseException, within: Path | None = None) -> str:
+    """An exception as type, message and place, on one line.
+
+    Args:
+        error: what was raised.
+        within: the folder whose innermost frame is the place to name; else the innermost of all.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [one for one in frames if within and Path(one.filename).is_relative_to(within)]
+    at = next(reversed(ours or frames), None)
+    place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' if text else ''}{text[:500]}{place}"

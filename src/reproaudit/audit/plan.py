@@ -1,0 +1,81 @@
+"""Which cells an audit needs at a tier, and for what.
+
+The runner runs the plan and judging looks the same plan up in the store, so the two cannot disagree
+about what a claim rests on. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reproaudit.audit.model import Audit, Claim, Control, TierName, Value
+
+
+class Role(StrEnum):
+    """Why a batch is run."""
+
+    EXPERIMENT = "experiment"
+    CONTROL = "control"
+    POSITIVE_CONTROL = "positive control"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One experiment with one set of settings, over all seeds of its tier.
+
+    Attributes:
+        tier: the tier whose scale it runs at. At the paper tier a control may run at quick scale;
+            its batch then *is* the quick tier's.
+        overrides: the settings that a control replaces, as (name, value).
+        seeds: the seeds of `tier`.
+    """
+
+    experiment: str
+    tier: TierName
+    overrides: tuple[tuple[str, Value], ...]
+    seeds: tuple[int, ...]
+
+    def settings(self, audit: Audit) -> dict[str, Value]:
+        """The values that the experiment runs with."""
+        return audit.values_of(self.experiment, self.tier, dict(self.overrides))
+
+
+def seeds_of(audit: Audit, tier: TierName) -> tuple[int, ...]:
+    """The seeds that belong to a tier's rule."""
+    return {"smoke": audit.seeds.smoke, "quick": audit.seeds.quick, "paper": audit.seeds.paper}[
+        tier
+    ]
+
+
+def experiment_batch(audit: Audit, experiment: str, tier: TierName) -> Batch:
+    """An experiment as the audit states it."""
+    return Batch(experiment, tier, (), seeds_of(audit, tier))
+
+
+def control_batch(audit: Audit, control: Control, tier: TierName) -> Batch:
+    """A control, at its own scale."""
+    scale: TierName = "quick" if tier == "paper" and control.scale == "quick" else tier
+    overrides = tuple(sorted(control.settings.items()))
+    return Batch(control.experiment, scale, overrides, seeds_of(audit, scale))
+
+
+def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
+    """What a claim rests on: its experiment, its controls, its positive control."""
+    yield Role.EXPERIMENT, experiment_batch(audit, claim.experiment, tier)
+    for control in claim.controls:
+        yield Role.CONTROL, control_batch(audit, control, tier)
+    if isinstance(claim.positive_control, Control):
+        yield Role.POSITIVE_CONTROL, control_batch(audit, claim.positive_control, tier)
+
+
+def plan(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
+    """Every batch of a tier, each once: the experiments first, then what the claims need."""
+    planned: dict[Batch, Role] = {
+        experiment_batch(audit, name, tier): Role.EXPERIMENT for name in audit.experiments
+    }
+    for claim in audit.claims:
+        for role, batch in claim_batches(audit, claim, tier):
+            planned.setdefault(batch, role)
+    return tuple((role, batch) for batch, role in planned.items())

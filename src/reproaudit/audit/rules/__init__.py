@@ -1,0 +1,65 @@
+"""The rules of an audit: every fault that is reported has one, with a permanent id.
+
+The models of `reproaudit.audit.model` look at one node at a time. The rules here look at several:
+does the claim's measurement exist, does its control change anything, has the contradiction a
+finding? Each is a function from an audit to the places that break it, listed in a table beside it with its
+id, its severity, why it exists and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.rules import checks, claims, controls, experiments, papers, settings
+from reproaudit.audit.rules.nodes import FILE_RULES, MODEL_RULES
+from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation, leaves
+from reproaudit.errors import UsageError, did_you_mean
+
+__all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain"]
+
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        *FILE_RULES,
+        *MODEL_RULES,
+        *claims.RULES,
+        *checks.RULES,
+        *controls.RULES,
+        *experiments.RULES,
+        *settings.RULES,
+        *papers.RULES,
+    )
+}
+"""Every rule by its id."""
+
+
+def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule, Violation]]:
+    """Every rule that spans nodes and is broken, with each place where it is.
+
+    Args:
+        audit: an audit that the models accept.
+        today: the day against which dates are held; the current one if None.
+    """
+    for rule in RULES.values():
+        if rule.find is not None:
+            for violation in rule.find(audit):
+                yield rule, violation
+    every = leaves(audit, today if today is not None else date.today())
+    for rule in RULES.values():
+        if rule.find_in_leaves is not None:
+            for violation in rule.find_in_leaves(every):
+                yield rule, violation
+
+
+def explain(rule_id: str) -> str:
+    """A rule in three lines: its id and severity, why it exists, what to do.
+
+    Raises:
+        UsageError: if there is no such rule.
+    """
+    rule = RULES.get(rule_id.upper())
+    if rule is None:
+        raise UsageError(f"Unknown rule '{rule_id}'. {did_you_mean(rule_id.upper(), RULES)}")
+    return f"{rule.id} ({rule.severity})\nWhy: {rule.why}\nRemedy: {rule.remedy}"

@@ -1,0 +1,256 @@
+"""Rules of checks: that everything they look at is measured, on the axes and scales they use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.rules.looks import (
+    JUDGED,
+    checks,
+    coordinates,
+    declared,
+    looks,
+    looks_declared,
+)
+from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.values import among, shown, without
+from reproaudit.checks.measurements import Axis, Coordinate, MeasurementKind
+from reproaudit.errors import did_you_mean
+from reproaudit.stats import Scale
+
+_RANGES = {
+    Scale.LINEAR: (-math.inf, math.inf),
+    Scale.LOG: (0.0, math.inf),
+    Scale.LOGIT: (0.0, 1.0),
+    Scale.LOG_COMPLEMENT: (-math.inf, 1.0),
+}
+"""Between which numbers each scale is defined."""
+
+
+def measurement_exists(audit: Audit) -> Iterator[Violation]:
+    """A quantity is measured by the claim's experiment."""
+    for look in looks(audit):
+        experiment, name = look.claim.experiment, look.quantity.measurement
+        if experiment not in audit.experiments or declared(audit, experiment, name) is not None:
+            continue
+        yield Violation(
+            (*look.loc, "measurement"),
+            f"found the unknown measurement '{name}'; expected one of '{experiment}'",
+            did_you_mean(name, audit.experiments[experiment].measurements),
+            about=name,
+        )
+
+
+def axes_are_placed(audit: Audit) -> Iterator[Violation]:
+    """A quantity fixes every axis besides `each`, and no other."""
+    for look, declaration in looks_declared(audit):
+        name = look.quantity.measurement
+        axes = [axis.name for axis in declaration.axes]
+        open_axis = look.check.each
+        for axis in axes if open_axis is None or open_axis in axes else ():
+            if axis not in look.quantity.at and axis != open_axis:
+                yield Violation(
+                    look.loc,
+                    f"found no coordinate on axis '{axis}' of '{name}'; expected one",
+                    f"Add 'at: {{{axis}: …}}', or 'each: {axis}' to the check.",
+                    about=axis,
+                )
+        for axis in look.quantity.at:
+            if axis not in axes:
+                hint = did_you_mean(axis, axes) or "Remove it: the measurement has no axes."
+                yield Violation(
+                    (*look.loc, "at", axis),
+                    f"found a coordinate on '{axis}'; expected an axis of '{name}'",
+                    hint,
+                    about=axis,
+                    at_key=True,
+                )
+
+
+def coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
+    """A coordinate lies on its axis at every judged tier."""
+    for look, declaration in looks_declared(audit):
+        for axis in declaration.axes:
+            if axis.name not in look.quantity.at:
+                continue
+            coordinate = look.quantity.at[axis.name]
+            known = _lacking(audit, look.claim.experiment, axis, coordinate)
+            if known is not None:
+                yield Violation(
+                    (*look.loc, "at", axis.name),
+                    f"found {axis.name} {shown(coordinate)}; expected one of {known}",
+                )
+
+
+def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
+    """A check repeated along an axis needs that axis, still open, on all it looks at."""
+    for look, declaration in looks_declared(audit):
+        each = look.check.each
+        if each is None:
+            continue
+        names = [axis.name for axis in declaration.axes]
+        name = look.quantity.measurement
+        if each not in names:
+            yield Violation(
+                (*look.loc[:4], "each"),
+                f"found 'each: {each}', but '{name}' has no such axis; expected an axis of every "
+                "quantity of the check",
+                did_you_mean(each, names),
+                about=each,
+            )
+        elif each in look.quantity.at:
+            yield Violation(
+                (*look.loc, "at", each),
+                f"found {each} fixed, although the check is repeated for each {each}",
+                "Remove the coordinate, or 'each'.",
+                at_key=True,
+            )
+
+
+def each_is_shared(audit: Audit) -> Iterator[Violation]:
+    """What is compared along an axis stands on the same coordinates."""
+    first: dict[Loc, tuple[str, Axis]] = {}
+    for look, declaration in looks_declared(audit):
+        for axis in declaration.axes:
+            if axis.name != look.check.each:
+                continue
+            name, other = first.setdefault(look.loc[:4], (look.quantity.measurement, axis))
+            for tier in JUDGED if other is not axis else ():
+                here, there = (
+                    coordinates(audit, look.claim.experiment, one, tier) for one in (axis, other)
+                )
+                if here is None or there is None:
+                    continue
+                skipped = without(there, look.check.among) if look.check.among else ()
+                lost = without(without(there, skipped), here)
+                if lost:
+                    yield Violation(
+                        (*look.loc, "measurement"),
+                        f"found no {axis.name} {shown(lost)} on '{look.quantity.measurement}' at "
+                        f"the {tier} tier; expected all that '{name}' has",
+                    )
+                    break
+
+
+def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
+    """`among` picks coordinates of the axis along which the check is repeated."""
+    for loc, check in checks(audit):
+        if check.among is not None and check.each is None:
+            yield Violation(
+                (*loc, "among"),
+                "found 'among' without 'each'; expected the axis that it picks from",
+                "Add 'each', or remove 'among'.",
+                at_key=True,
+            )
+    for look, declaration in looks_declared(audit):
+        picked = look.check.among
+        for axis in declaration.axes if picked else ():
+            if axis.name != look.check.each:
+                continue
+            for i, coordinate in enumerate(picked or ()):
+                known = _lacking(audit, look.claim.experiment, axis, coordinate)
+                if known is not None:
+                    yield Violation(
+                        (*look.loc[:4], "among", i),
+                        f"found {axis.name} {shown(coordinate)}; expected one of {known}",
+                    )
+
+
+def _lacking(audit: Audit, experiment: str, axis: Axis, coordinate: Coordinate) -> str | None:
+    """What there is instead, if a coordinate is missing from an axis at a judged tier."""
+    for tier in JUDGED:
+        known = coordinates(audit, experiment, axis, tier)
+        if known is not None and not among(coordinate, known):
+            return f"{shown(known)} at the {tier} tier"
+    return None
+
+
+def series_where_needed(audit: Audit) -> Iterator[Violation]:
+    """A loss that converges, and whatever has a first step, is observed along training."""
+    for look, declaration in looks_declared(audit):
+        if declaration.kind is MeasurementKind.SERIES:
+            continue
+        found = f"found the {declaration.kind.value} '{look.quantity.measurement}'"
+        if look.check.follows_training():
+            yield Violation(
+                (*look.loc, "measurement"),
+                f"{found}; expected a series, since '{look.check.kind}' looks at its course",
+            )
+        elif look.quantity.step == "first":
+            yield Violation((*look.loc, "step"), f"{found}, which has no steps; expected a series")
+
+
+def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
+    """What is compared on a scale exists there: above 0 for log, below 1 for log(1 − x)."""
+    for loc, check in checks(audit):
+        for field, level, scale in check.levels():
+            least, most = _RANGES[scale]
+            if not least < level < most:
+                yield Violation(
+                    (*loc, field),
+                    f"found {level:g} on the scale '{scale}'; expected a number above "
+                    f"{least:g}" + (f" and below {most:g}" if most < math.inf else ""),
+                )
+
+
+RULES = (
+    Rule(
+        "RA102",
+        Severity.ERROR,
+        "A check looks at what the claim's experiment measures.",
+        "Name a declared measurement.",
+        measurement_exists,
+    ),
+    Rule(
+        "RA103",
+        Severity.ERROR,
+        "A quantity is one number per seed, so every axis is fixed.",
+        "Give a coordinate for every axis, and for no other.",
+        axes_are_placed,
+    ),
+    Rule(
+        "RA104",
+        Severity.ERROR,
+        "A quantity stands on a coordinate that is measured.",
+        "Write one of these coordinates.",
+        coordinates_are_on_axes,
+    ),
+    Rule(
+        "RA105",
+        Severity.ERROR,
+        "A check repeated along an axis needs that axis on everything it looks at.",
+        "Name an axis of every quantity, or remove 'each'.",
+        each_is_an_axis,
+    ),
+    Rule(
+        "RA106",
+        Severity.ERROR,
+        "Only a series has a beginning and a course.",
+        "Look at a series, or choose another kind of check.",
+        series_where_needed,
+    ),
+    Rule(
+        "RA107",
+        Severity.ERROR,
+        "Quantities compared along an axis are paired by its coordinates.",
+        "Declare the same coordinates for both.",
+        each_is_shared,
+    ),
+    Rule(
+        "RA108",
+        Severity.ERROR,
+        "A level must exist on the scale on which it is compared: no logarithm of 0 or less.",
+        "Use another scale, or another level.",
+        levels_fit_scales,
+    ),
+    Rule(
+        "RA109",
+        Severity.ERROR,
+        "A check can only be repeated for coordinates that are measured.",
+        "Write coordinates of the axis in 'each'.",
+        among_is_on_axis,
+    ),
+)
+"""RA102 to RA109."""

@@ -1,0 +1,142 @@
+"""Rules of settings and of the underspecification ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reproaudit.audit.model import Audit, Setting, Source, Value
+from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
+
+
+def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
+    for name, setting in audit.settings.items():
+        yield ("settings", name), name, setting
+    for experiment, one in audit.experiments.items():
+        for name, setting in one.settings.items():
+            yield ("experiments", experiment, "settings", name), name, setting
+
+
+def _others(setting: Setting) -> Iterator[tuple[Loc, Value]]:
+    """Every value of a setting besides its own."""
+    for i, value in enumerate(setting.alternatives):
+        yield ("alternatives", i), value
+    for i, contradiction in enumerate(setting.contradicted_by):
+        yield ("contradicted_by", i, "value"), contradiction.value
+    if setting.quick is not None:
+        yield ("quick", "value"), setting.quick.value
+    if setting.smoke is not None:
+        yield ("smoke", "value"), setting.smoke.value
+
+
+def one_type(audit: Audit) -> Iterator[Violation]:
+    """All values of a setting can stand in the same place."""
+    for loc, name, setting in _settings(audit):
+        for where, value in _others(setting):
+            if not fits(value, setting.value):
+                yield Violation(
+                    (*loc, *where),
+                    f"found {shown(value)}; expected {kind_of(setting.value)}, like the value "
+                    f"{shown(setting.value)} of '{name}'",
+                )
+
+
+def others_differ(audit: Audit) -> Iterator[Violation]:
+    """An alternative is another value, and stated once."""
+    for loc, name, setting in _settings(audit):
+        for i in repeated((setting.value, *setting.alternatives)):
+            yield Violation(
+                (*loc, "alternatives", i - 1),
+                f"found {shown(setting.alternatives[i - 1])} again; expected alternatives that "
+                f"differ from '{name}' and from each other",
+            )
+        for i, contradiction in enumerate(setting.contradicted_by):
+            if same(contradiction.value, setting.value):
+                yield Violation(
+                    (*loc, "contradicted_by", i, "value"),
+                    f"found {shown(contradiction.value)}, the value of '{name}' itself; expected "
+                    "the other value",
+                    "Remove the entry if the sources agree.",
+                )
+
+
+def overrides_change(audit: Audit) -> Iterator[Violation]:
+    """A smaller tier overrides a value only to change it."""
+    for loc, _, setting in _settings(audit):
+        larger = setting.value
+        for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
+            if scaled is None:
+                continue
+            if same(scaled.value, larger):
+                yield Violation(
+                    (*loc, tier, "value"),
+                    f"found {shown(scaled.value)}, which the larger tier has too; expected "
+                    "another value",
+                )
+            larger = scaled.value
+
+
+def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
+    """A contradiction between sources is told, not only stored."""
+    told = {name for finding in audit.findings for name in finding.settings}
+    for loc, name, setting in _settings(audit):
+        if setting.contradicted_by and name not in told:
+            yield Violation(
+                (*loc, "contradicted_by"),
+                f"found a contradiction about '{name}'; expected a finding whose settings name it",
+                f"Add a finding with 'settings: [{name}]' that says what the sources state.",
+                about=name,
+            )
+
+
+def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
+    """Alternatives of a setting that is not in the ledger are never run."""
+    for loc, name, setting in _settings(audit):
+        if setting.alternatives and setting.source is not Source.ASSUMPTION:
+            yield Violation(
+                (*loc, "alternatives"),
+                f"found alternatives to '{name}', which '{setting.source}' states; only an "
+                "assumption has them",
+                at_key=True,
+            )
+
+
+RULES = (
+    Rule(
+        "RA141",
+        Severity.ERROR,
+        "Whatever replaces a setting's value must be of its type.",
+        "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
+        one_type,
+    ),
+    Rule(
+        "RA142",
+        Severity.ERROR,
+        "An alternative that equals the value would be counted as agreement.",
+        "Remove it.",
+        others_differ,
+    ),
+    Rule(
+        "RA143",
+        Severity.WARNING,
+        "An override that changes nothing suggests that a value was forgotten.",
+        "Remove the override, or write the value that was meant.",
+        overrides_change,
+    ),
+    Rule(
+        "RA144",
+        Severity.ERROR,
+        "Sources that contradict each other are a finding of the audit.",
+        "Add a finding that names the setting.",
+        contradictions_are_findings,
+    ),
+    Rule(
+        "RA145",
+        Severity.WARNING,
+        "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
+        "Make it an assumption, list what another source states under 'contradicted_by', or "
+        "remove the alternatives.",
+        alternatives_are_run,
+    ),
+)
+"""RA141 to RA145."""

@@ -1,0 +1,75 @@
+"""How values of settings and coordinates are compared: by type as well as by value.
+
+In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TypeVar
+
+from reproaudit.audit.model import Value
+
+_V = TypeVar("_V", bound=Value)
+
+
+def _key(value: Value) -> Hashable:
+    """What two values share exactly if they are the same setting."""
+    if isinstance(value, tuple):
+        return tuple(_key(v) for v in value)
+    return isinstance(value, bool), value
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are the same setting: true is not 1, but 1 is 1.0."""
+    return _key(a) == _key(b)
+
+
+def among(value: Value, others: Iterable[Value]) -> bool:
+    """Whether one of the others is the same value."""
+    key = _key(value)
+    return any(key == _key(other) for other in others)
+
+
+def without(values: Iterable[_V], others: Iterable[Value]) -> tuple[_V, ...]:
+    """The values that are not among the others."""
+    keys = {_key(other) for other in others}
+    return tuple([value for value in values if _key(value) not in keys])
+
+
+def repeated(values: Iterable[Value]) -> Iterator[int]:
+    """Where a value stands that came before."""
+    seen: set[Hashable] = set()
+    for i, value in enumerate(values):
+        if _key(value) in seen:
+            yield i
+        seen.add(_key(value))
+
+
+def fits(value: Value, model: Value) -> bool:
+    """Whether a value can stand where the model stands; a whole number may stand for a decimal."""
+    if isinstance(model, tuple):
+        if not isinstance(value, tuple):
+            return False
+        return not model or all(any(fits(v, m) for m in model) for v in value)
+    if isinstance(value, tuple):
+        return False
+    allowed = (int, float) if type(model) is float else (type(model),)
+    return type(value) in allowed
+
+
+def kind_of(value: Value) -> str:
+    """The type in a reviewer's words."""
+    if isinstance(value, tuple):
+        return "a list"
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return words[type(value)]
+
+
+def shown(value: Value) -> str:
+    """The value as it is written in an audit."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(shown(v) for v in value) + "]"
+    return repr(value)

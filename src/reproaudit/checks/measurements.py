@@ -1,0 +1,197 @@
+"""What an audit says an experiment measures, and how to find one number in it.
+
+Declarations live in the YAML, so that claims can be checked against them (does the measurement
+exist, has it this axis, is this a coordinate of it) without importing a paper's module, and so that
+measurements made elsewhere can be judged by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reproaudit.lazy import deferred, np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reproaudit import records
+else:
+    records = deferred("reproaudit.records")
+
+Scalar = bool | int | float | str
+Value = Scalar | tuple[Scalar, ...]
+"""A setting's value, as in `reproaudit.records`: a scalar, or a list of scalars of one type."""
+
+Coordinate = int | float | str
+"""Where one stands on an axis: a layer's number, a context length, a baseline's name."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""A name in an audit: lower-case words joined by underscores."""
+
+
+class StrictModel(BaseModel):
+    """Strict: nothing is coerced, no unknown field passes, nothing changes once it is read.
+
+    A model's validator is built when it is first used, and the text below a field is read when
+    somebody asks for it (`reproaudit.audit.field_docs`), so that every command starts sooner.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class MeasurementKind(StrEnum):
+    """The three shapes that a measurement can have."""
+
+    SCALAR = "scalar"
+    SERIES = "series"
+    ARRAY = "array"
+
+
+class Axis(StrictModel):
+    """One axis of a measurement, besides the training step of a series."""
+
+    name: Name
+    """The axis, in the singular: layer, depth, baseline."""
+    values: tuple[Coordinate, ...] | None = None
+    """The coordinates along the axis, in order."""
+    setting: Name | None = None
+    """The setting that holds the coordinates, when a tier may change them."""
+    size: int | None = Field(default=None, ge=1)
+    """The length of an axis whose coordinates are 0, 1, 2 … (rows and columns of a matrix)."""
+
+    def coordinates(self, settings: Mapping[str, Any]) -> tuple[Coordinate, ...]:
+        """The coordinates along the axis under these settings."""
+        if self.values is not None:
+            return self.values
+        if self.setting is not None:
+            return tuple(settings[self.setting])
+        return tuple(range(self.size or 0))
+
+
+class Declaration(StrictModel):
+    """One measurement of an experiment."""
+
+    kind: MeasurementKind
+    """scalar: one number; series: one per observed training step; array: fixed axes only."""
+    axes: tuple[Axis, ...] = ()
+    """The axes, in order; a series has its training step in front of them, unnamed here."""
+    unit: str
+    """The unit; "1" for a pure number."""
+    meaning: str
+    """What is measured, in a sentence that a reviewer can hold against the paper."""
+
+    def shape(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape under these settings, without the step axis of a series."""
+        return tuple(len(axis.coordinates(settings)) for axis in self.axes)
+
+
+class Quantity(StrictModel):
+    """One number per seed, picked from a measurement."""
+
+    measurement: Name
+    """The measurement's name, as the experiment declares it."""
+    at: dict[Name, Coordinate] = Field(default_factory=dict)
+    """Axis -> coordinate, for every axis of the measurement."""
+    step: Literal["first", "last"] = "last"
+    """Which observation of a series: the one before training, or the last."""
+
+    def placed(self, axis: str, coordinate: Coordinate) -> Quantity:
+        """The same quantity with one more axis fixed."""
+        return self.model_copy(update={"at": {**self.at, axis: coordinate}})
+
+
+class MeasurementMissingError(LookupError):
+    """A record lacks what a check needs; judging turns this into a technical failure."""
+
+
+def misfit(
+    name: str,
+    declaration: Declaration,
+    measurements: records.Measurements,
+    settings: Mapping[str, Any],
+) -> str | None:
+    """What is wrong with a measurement, or None if it is what the audit declares.
+
+    A record of other code, or measurements made elsewhere, may hold anything under a name.
+    """
+    if name not in measurements.names:
+        return f"has no '{name}'"
+    shape = tuple(len(axis.coordinates(settings)) for axis in declaration.axes)
+    found: tuple[int, ...]
+    if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
+        return None
+    if declaration.kind is MeasurementKind.ARRAY and name in measurements.arrays:
+        found = measurements.arrays[name].shape
+    elif declaration.kind is MeasurementKind.SERIES and name in measurements.series:
+        found = measurements.series[name].values.shape[1:]
+        if not measurements.series[name].steps:
+            return f"has no observation of '{name}'"
+    else:
+        return f"has '{name}', but not as the declared {declaration.kind}"
+    if found != shape:
+        return f"has '{name}' of shape {found}; the audit declares {shape}"
+    return None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one seed measured, together with what the audit declares about it."""
+
+    seed: int
+    measurements: records.Measurements
+    declarations: Mapping[str, Declaration]
+    settings: Mapping[str, Any]
+
+    def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
+        """The coordinates of an axis of the quantity's measurement."""
+        declaration = self._declaration(quantity)
+        for one in declaration.axes:
+            if one.name == axis:
+                return one.coordinates(self.settings)
+        raise MeasurementMissingError(f"'{quantity.measurement}' has no axis '{axis}'")
+
+    def number(self, quantity: Quantity) -> float:
+        """The quantity's value for this seed."""
+        declaration = self._declaration(quantity)
+        if declaration.kind is MeasurementKind.SERIES:
+            values = self.series(quantity).values
+            return float(values[0] if quantity.step == "first" else values[-1])
+        if declaration.kind is MeasurementKind.SCALAR:
+            return self.measurements.scalars[quantity.measurement]
+        return float(self._pick(quantity, self.measurements.arrays[quantity.measurement]))
+
+    def series(self, quantity: Quantity) -> records.Series:
+        """The quantity over training; values have shape (step,)."""
+        self._declaration(quantity)
+        whole = self.measurements.series[quantity.measurement]
+        values = np.array([self._pick(quantity, v) for v in whole.values], dtype=np.float64)
+        return records.Series(steps=whole.steps, values=values)
+
+    def _declaration(self, quantity: Quantity) -> Declaration:
+        name = quantity.measurement
+        if name not in self.declarations:
+            raise MeasurementMissingError(f"no measurement '{name}' is declared")
+        fault = misfit(name, self.declarations[name], self.measurements, self.settings)
+        if fault is not None:
+            raise MeasurementMissingError(f"the record of seed {self.seed} {fault}")
+        return self.declarations[name]
+
+    def _pick(self, quantity: Quantity, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        index = []
+        for axis in self.declarations[quantity.measurement].axes:
+            if axis.name not in quantity.at:
+                raise MeasurementMissingError(
+                    f"'{quantity.measurement}' needs a coordinate on its axis '{axis.name}'"
+                )
+            coordinates = axis.coordinates(self.settings)
+            if quantity.at[axis.name] not in coordinates:
+                raise MeasurementMissingError(
+                    f"'{quantity.measurement}' has no {axis.name} {quantity.at[axis.name]!r}"
+                )
+            index.append(coordinates.index(quantity.at[axis.name]))
+        return np.asarray(values[tuple(index)])

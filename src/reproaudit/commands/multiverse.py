@@ -1,0 +1,212 @@
+"""`reproaudit multiverse`: runs what the paper leaves open."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.plan import Batch
+from reproaudit.commands.run import How, run_now
+from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.judging.verdict import Lookup
+from reproaudit.lab.settings import build_settings
+from reproaudit.multiverse.completions import (
+    Design,
+    batches_of,
+    cells_of_batches,
+    choices_of,
+    full,
+    lookup_variations,
+    one_at_a_time,
+    sample,
+    size,
+    varied_tier,
+)
+from reproaudit.multiverse.cost import Costs, Steps
+from reproaudit.multiverse.model import Explanation, Multiverse
+from reproaudit.multiverse.read import read
+from reproaudit.records import Cell, canonical_settings
+from reproaudit.reports.files import write_multiverse
+from reproaudit.reports.multiverse import print_multiverse
+from reproaudit.reports.phrasing import duration
+
+MOST_CELLS = 20_000
+"""More cells than this are not started at once."""
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_budget(text: str) -> float:
+    """A time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if match is None:
+        raise UsageError(f"--budget '{text}': write 90s, 10m or 1.5h.")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
+    """The design that the command line asks for.
+
+    Raises:
+        UsageError: if it asks for two, or for more than can be run.
+    """
+    if whole and draws is not None:
+        raise UsageError("--full and --sample: take one of them.")
+    choices = choices_of(audit, tier)
+    if whole:
+        return full(choices)
+    return one_at_a_time(choices) if draws is None else sample(choices, draws)
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Varied:
+    """A paper's completions at a tier, and how they are run."""
+
+    entry: Entry
+    audit: Audit
+    tier: TierName
+    how: How
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._deadline = None if self.budget is None else time.monotonic() + self.budget
+        self.default_failed = False
+
+    def lookup(self) -> Lookup:
+        """The records as they are now."""
+        return lookup_variations(self.how.store, self.audit)
+
+    def run(self, design: Design) -> Multiverse:
+        """Runs what a design lacks, the default first, and reads it."""
+        batches = batches_of(self.audit, design, self.tier)
+        default = [batch for batch in batches if not batch.overrides]
+        cells = len(list(cells_of_batches(self.audit, batches, self.tier)))
+        if cells > MOST_CELLS:
+            raise UsageError(
+                f"{len(design.completions):,} completions need {cells:,} cells, more than "
+                f"{MOST_CELLS:,}. Take a sample: --sample 64."
+            )
+        self._say(self._plan(design, batches, cells))
+        self.default_failed = self._run(default, lambda _cells: True) > 0
+        costs = self._costs()
+        if design.kind != "one_at_a_time" or self.budget is not None:
+            self._say(f"with the default's times: {self._left(costs, batches)}")
+        rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
+        self._run(rest, self._within_budget(costs))
+        return read(self.audit, self.tier, design, self.lookup())
+
+    def ensure(self, batches: Sequence[Batch]) -> None:
+        """Runs what some batches lack."""
+        self._run(batches, lambda _cells: True)
+
+    def _run(self, batches: Sequence[Batch], may_start: Callable[[tuple[Cell, ...]], bool]) -> int:
+        """Runs batches, in their order; returns how many cells failed."""
+        cells = list(cells_of_batches(self.audit, batches, self.tier))
+        rules = {claim.id: self.audit.rule_hash(claim, self.tier) for claim in self.audit.claims}
+        papers = [(self.entry, self.audit)]
+        return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
+
+    def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
+        """Whether cells may start: while there is time, and if they are thought to fit in it."""
+
+        def may_start(cells: tuple[Cell, ...]) -> bool:
+            if self._deadline is None:
+                return True
+            left = self._deadline - time.monotonic()
+            each = costs.seconds(cells[0].experiment, cells[0].settings) or 0.0
+            return left > 0 and each * len(cells) <= left
+
+        return may_start
+
+    # --- what it will take
+
+    def _plan(self, design: Design, batches: Sequence[Batch], cells: int) -> str:
+        whole = size(choices_of(self.audit, self.tier))
+        of = "" if design.kind == "full" else f" of {whole:,} possible ones"
+        return (
+            f"{len(design.completions)} completions{of}, {cells} cells; "
+            f"{self._left(self._costs(), batches)}"
+        )
+
+    def _left(self, costs: Costs, batches: Sequence[Batch]) -> str:
+        lookup = self.lookup()
+        todo = {batch: len(batch.seeds) - len(lookup(batch)) for batch in batches}
+        estimate = costs.estimate(self.audit, todo)
+        cells = sum(todo.values())
+        if not cells:
+            return "all have records"
+        said = f"{cells} without a record"
+        if estimate.unknown < cells:
+            roughly = "roughly " if estimate.rough else "about "
+            at_once = max(1, self.how.jobs)
+            said += f", {roughly}{duration(estimate.seconds / at_once)} of computing"
+        if estimate.unknown:
+            said += f", {estimate.unknown} of unknown cost"
+        return said
+
+    def _costs(self) -> Costs:
+        slug, store = self.entry.slug, self.how.store
+        records = [*store.records(slug, self.tier), *store.records(slug, varied_tier(self.tier))]
+        return Costs(records, store.records(slug, "smoke"), self._steps())
+
+    def _steps(self) -> Steps:
+        experiments = self.entry.module.load()
+        known: dict[tuple[str, str], int] = {}
+
+        def steps(experiment: str, settings: Mapping[str, Value]) -> int:
+            key = (experiment, canonical_settings(settings))
+            if key not in known:
+                known[key] = 0
+                if experiment in experiments:  # a record of an older version may not fit today's
+                    one = experiments[experiment]
+                    try:
+                        built = build_settings(one.settings, settings)
+                    except SpecError:
+                        return 0
+                    known[key] = sum(one.phases(built).values())
+            return known[key]
+
+        return steps
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
+
+
+# --- showing ------------------------------------------------------------------------------------
+
+
+def show(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
+    """Runs a design, prints it and writes its report; returns the exit code."""
+    multiverse = varied.run(design)
+    if as_json:
+        print_json(multiverse)
+    else:
+        print_multiverse(multiverse, Console())
+    for path in write_multiverse(multiverse, out):
+        if path.suffix == ".html":
+            console = Console(stderr=as_json)
+            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    return TechnicalError.exit_code if varied.default_failed else 0
+
+
+def print_json(model: Multiverse | Explanation) -> None:
+    """Prints a model as JSON, for other programs."""
+    data = model.model_dump(mode="json", by_alias=True)
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,383 @@
+"""`reproaudit run`: runs the cells of a tier, or custom ones, with live progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from reproaudit.audit.catalog import Catalog, Entry
+from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.plan import seeds_of
+from reproaudit.errors import TechnicalError, UsageError, did_you_mean
+from reproaudit.records import Cell, Record, Status, canonical_settings
+from reproaudit.running.devices import pick_device
+from reproaudit.running.events import (
+    CellFinished,
+    CellStarted,
+    Event,
+    MayStart,
+    OnEvent,
+    PlanReady,
+    SetAside,
+    Summary,
+)
+from reproaudit.running.events import Progress as Advance
+from reproaudit.running.executors import Executor
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier
+
+Papers = Sequence[tuple[Entry, Audit]]
+
+
+DATA_VARIABLE = "REPROAUDIT_DATA"
+"""The environment variable that papers and workers read the data folder from."""
+
+
+def read_data_from(folder: Path | None) -> None:
+    """Lets papers look for data in a folder, here and in the processes started from here.
+
+    Args:
+        folder: None leaves the variable as it is.
+
+    Raises:
+        UsageError: if it is no folder.
+    """
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise UsageError(f"--data-dir: {folder} is no folder. Name one that holds the data files.")
+    os.environ[DATA_VARIABLE] = str(folder.resolve())
+
+
+@dataclass(frozen=True)
+class How:
+    """Where and how cells are run.
+
+    Attributes:
+        catalog: where the papers' modules are found.
+        store: where records are kept.
+        device: auto, cpu or cuda.
+        jobs: how many cells at once.
+        fresh: whether to measure again what has a record.
+        dask: the address of a Dask scheduler whose workers compute the cells; None for here.
+    """
+
+    catalog: Catalog
+    store: Store
+    device: str
+    jobs: int
+    fresh: bool
+    dask: str | None = None
+
+    @property
+    def chosen_device(self) -> str:
+        """cpu or cuda; of a cluster, whose machines this one cannot look at, auto is cpu."""
+        if self.dask is None:
+            return pick_device(self.device)
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise UsageError(f"unknown device '{self.device}'. Use auto, cpu or cuda.")
+        return "cuda" if self.device == "cuda" else "cpu"
+
+    def executor(self) -> Executor | None:
+        """What computes the cells; None for this machine's processes."""
+        if self.dask is None:
+            return None
+        from reproaudit.running.dask_cluster import DaskCluster
+
+        return DaskCluster(self.dask, self.chosen_device)
+
+
+def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
+    """Runs every missing cell of a tier, controls included.
+
+    Returns:
+        Whether a cell failed.
+    """
+    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
+    rules = {
+        audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
+        for _, audit in papers
+    }
+    return run_now(cells, papers, how, rules).failed > 0
+
+
+def run_now(
+    cells: Sequence[Cell],
+    papers: Papers,
+    how: How,
+    rules: Mapping[str, Mapping[str, str]],
+    may_start: MayStart = lambda _cells: True,
+) -> Summary:
+    """Runs the cells that have no record, with live progress; arguments as `run_cells`."""
+    declared = {
+        audit.paper.slug: {name: list(e.measurements) for name, e in audit.experiments.items()}
+        for _, audit in papers
+    }
+    with live_progress() as on_event:
+        return run_cells(
+            cells,
+            how.catalog.locate,
+            how.store,
+            device=how.chosen_device,
+            jobs=how.jobs,
+            fresh=how.fresh,
+            on_event=on_event,
+            rules=rules,
+            declared=declared,
+            executor=how.executor(),
+            may_start=may_start,
+        )
+
+
+# --- custom runs --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What departs from a tier's rule.
+
+    Attributes:
+        seeds: instead of the tier's; None for those.
+        experiments: only these; empty for all.
+        settings: other values, by "setting" or "experiment.setting".
+    """
+
+    seeds: tuple[int, ...] | None
+    experiments: tuple[str, ...]
+    settings: Mapping[str, Value]
+
+    @classmethod
+    def parse(
+        cls, seeds: str | None, experiments: Sequence[str], settings: Sequence[str]
+    ) -> Custom | None:
+        """From the command line; None if nothing departs.
+
+        Raises:
+            UsageError: on seeds or settings that cannot be read.
+        """
+        if seeds is None and not experiments and not settings:
+            return None
+        parsed = None if seeds is None else parse_seeds(seeds)
+        return cls(parsed, tuple(experiments), dict(parse_setting(one) for one in settings))
+
+    def cells(self, audit: Audit, tier: TierName) -> list[Cell]:
+        """The cells to run for a paper.
+
+        Raises:
+            UsageError: on an experiment or a setting that the audit does not have.
+        """
+        for name in self.experiments:
+            if name not in audit.experiments:
+                remedy = did_you_mean(name, audit.experiments)
+                raise UsageError(f"{audit.paper.slug} has no experiment '{name}'. {remedy}")
+        chosen = self.experiments or tuple(audit.experiments)
+        used: set[str] = set()
+        cells = []
+        for experiment in chosen:
+            values = audit.values_of(experiment, tier)
+            fitting = {
+                name: name.rpartition(".")[2]
+                for name in sorted(self.settings, key=lambda name: "." in name)  # its own win
+                if name.rpartition(".")[0] in ("", experiment) and name.rpartition(".")[2] in values
+            }
+            used |= set(fitting)
+            settings = {**values, **{short: self.settings[name] for name, short in fitting.items()}}
+            cells += [
+                Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
+                for seed in self.seeds or seeds_of(audit, tier)
+            ]
+        for name in self.settings:
+            if name not in used:
+                known = {s for e in chosen for s in audit.settings_of(e)}
+                remedy = did_you_mean(name.rpartition(".")[2], known)
+                raise UsageError(f"--set {name}: {audit.paper.slug} has no such setting. {remedy}")
+        return cells
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds such as ``0-4`` or ``7,9,20-22``.
+
+    Raises:
+        UsageError: if the text is anything else.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if match is None or (match[2] and int(match[2]) < int(match[1])):
+            raise UsageError(f"--seeds '{text}': found '{part}'. Write 0-4, or 7,9,20-22.")
+        seeds += range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(seeds) > 10_000:
+            raise UsageError(f"--seeds '{text}': more than 10000 seeds. Ask for fewer.")
+    return tuple(dict.fromkeys(seeds))
+
+
+def parse_setting(text: str) -> tuple[str, Value]:
+    """A setting such as ``steps=100`` or ``sparse.betas=[0.9, 0.999]``.
+
+    Raises:
+        UsageError: if there is no name, or the value is no scalar or list of scalars.
+    """
+    name, equals, written = text.partition("=")
+    name = name.strip()
+    if not equals or not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", name):
+        raise UsageError(f"--set '{text}': write name=value, for instance steps=100.")
+    try:
+        value = yaml.safe_load(written)
+    except yaml.YAMLError:
+        value = None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
+        value = float(value)  # YAML 1.1 reads 1e-3 as text
+    plain = bool | int | float | str
+    if isinstance(value, list) and value and all(isinstance(v, plain) for v in value):
+        return name, tuple(value)
+    if isinstance(value, plain):
+        return name, value
+    raise UsageError(f"--set '{text}': found {written or 'nothing'}; expected a value or a list.")
+
+
+def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
+    """Runs custom cells and prints what they measured; there is no verdict."""
+    cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
+    summary = run_now(cells, papers, how, {})
+    wanted = {_key(cell) for cell in cells}
+    records = {
+        _key(record): record
+        for _, audit in papers
+        for record in sorted(how.store.records(audit.paper.slug, CUSTOM), key=lambda r: r.started)
+        if _key(record) in wanted
+    }
+    if as_json:
+        data = [record.model_dump(mode="json") for record in records.values()]
+        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+    else:
+        _print_measurements(list(records.values()))
+    return TechnicalError.exit_code if summary.failed else 0
+
+
+def _key(one: Cell | Record) -> tuple[str, str, str, int]:
+    return one.paper, one.experiment, canonical_settings(one.settings), one.seed
+
+
+def _print_measurements(records: Sequence[Record]) -> None:
+    console = Console()
+    for record in records:
+        console.print(
+            f"{record.paper} {record.experiment}, seed {record.seed}: {record.status.value}"
+            f"{f' ({record.error})' if record.error else ''}",
+            highlight=False,
+            markup=False,
+        )
+        for name, text in _last_values(record):
+            console.print(f"  {name}: {text}", highlight=False, markup=False)
+    console.print("Custom records feed no verdict of a tier.", highlight=False)
+
+
+def _last_values(record: Record) -> Iterator[tuple[str, str]]:
+    measured = record.measurements
+    for name, value in measured.scalars.items():
+        yield name, f"{value:.4g}"
+    for name, series in measured.series.items():
+        last = _numbers(series.values[-1])
+        yield name, f"{_numbers(series.values[0])} → {last} at step {series.steps[-1]}"
+    for name, array in measured.arrays.items():
+        yield name, _numbers(array)
+
+
+def _numbers(values: Any) -> str:
+    flat = values.ravel()
+    text = ", ".join(f"{v:.4g}" for v in flat[:12])
+    return f"{text}, … ({flat.size} numbers)" if flat.size > 12 else text
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def live_progress() -> Iterator[OnEvent]:
+    """A bar over all training steps with the time left, on standard error."""
+    console = Console(stderr=True)
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.fields[cells]}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    watcher = _Watcher(bar, console)
+    with bar:
+        yield watcher
+
+
+class _Watcher:
+    """Follows the runner's events."""
+
+    def __init__(self, bar: Progress, console: Console) -> None:
+        self._bar, self._console = bar, console
+        self._task = bar.add_task("", total=None, cells="")
+        self._done: dict[tuple[str | int, ...], int] = {}
+        self._cells = self._finished = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, PlanReady):
+            self._cells, self._finished = event.total, event.done
+            self._bar.update(self._task, total=max(event.steps, 1))
+            if event.done == event.total:
+                self._say(f"all {event.total} cells have records already")
+            else:
+                self._say(f"{event.total} cells, {event.done} have records already")
+        elif isinstance(event, CellStarted):
+            self._bar.update(self._task, description=_name(event.cells[0]))
+        elif isinstance(event, Advance):
+            self._advance(event)
+        elif isinstance(event, CellFinished):
+            self._finished += 1
+            if event.record.status is not Status.COMPLETED:
+                record = event.record
+                self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
+            elif self._bar.disable:
+                self._say(f"{self._finished}/{self._cells} {_name(event.cell)}")
+        elif isinstance(event, SetAside):
+            self._say(f"moved an unreadable record to {event.path}: {event.reason}")
+        cells = f"{self._finished}/{self._cells} cells"
+        self._bar.update(self._task, cells=cells)
+
+    def _advance(self, event: Advance) -> None:
+        key = (*_key(event.cells[0]), event.phase)
+        before = self._done.get(key, 0)
+        self._done[key] = event.done
+        self._bar.update(
+            self._task,
+            advance=event.done - before,
+            description=f"{_name(event.cells[0])}, {event.phase}",
+        )
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.paper} {cell.experiment}, seed {cell.seed}"

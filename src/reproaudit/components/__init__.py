@@ -1,1 +1,0 @@
-"""Parts that a second paper needs, each tested where it lives."""

@@ -1,0 +1,299 @@
+"""Measurements made elsewhere: the authors' own logs, another framework's runs.
+
+A folder holds a manifest (whose they are, which run is in which file) and the files. Here they are
+read, held against what the audit declares, and made into records that carry their origin, so that
+judging treats them as it treats ours. Nothing is guessed: what does not fit is told, all of it at
+once, each with its place.
+
+A run's settings say what it is, as they do in a plan: with none it is the experiment itself, with
+those of a control it is that control (a control that only judges other measurements of the same
+runs needs none of its own). Seeds of another program are mere labels, so those supplied
+stand in for the rule's; there must be as many as the rule has, or the claim stays not tested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from pathlib import Path, PurePosixPath
+
+from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.errors import did_you_mean
+from reproaudit.judging.submissions.files import Found, read_file
+from reproaudit.judging.submissions.fitting import fit
+from reproaudit.judging.submissions.manifest import (
+    Manifest,
+    Placed,
+    Run,
+    read_manifest,
+    settings_for,
+)
+from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.judging.verdict import Lookup
+from reproaudit.records import Environment, Origin, Record, Status, canonical_settings
+
+__all__ = ["Submission", "read_submission"]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Measurements from elsewhere, ready to be judged.
+
+    Attributes:
+        audit: the audit, with the supplied seeds in place of the rule's.
+        tier: the tier that they are judged at.
+        records: one for each run and seed.
+        settings: what differs from the tier in every run.
+        absent: the experiments and controls of which nothing was supplied, in words.
+        lookup: where judging finds the records.
+    """
+
+    audit: Audit
+    tier: TierName
+    records: tuple[Record, ...]
+    settings: Mapping[str, Value]
+    absent: tuple[str, ...]
+    lookup: Lookup
+
+
+def read_submission(audit: Audit, folder: Path) -> Submission:
+    """The measurements in a folder.
+
+    Raises:
+        UsageError: if the folder or its manifest is missing.
+        SpecError: listing everything that does not fit.
+    """
+    misfits = Misfits()
+    manifest, placed = read_manifest(folder, misfits)
+    reader = _Reader(audit, folder, manifest, placed, misfits)
+    _check_manifest(audit, manifest, placed, misfits)
+    batches: dict[tuple[str, str], Batch] = {}
+    for _, planned in plan(audit, manifest.tier):  # the experiments come first
+        batches.setdefault(_key(planned.experiment, dict(planned.overrides)), planned)
+    found: dict[tuple[str, str, int], Record] = {}
+    for index, run in enumerate(manifest.runs):
+        batch = reader.batch(run, index, batches)
+        for number, seed in enumerate(run.seeds if batch is not None else ()):
+            key = (*_key(run.experiment, run.settings), seed)
+            if key in found:
+                misfits.add(
+                    placed("runs", index, "seeds", number),
+                    f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
+                )
+            assert batch is not None, "no seed is looked at without a batch"
+            found[key] = reader.record(run, index, batch, seed)
+    misfits.raise_if_any()
+    return _submission(audit, manifest, found)
+
+
+def _key(experiment: str, overrides: Mapping[str, Value]) -> tuple[str, str]:
+    return experiment, canonical_settings(overrides)
+
+
+def _submission(
+    audit: Audit,
+    manifest: Manifest,
+    found: Mapping[tuple[str, str, int], Record],
+) -> Submission:
+    seeds: dict[TierName, set[int]] = {}
+    for _, batch in plan(audit, manifest.tier):
+        key = _key(batch.experiment, dict(batch.overrides))
+        given = {seed for *one, seed in found if tuple(one) == key}
+        seeds.setdefault(batch.tier, set()).update(given)
+    supplied: dict[str, tuple[int, ...]] = {
+        tier: _enough(sorted(some), seeds_of(audit, tier)) for tier, some in seeds.items() if some
+    }
+    judged = audit.model_copy(update={"seeds": audit.seeds.model_copy(update=supplied)})
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        key = _key(batch.experiment, dict(batch.overrides))
+        return {seed: found[(*key, seed)] for seed in batch.seeds if (*key, seed) in found}
+
+    present = {(experiment, overrides) for experiment, overrides, _ in found}
+    return Submission(
+        audit=judged,
+        tier=manifest.tier,
+        records=tuple(found.values()),
+        settings=manifest.settings,
+        absent=tuple(
+            _words(role, batch)
+            for role, batch in _needed(audit, manifest.tier)
+            if _key(batch.experiment, dict(batch.overrides)) not in present
+        ),
+        lookup=lookup,
+    )
+
+
+def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
+    """What the claims rest on, each batch once."""
+    needed: dict[Batch, Role] = {}
+    for claim in audit.claims:
+        for role, batch in claim_batches(audit, claim, tier):
+            needed.setdefault(batch, role)
+    return tuple((role, batch) for batch, role in needed.items())
+
+
+def _enough(supplied: list[int], rule: tuple[int, ...]) -> tuple[int, ...]:
+    """The supplied seeds, and of the rule's as many as are missing to their number."""
+    missing = len(rule) - len(supplied)
+    fillers = [seed for seed in rule if seed not in supplied]
+    return (*supplied, *fillers[: max(missing, 0)])
+
+
+def _words(role: Role, batch: Batch) -> str:
+    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
+    return f"{role} '{batch.experiment}'" + (f" with {settings}" if settings else "")
+
+
+# --- the manifest against the audit ---------------------------------------------------------------
+
+
+def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
+    if manifest.paper not in (None, audit.paper.slug):
+        misfits.add(
+            placed("paper"), f"found '{manifest.paper}'; expected '{audit.paper.slug}' or nothing."
+        )
+    _check_shared(audit, manifest, placed, misfits)
+    units: dict[str, set[str]] = {}
+    for one in audit.experiments.values():
+        for name, declaration in one.measurements.items():
+            units.setdefault(name, set()).add(declaration.unit)
+    for name, unit in manifest.units.items():
+        place = placed("units", name)
+        if name not in units:
+            hint = did_you_mean(name, units)
+            misfits.add(place, f"found the unknown measurement '{name}'. {hint}")
+        elif unit not in units[name]:
+            expected = " or ".join(f"'{one}'" for one in sorted(units[name]))
+            misfits.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
+
+
+def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
+    """The settings that differ in every run."""
+    for name, value in manifest.settings.items():
+        place = placed("settings", name)
+        experiment, _, plain = name.rpartition(".")
+        if experiment and experiment not in audit.experiments:
+            hint = did_you_mean(experiment, audit.experiments)
+            misfits.add(place, f"found the unknown experiment '{experiment}'. {hint}")
+            continue
+        searched = [experiment] if experiment else list(audit.experiments)
+        known = {n: s for e in searched for n, s in audit.settings_of(e).items()}
+        if plain not in known:
+            misfits.add(place, f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}")
+        elif not fits(value, known[plain].value):
+            expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
+            misfits.add(place, f"found {shown(value)}; expected {expected}.")
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the runs of one manifest; what does not fit is gathered."""
+
+    audit: Audit
+    folder: Path
+    manifest: Manifest
+    placed: Placed
+    misfits: Misfits
+
+    def batch(self, run: Run, index: int, batches: Mapping[tuple[str, str], Batch]) -> Batch | None:
+        """What a run is in the plan: the experiment itself, or one of its controls."""
+        experiments = self.audit.experiments
+        if run.experiment not in experiments:
+            hint = did_you_mean(run.experiment, experiments)
+            place = self.placed("runs", index, "experiment")
+            self.misfits.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
+            return None
+        batch = batches.get(_key(run.experiment, run.settings))
+        if batch is None:
+            controls = [
+                "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
+                for one in batches.values()
+                if one.experiment == run.experiment and one.overrides
+            ]
+            self.misfits.add(
+                self.placed("runs", index, "settings"),
+                f"found settings that no control of '{run.experiment}' has; expected none, or "
+                f"{' or '.join(controls) or 'nothing else'}. What differs in every run belongs "
+                "under the manifest's own 'settings'.",
+            )
+        return batch
+
+    def record(self, run: Run, index: int, batch: Batch, seed: int) -> Record:
+        """One seed of a run, with as much of its measurements as fits."""
+        manifest, slug = self.manifest, self.audit.paper.slug
+        overrides = {**settings_for(manifest.settings, run.experiment), **run.settings}
+        settings = self.audit.values_of(run.experiment, batch.tier, overrides)
+        declared = self.audit.experiments[run.experiment].measurements
+        diverged = run.status == "diverged"
+        found = self._found(run, index, seed)
+        measured = fit(found, declared, settings, diverged, self.misfits)
+        origin = Origin(
+            who=manifest.who,
+            source=manifest.source,
+            framework=manifest.framework,
+            made=manifest.date,
+        )
+        identity = [slug, run.experiment, canonical_settings(settings), seed]
+        identity += [one.model_dump_json() for one in (origin, measured)]
+        return Record(
+            paper=slug,
+            tier=batch.tier,
+            experiment=run.experiment,
+            settings=settings,
+            seed=seed,
+            status=Status(run.status),
+            error="as its manifest says" if diverged else None,
+            proxy=manifest.proxy,
+            fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
+            code="",
+            environment=Environment(threads=None, **manifest.environment.model_dump()),
+            started=datetime.combine(manifest.date, time(), UTC),
+            seconds=0.0,
+            origin=origin,
+            measurements=measured,
+        )
+
+    def _found(self, run: Run, index: int, seed: int) -> Found:
+        """The numbers in the files of one seed."""
+        names = frozenset(self.audit.experiments[run.experiment].measurements)
+        found: Found = {}
+        for number, written in enumerate(run.files):
+            path = self._path(written, seed, self.placed("runs", index, "files", number))
+            if path is None:
+                continue
+            name = path.relative_to(self.folder.resolve()).as_posix()
+            alone = len(run.seeds) == 1 or "{seed}" in written
+            for measured, one in read_file(path, name, names, seed, alone, self.misfits).items():
+                if measured in found:
+                    first = found[measured].place
+                    text = f"found '{measured}', which {first} has already; expected it once."
+                    self.misfits.add(one.place, text)
+                found[measured] = one
+        return found
+
+    def _path(self, written: str, seed: int, place: str) -> Path | None:
+        """A file beside the manifest; nothing outside its folder is read."""
+        name = written.replace("{seed}", str(seed))
+        root, pure = self.folder.resolve(), PurePosixPath(name)
+        if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+            text = f"found '{written}'; expected a file inside the manifest's folder."
+            self.misfits.add(place, text)
+            return None
+        path = (root / pure).resolve()
+        if not path.is_relative_to(root):
+            text = f"found '{written}', which leads out of the folder; expected a file in it."
+            self.misfits.add(place, text)
+            return None
+        if not path.is_file():
+            self.misfits.add(place, f"found no file '{name}'; expected one beside the manifest.")
+            return None
+        return path

@@ -1,0 +1,71 @@
+"""Everything that the module of a paper may import, in one stable place.
+
+An experiment is an `Experiment`: typed settings and a function from settings and a `Session` to
+`Measurements`. `train` is the loop that can be cut off and resumed, `generator` and
+`torch_generator` give random numbers that depend on seed, purpose and index alone, and
+`observation_steps`, `join_phases`, `compiled` and `one_thread` are shared by several papers.
+
+A name is imported with its first use, so that what only lists or checks papers starts without
+torch and Numba.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from reproaudit.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from reproaudit.lab.compiled import compiled, one_thread
+    from reproaudit.lab.experiment import Experiment, Measure, Session
+    from reproaudit.lab.parts import join_phases, observation_steps
+    from reproaudit.lab.seeds import generator, torch_generator
+    from reproaudit.lab.training import Observation, Stateful, per_seed, train
+    from reproaudit.records import Measurements, Series
+
+_ORIGINS = {
+    "Experiment": "reproaudit.lab.experiment",
+    "Measure": "reproaudit.lab.experiment",
+    "Measurements": "reproaudit.records",
+    "Observation": "reproaudit.lab.training",
+    "Series": "reproaudit.records",
+    "Session": "reproaudit.lab.experiment",
+    "Stateful": "reproaudit.lab.training",
+    "compiled": "reproaudit.lab.compiled",
+    "generator": "reproaudit.lab.seeds",
+    "join_phases": "reproaudit.lab.parts",
+    "observation_steps": "reproaudit.lab.parts",
+    "one_thread": "reproaudit.lab.compiled",
+    "per_seed": "reproaudit.lab.training",
+    "torch_generator": "reproaudit.lab.seeds",
+    "train": "reproaudit.lab.training",
+}
+
+__all__ = [
+    "Experiment",
+    "Measure",
+    "Measurements",
+    "Observation",
+    "Series",
+    "Session",
+    "Stateful",
+    "compiled",
+    "generator",
+    "join_phases",
+    "observation_steps",
+    "one_thread",
+    "per_seed",
+    "torch_generator",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ORIGINS:
+        raise AttributeError(
+            f"reproaudit.lab has no '{name}'. {did_you_mean(name, _ORIGINS)}".rstrip()
+        )
+    value = getattr(import_module(_ORIGINS[name]), name)
+    globals()[name] = value
+    return value

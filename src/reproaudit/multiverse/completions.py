@@ -1,0 +1,279 @@
+"""Completions of what a paper leaves open, and the batches that they need.
+
+One alternative at a time by default; the whole product; or a space-filling sample of it. A shared
+setting's alternative changes every experiment that shares it, an experiment's own only that
+experiment, so that two completions often need the same batch, which is run once.
+
+A tier may run a number smaller than the paper's value. Its alternatives, stated at the paper's
+scale, are then taken in the same proportion: where 30,000 steps stand for 3,000, an alternative of
+10,000 stands for 1,000. An alternative that has no proportion (a word, a list) is not run at a tier
+that replaces the setting.
+
+Records of alternatives lie in a place of their own in the store (`varied_tier`). No tier's verdict
+looks there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from scipy.stats import qmc
+
+from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName, Value
+from reproaudit.audit.plan import Batch, plan, seeds_of
+from reproaudit.errors import UsageError
+from reproaudit.judging.verdict import Lookup, Newest, lookup_newest
+from reproaudit.records import Cell, canonical_settings
+from reproaudit.running.store import Store
+
+MOST_COMPLETIONS = 4096
+"""A larger product is not run: a sample answers the same question."""
+
+SAMPLE_SEED = 20_230_601
+"""Of the space-filling sample, so that the same command asks for the same completions."""
+
+DesignKind = Literal["one_at_a_time", "full", "sample"]
+
+
+def varied_tier(tier: TierName) -> str:
+    """Where the store keeps the records of alternatives at a tier."""
+    return f"multiverse-{tier}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One open setting with another value than the default.
+
+    Attributes:
+        experiment: whose setting it is; None if it is shared.
+        name: the setting.
+        stated: the value as the audit states it, at the paper's scale.
+        value: what is run at the tier.
+    """
+
+    experiment: str | None
+    name: str
+    stated: Value
+    value: Value
+
+    @property
+    def label(self) -> str:
+        """``setting`` or ``experiment.setting``."""
+        return label(self.experiment, self.name)
+
+
+Completion = tuple[Change, ...]
+"""What differs from the default; empty for the default itself. At most one change a setting."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An open setting at a tier: what it could be, and what of that cannot be run there.
+
+    Attributes:
+        default: what the tier runs.
+        changes: its alternatives.
+        left_out: alternatives that are not run, with the reason.
+    """
+
+    experiment: str | None
+    name: str
+    default: Value
+    changes: tuple[Change, ...]
+    left_out: tuple[tuple[Value, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """``setting`` or ``experiment.setting``."""
+        return label(self.experiment, self.name)
+
+
+@dataclass(frozen=True)
+class Design:
+    """The completions to look at, the default first.
+
+    Attributes:
+        kind: how they were chosen; of a sample, draws may repeat.
+        drawn: whether they are a random sample, so that shares of them have intervals.
+    """
+
+    kind: DesignKind
+    completions: tuple[Completion, ...]
+
+    @property
+    def drawn(self) -> tuple[Completion, ...]:
+        """The random draws, without the default in front of them."""
+        return self.completions[1:] if self.kind == "sample" else ()
+
+
+def label(experiment: str | None, name: str) -> str:
+    """A setting's name, with its experiment where it belongs to one."""
+    return name if experiment is None else f"{experiment}.{name}"
+
+
+# --- from the ledger to designs -----------------------------------------------------------------
+
+
+def choices_of(audit: Audit, tier: TierName) -> tuple[Choice, ...]:
+    """The open settings of an audit at a tier, in the ledger's order."""
+    return tuple(_choice(entry, tier) for entry in audit.ledger() if entry.setting.others)
+
+
+def _choice(entry: LedgerEntry, tier: TierName) -> Choice:
+    setting, default = entry.setting, entry.setting.at(tier)
+    seen = {canonical_settings({entry.name: default})}
+    changes: list[Change] = []
+    left_out: list[tuple[Value, str]] = []
+    for stated in setting.others:
+        value = _at_tier(setting, tier, stated)
+        if value is None:
+            left_out.append(
+                (stated, f"the {tier} tier replaces this setting, and it has no proportion")
+            )
+        elif (key := canonical_settings({entry.name: value})) in seen:
+            left_out.append((stated, f"at the {tier} tier it is the same as another value"))
+        else:
+            seen.add(key)
+            changes.append(Change(entry.experiment, entry.name, stated, value))
+    return Choice(entry.experiment, entry.name, default, tuple(changes), tuple(left_out))
+
+
+def _at_tier(setting: Setting, tier: TierName, stated: Value) -> Value | None:
+    """An alternative at a tier, in the tier's proportion; None if it has none."""
+    whole, here = setting.value, setting.at(tier)
+    if here == whole:
+        return stated
+    if not (_is_number(whole) and _is_number(here) and _is_number(stated)) or not whole:
+        return None
+    scaled = float(stated) * float(here) / float(whole)  # type: ignore[arg-type]
+    if isinstance(whole, int) and isinstance(stated, int):
+        return max(1, round(scaled)) if stated > 0 else round(scaled)
+    return scaled
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def one_at_a_time(choices: Sequence[Choice]) -> Design:
+    """The default, and every alternative alone."""
+    singles = ((change,) for choice in choices for change in choice.changes)
+    return Design("one_at_a_time", ((), *singles))
+
+
+def full(choices: Sequence[Choice]) -> Design:
+    """Every combination, those with few changes first.
+
+    Raises:
+        UsageError: if there are more than `MOST_COMPLETIONS`.
+    """
+    count = size(choices)
+    if count > MOST_COMPLETIONS:
+        raise UsageError(
+            f"the product has {count:,} completions, more than {MOST_COMPLETIONS:,}. "
+            "Take a sample of it: --sample 64."
+        )
+    levels = [(None, *choice.changes) for choice in choices]
+    every = (tuple(c for c in combination if c) for combination in product(*levels))
+    return Design("full", tuple(sorted(every, key=len)))
+
+
+def sample(choices: Sequence[Choice], count: int, seed: int = SAMPLE_SEED) -> Design:
+    """The default and a space-filling sample: a Latin hypercube over each setting's levels.
+
+    Every level of every setting is drawn about equally often (McKay, Beckman and Conover,
+    Technometrics 21, 1979), and the draws are spread by lowering their centred discrepancy. Where
+    the product is no larger than the sample, it is taken whole.
+
+    Args:
+        count: how many draws, at least 2.
+
+    Raises:
+        UsageError: if there is nothing to sample.
+    """
+    if count < 2:
+        raise UsageError(f"--sample {count}: draw at least 2 completions.")
+    if size(choices) <= count:
+        return full(choices)
+    open_ones = [choice for choice in choices if choice.changes]
+    sampler = qmc.LatinHypercube(
+        len(open_ones), rng=np.random.default_rng(seed), optimization="random-cd"
+    )
+    levels = [(None, *choice.changes) for choice in open_ones]
+    sizes = np.array([len(one) for one in levels])
+    picked = np.minimum((sampler.random(count) * sizes).astype(int), sizes - 1)
+    draws = (
+        tuple(c for one, index in zip(levels, row, strict=True) if (c := one[index]))
+        for row in picked
+    )
+    return Design("sample", ((), *draws))
+
+
+def size(choices: Sequence[Choice]) -> int:
+    """How many completions the product has."""
+    return math.prod(1 + len(choice.changes) for choice in choices)
+
+
+# --- from completions to batches and cells ------------------------------------------------------
+
+
+def concerns(audit: Audit, change: Change | Choice, experiment: str) -> bool:
+    """Whether an experiment's settings change with it."""
+    if change.experiment is not None:
+        return change.experiment == experiment
+    return change.name in audit.settings and (
+        change.name not in audit.experiments[experiment].settings
+    )
+
+
+def projected(audit: Audit, completion: Completion, experiment: str) -> Completion:
+    """What of a completion an experiment sees."""
+    return tuple(change for change in completion if concerns(audit, change, experiment))
+
+
+def batch_of(audit: Audit, completion: Completion, experiment: str, tier: TierName) -> Batch:
+    """An experiment in a completion; equal for completions that look the same to it."""
+    seen = projected(audit, completion, experiment)
+    overrides = tuple(sorted((change.name, change.value) for change in seen))
+    return Batch(experiment, tier, overrides, seeds_of(audit, tier))
+
+
+def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...]:
+    """Every batch that the claims need in a design, each once; the default's first."""
+    experiments = dict.fromkeys(claim.experiment for claim in audit.claims)
+    found = {
+        batch_of(audit, completion, experiment, tier): None
+        for completion in design.completions
+        for experiment in experiments
+    }
+    return tuple(sorted(found, key=lambda batch: len(batch.overrides)))
+
+
+def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> Iterator[Cell]:
+    """The cells of batches; those that the tier has anyway are the tier's own."""
+    own = {
+        (batch.experiment, canonical_settings(batch.settings(audit)))
+        for _, batch in plan(audit, tier)
+        if batch.tier == tier
+    }
+    for batch in batches:
+        settings = batch.settings(audit)
+        is_own = (batch.experiment, canonical_settings(settings)) in own
+        place = tier if is_own else varied_tier(tier)
+        for seed in batch.seeds:
+            yield Cell(audit.paper.slug, place, batch.experiment, settings, seed)
+
+
+def lookup_variations(store: Store, audit: Audit) -> Lookup:
+    """Where the records of completions are: a tier's own, and its alternatives'."""
+
+    def newest(tier: TierName) -> Newest:
+        slug = audit.paper.slug
+        return {**store.newest(slug, varied_tier(tier)), **store.newest(slug, tier)}
+
+    return lookup_newest(audit, newest)

@@ -1,0 +1,413 @@
+"""From the records of completions to what they say of each claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.plan import Batch, Role, seeds_of
+from reproaudit.checks import ConditionFinding, binding
+from reproaudit.judging.model import IntervalModel
+from reproaudit.judging.verdict import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
+from reproaudit.multiverse.completions import (
+    Change,
+    Choice,
+    Completion,
+    Design,
+    batch_of,
+    batches_of,
+    choices_of,
+    concerns,
+    one_at_a_time,
+    projected,
+)
+from reproaudit.multiverse.effects import Answer, Judged, classify
+from reproaudit.multiverse.model import (
+    AlternativeClass,
+    AlternativeModel,
+    CauseModel,
+    ClaimVariationsModel,
+    EffectModel,
+    ExceptionModel,
+    Explanation,
+    LevelModel,
+    Multiverse,
+    Status,
+)
+from reproaudit.records import Status as RecordStatus
+from reproaudit.stats import Decision, mean_interval, wilson
+
+MOST_EXCEPTIONS = 20
+"""More combinations than this are counted, not listed."""
+
+RANK = {kind: place for place, kind in enumerate(AlternativeClass)}
+
+
+def read(audit: Audit, tier: TierName, design: Design, lookup: Lookup) -> Multiverse:
+    """Judge every claim in every completion of a design.
+
+    Args:
+        lookup: where the records are (`variations.lookup_variations`).
+    """
+    choices = choices_of(audit, tier)
+    claims = [ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims]
+    planned = set(batches_of(audit, design, tier))
+    found = {
+        batch: lookup(batch) for batch in batches_of(audit, _with_singles(design, choices), tier)
+    }
+    return Multiverse(
+        paper={"slug": audit.paper.slug, "title": audit.paper.title},
+        tier=tier,
+        design=design.kind,
+        completions=len(design.completions),
+        seeds=seeds_of(audit, tier),
+        confidence=audit.confidence,
+        claims=tuple(claim.model(design) for claim in claims),
+        seconds=sum(record.seconds for records in found.values() for record in records.values()),
+        not_run=sum(len(batch.seeds) - len(found[batch]) for batch in planned),
+    )
+
+
+def _with_singles(design: Design, choices: Sequence[Choice]) -> Design:
+    """Single alternatives are shown whatever the design, where they have been run."""
+    return Design(design.kind, (*design.completions, *one_at_a_time(choices).completions))
+
+
+@dataclass
+class ClaimReading:
+    """One claim in any completion; what was judged is kept."""
+
+    audit: Audit
+    claim: Claim
+    tier: TierName
+    lookup: Lookup
+    choices: Sequence[Choice]
+    _judged: dict[Batch, Judged] = field(default_factory=dict)
+
+    @cached_property
+    def open(self) -> tuple[Choice, ...]:
+        """The open settings that the claim's experiment sees."""
+        experiment = self.claim.experiment
+        return tuple(c for c in self.choices if concerns(self.audit, c, experiment))
+
+    @cached_property
+    def default(self) -> Judged:
+        """The claim with the defaults."""
+        return self.judged(())
+
+    @cached_property
+    def alternatives(self) -> int:
+        """How many alternatives can be run; the number that a difference is corrected for."""
+        return sum(len(choice.changes) for choice in self.open)
+
+    @cached_property
+    def binding(self) -> ConditionFinding | None:
+        """The condition that binds by default."""
+        conditions = self.default.conditions
+        if not conditions:
+            return None
+        return conditions[int(binding({str(i): c.finding for i, c in enumerate(conditions)}))]
+
+    def judged(self, completion: Completion) -> Judged:
+        """The claim in a completion."""
+        batch = batch_of(self.audit, completion, self.claim.experiment, self.tier)
+        if batch not in self._judged:
+            self._judged[batch] = judge_completion(self.audit, self.claim, batch, self.lookup)
+        return self._judged[batch]
+
+    def answer(self, change: Change) -> Answer:
+        """What a single alternative means."""
+        confidence = self.audit.confidence
+        return classify(self.default, self.judged((change,)), self.alternatives, confidence)
+
+    # --- the model
+
+    def model(self, design: Design) -> ClaimVariationsModel:
+        """Everything that is shown of the claim."""
+        seen = [projected(self.audit, c, self.claim.experiment) for c in design.completions]
+        drawn = [projected(self.audit, c, self.claim.experiment) for c in design.drawn]
+        counted = drawn or list(dict.fromkeys(seen))
+        outcomes = [self.judged(completion) for completion in counted]
+        finished = [one for one in outcomes if one.status is not Status.NOT_RUN]
+        counts = Counter(one.decision for one in finished)
+        met = counts[Decision.MET]
+        alternatives = tuple(sorted(self._alternatives(), key=_place))
+        bound = self.binding
+        return ClaimVariationsModel(
+            id=self.claim.id,
+            statement=self.claim.statement,
+            weight=self.claim.weight,
+            experiment=self.claim.experiment,
+            default=self.default.status,
+            measured=bound.condition.label if bound else None,
+            estimate=bound.finding.estimate if bound else None,
+            bound=bound.finding.bound if bound else None,
+            met=met,
+            of=len(finished),
+            planned=len(counted),
+            missed=counts[Decision.MISSED],
+            undecided=counts[Decision.UNDECIDED],
+            failed=counts[None],
+            share=IntervalModel.of(wilson(met, len(finished), self.audit.confidence))
+            if drawn and finished
+            else None,
+            alternatives=alternatives,
+            effects=() if design.kind == "one_at_a_time" else tuple(self._effects(counted, drawn)),
+            exceptions=tuple(self._exceptions(counted))[:MOST_EXCEPTIONS],
+            advice=advice(self.claim.id, self.default.status, alternatives),
+        )
+
+    def _alternatives(self) -> Iterator[AlternativeModel]:
+        for choice in self.open:
+            for change in choice.changes:
+                yield self._alternative(choice, change)
+            for stated, reason in choice.left_out:
+                yield AlternativeModel(
+                    setting=choice.label,
+                    value=stated,
+                    run_as=None,
+                    default=choice.default,
+                    kind=AlternativeClass.UNTESTED,
+                    status=Status.NOT_RUN,
+                    estimate=None,
+                    **_shown(Answer(AlternativeClass.UNTESTED, reason)),
+                )
+
+    def _alternative(self, choice: Choice, change: Change) -> AlternativeModel:
+        answer = self.answer(change)
+        return AlternativeModel(
+            setting=choice.label,
+            value=change.stated,
+            run_as=change.value,
+            default=choice.default,
+            kind=answer.kind,
+            status=self.judged((change,)).status,
+            estimate=answer.shown.estimate if answer.shown else None,
+            **_shown(answer),
+        )
+
+    def _exceptions(self, completions: Iterable[Completion]) -> Iterator[ExceptionModel]:
+        for completion in dict.fromkeys(completions):
+            status = self.judged(completion).status
+            if len(completion) > 1 and status not in (self.default.status, Status.NOT_RUN):
+                yield ExceptionModel(changes={c.label: c.stated for c in completion}, status=status)
+
+    # --- main effects
+
+    def _effects(
+        self, completions: Sequence[Completion], drawn: Sequence[Completion]
+    ) -> Iterator[EffectModel]:
+        bound = self.binding
+        if bound is None:
+            return
+        estimates = [
+            (completion, estimate)
+            for completion in completions
+            if (estimate := self._estimate(completion, bound)) is not None
+        ]
+        for choice in self.open:
+            levels = []
+            for change in (None, *choice.changes):
+                values = [e for c, e in estimates if _level(c, choice) == change]
+                levels.append(self._level(choice, change, values, bound, is_sample=bool(drawn)))
+            yield EffectModel(
+                setting=choice.label, measured=bound.condition.label, levels=tuple(levels)
+            )
+
+    def _estimate(self, completion: Completion, bound: ConditionFinding) -> float | None:
+        """The binding condition's mean over seeds in a completion."""
+        for one in self.judged(completion).conditions:
+            if (one.part.name, one.condition.label) == (bound.part.name, bound.condition.label):
+                return one.finding.estimate
+        return None
+
+    def _level(
+        self,
+        choice: Choice,
+        change: Change | None,
+        estimates: Sequence[float],
+        bound: ConditionFinding,
+        *,
+        is_sample: bool,
+    ) -> LevelModel:
+        value = choice.default if change is None else change.stated
+        scale, floor = bound.condition.scale, bound.condition.floor
+        mean, interval = (estimates[0] if estimates else None), None
+        if len(estimates) > 1:
+            mean, interval = mean_interval(
+                estimates, scale=scale, confidence=self.audit.confidence, floor=floor
+            )
+        return LevelModel(
+            value=value,
+            completions=len(estimates),
+            mean=mean,
+            interval=IntervalModel.of(interval) if is_sample else None,
+        )
+
+
+def _level(completion: Completion, choice: Choice) -> Change | None:
+    """The completion's change of a choice; None for the default."""
+    return next((change for change in completion if change in choice.changes), None)
+
+
+# --- judging one completion ---------------------------------------------------------------------
+
+
+def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -> Judged:
+    """A claim's own experiment in one completion; controls play no part."""
+    outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
+    diverged = sum(record.status is RecordStatus.DIVERGED for record in outcome.records)
+    return Judged(
+        status=_status(outcome, diverged),
+        decision=outcome.decision,
+        conditions=outcome.conditions,
+        diverged=diverged,
+        seeds=len(outcome.records),
+        code=frozenset(record.code for record in outcome.records),
+        problem=outcome.problem[1] if outcome.problem else "",
+    )
+
+
+def _status(outcome: BatchOutcome, diverged: int) -> Status:
+    if outcome.problem and outcome.problem[0] is Verdict.NOT_TESTED:
+        return Status.NOT_RUN
+    if diverged:
+        return Status.DIVERGED
+    return Status.FAILED if outcome.decision is None else Status(outcome.decision.value)
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    """What an alternative and a cause both show of the difference that decided, by field."""
+    shown, interval = answer.shown, IntervalModel.of(answer.interval)
+    if shown is None:
+        unseen = ("measured", "difference", "interval", "margin", "scale")
+        return {**dict.fromkeys(unseen), "note": answer.note}
+    if interval is not None:  # its ends are places on the fitting scale
+        interval = interval.model_copy(update={"scale": shown.scale.value})
+    return {
+        "measured": shown.label,
+        "difference": shown.mean,
+        "interval": interval,
+        "margin": shown.margin,
+        "scale": shown.scale.value,
+        "note": answer.note,
+    }
+
+
+def _place(one: AlternativeModel) -> tuple[int, float]:
+    """Decisive first; among equals the larger in margins."""
+    relative = 0.0
+    if one.difference is not None and one.margin:
+        relative = abs(one.difference) / one.margin
+    return RANK[one.kind], -relative
+
+
+# --- what the authors could state ---------------------------------------------------------------
+
+
+def advice(claim: str, default: Status, alternatives: Sequence[AlternativeModel]) -> str:
+    """The sentence for the authors."""
+    if not alternatives:
+        return f"{claim} rests on no setting that is left open."
+    by_kind: Mapping[AlternativeClass, list[AlternativeModel]] = {
+        kind: [one for one in alternatives if one.kind is kind] for kind in AlternativeClass
+    }
+    untested = len(by_kind[AlternativeClass.UNTESTED])
+    decisive = list(dict.fromkeys(one.setting for one in by_kind[AlternativeClass.DECISIVE]))
+    matters = list(dict.fromkeys(one.setting for one in by_kind[AlternativeClass.MATTERS]))
+    seen = f", as far as {len(alternatives) - untested} of {len(alternatives)} alternatives tell"
+    limit = seen if untested else ""
+    if decisive:
+        return f"State {_listed(decisive)}, and {claim} no longer depends on a guess{limit}."
+    if untested == len(alternatives):
+        return f"No alternative tells yet whether {claim} depends on a guess."
+    if matters:
+        return (
+            f"State {_listed(matters)}: no guess flips {claim}, but its estimate depends on it"
+            f"{limit}."
+        )
+    return f"{claim} depends on no guess: it stays {default.value} over every alternative{limit}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# --- agreement ----------------------------------------------------------------------------------
+
+
+def agreeing_claims(audit: Audit, tier: TierName, lookup: Lookup) -> frozenset[str]:
+    """The claims whose decision is the same over every alternative of what they rest on.
+
+    Each must have been run at this tier, by the same code, with all seeds. A setting that is a
+    guess without alternatives, such as one recalled from memory, cannot be shown to agree: a claim
+    that rests on one is not among them.
+
+    Returns:
+        The claims' ids, for `reproaudit.judging.verdict.judge`.
+    """
+    choices = choices_of(audit, tier)
+    claims = (ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims)
+    return frozenset(one.claim.id for one in claims if _agrees(one))
+
+
+def _agrees(reading: ClaimReading) -> bool:
+    settings = reading.audit.settings_of(reading.claim.experiment)
+    guessed = {n for n, s in settings.items() if s.source in GUESSED or s.underspecified}
+    varied = {choice.name for choice in reading.open if choice.changes and not choice.left_out}
+    if not guessed or guessed - varied or reading.default.decision is None:
+        return False
+    others = [reading.judged((c,)) for choice in reading.open for c in choice.changes]
+    return all(
+        (one.decision, one.code) == (reading.default.decision, reading.default.code)
+        for one in others
+    )
+
+
+# --- explanations -------------------------------------------------------------------------------
+
+
+def explanation(
+    reading: ClaimReading,
+    changes: Completion,
+    sets: Sequence[Completion],
+    *,
+    exhaustive: bool,
+    trials: int,
+) -> Explanation:
+    """What is shown of a changed decision.
+
+    Args:
+        changes: every setting that differs in the other run.
+        sets: the smallest sets of them that flip the decision.
+        exhaustive: whether every smaller set was tried.
+        trials: how many sets were tried; differences are corrected for so many.
+    """
+    audit, claim = reading.audit, reading.claim
+    ours = audit.values_of(claim.experiment, reading.tier)
+    return Explanation(
+        paper=audit.paper.slug,
+        tier=reading.tier,
+        claim=claim.id,
+        ours=reading.default.status,
+        theirs=reading.judged(changes).status,
+        differing={c.name: (ours[c.name], c.value) for c in changes},
+        causes=tuple(_cause(reading, one, max(trials, 1)) for one in sets),
+        exhaustive=exhaustive,
+        trials=trials,
+    )
+
+
+def _cause(reading: ClaimReading, changes: Completion, trials: int) -> CauseModel:
+    judged = reading.judged(changes)
+    answer = classify(reading.default, judged, trials, reading.audit.confidence)
+    return CauseModel(
+        settings={c.name: c.value for c in changes},
+        status=judged.status,
+        beyond_noise=answer.kind is AlternativeClass.DECISIVE,
+        **_shown(answer),
+    )

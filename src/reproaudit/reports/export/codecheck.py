@@ -1,0 +1,169 @@
+"""A scorecard as the configuration file of a CODECHECK, `codecheck.yml`.
+
+The format is version 1.0 of https://codecheck.org.uk/spec/config/1.0/. A CODECHECK is signed by a
+person who ran the work and looked at the outcome: that person's name is asked for, never made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import yaml
+
+from reproaudit.errors import UsageError
+from reproaudit.reports import phrasing
+from reproaudit.reports.export.provenance import identifiers, running_times
+from reproaudit.scorecard import Scorecard
+
+SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
+
+
+@dataclass(frozen=True)
+class Codechecker:
+    """A person who checks.
+
+    Attributes:
+        name: the name.
+        orcid: the ORCID iD as 0000-0002-1825-0097, without the address before it; None if none.
+    """
+
+    name: str
+    orcid: str | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Under what a CODECHECK is or will be published.
+
+    Attributes:
+        checkers: who checked; at least one.
+        number: the register's number, as 2026-001; None if it has none.
+        report: the address of the published report, best a DOI; None if it is not published.
+    """
+
+    checkers: tuple[Codechecker, ...]
+    number: str | None = None
+    report: str | None = None
+
+
+def certificate(
+    names: Sequence[str], orcids: Sequence[str], number: str | None, report: str | None
+) -> Certificate:
+    """What a command line says of a CODECHECK's people and place.
+
+    Args:
+        names: the codecheckers.
+        orcids: their ORCID iDs in the same order; fewer if the last ones have none.
+        number: the register's number.
+        report: the report's address.
+
+    Raises:
+        UsageError: if nobody is named, or one of these has not its form.
+    """
+    named = [" ".join(name.split()) for name in names]
+    if not any(named):
+        raise UsageError(
+            "a CODECHECK is signed by the person who checked, and found none. "
+            "Name them: --codechecker 'NAME' [--orcid 0000-0002-1825-0097]."
+        )
+    if not all(named):
+        raise UsageError("--codechecker: found an empty name; expected a person's.")
+    if len(orcids) > len(named):
+        raise UsageError(
+            f"--orcid: found {len(orcids)} for {len(named)} codecheckers; expected one for each, "
+            "in their order."
+        )
+    if number is not None and not re.fullmatch(r"\d{4}-\d{3,}", number, re.ASCII):
+        raise UsageError(
+            f"--certificate: found '{number}'; expected the register's number, such as 2026-001."
+        )
+    if report is not None and not re.fullmatch(r"https?://[^\s/]+/\S+", report):
+        raise UsageError(
+            f"--report-url: found '{report}'; expected an address, such as https://doi.org/10.5281/…"
+        )
+    checkers = tuple(
+        Codechecker(name, None if text is None else orcid_id(text))
+        for name, text in zip_longest(named, orcids)
+    )
+    return Certificate(checkers, number, report)
+
+
+def orcid_id(text: str) -> str:
+    """An ORCID iD without the address before it.
+
+    Its last character checks the others (ISO 7064, MOD 11-2).
+
+    Raises:
+        UsageError: if it is none.
+    """
+    digits = re.fullmatch(
+        r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", text.strip(), re.ASCII
+    )
+    if digits is None:
+        raise UsageError(
+            f"--orcid: found '{text}'; expected four groups of four, such as 0000-0002-1825-0097."
+        )
+    plain = digits[1].replace("-", "")
+    total = 0
+    for digit in plain[:-1]:
+        total = (total + int(digit)) * 2
+    if "0123456789X"[(12 - total % 11) % 11] != plain[-1]:
+        raise UsageError(f"--orcid: found '{text}', whose last character does not fit the others.")
+    return digits[1]
+
+
+def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certificate) -> str:
+    """The configuration file.
+
+    Args:
+        card: the scorecard.
+        files: what was made again by running, each with what it is; named from the file's folder.
+            The first is the report until one is published.
+        certificate: who checked, and under what it is published.
+    """
+    authors = card.paper["authors"]
+    paper: dict[str, Any] = {
+        "title": card.paper["title"],
+        "authors": [{"name": str(name)} for name in authors],
+    }
+    known = identifiers(card.paper)
+    if known:
+        paper["reference"] = known[0].url
+    data: dict[str, Any] = {
+        "version": SPECIFICATION,
+        "paper": paper,
+        "manifest": [{"file": name, "comment": about} for name, about in files.items()],
+        "codechecker": [_person(one) for one in certificate.checkers],
+        "summary": summary(card),
+    }
+    times = running_times(card)
+    if times is not None:
+        data["check_time"] = times[1].strftime("%Y-%m-%d %H:%M:%S")
+    if certificate.number is not None:
+        data["certificate"] = certificate.number
+    data["report"] = certificate.report or next(iter(files))
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, explicit_start=True, width=100)
+
+
+def _person(one: Codechecker) -> dict[str, str]:
+    return {"name": one.name} if one.orcid is None else {"name": one.name, "ORCID": one.orcid}
+
+
+def summary(card: Scorecard) -> str:
+    """What was found, in a few sentences without judgement beyond the verdicts."""
+    counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
+    return phrasing.clean(
+        f"Claims of the paper, run at the {card.tier} tier and judged by the audit's rules: "
+        f"{counts}. {_sentence(phrasing.coverage_words(card))} "
+        f"{_sentence(phrasing.records_words(card))} "
+        "There is no single verdict for the paper; the report has each claim with its interval, "
+        "its controls and its evidence."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

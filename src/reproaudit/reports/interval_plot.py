@@ -1,0 +1,316 @@
+"""The geometry of the small pictures that set an estimate and its interval against a bound.
+
+Pure arithmetic from answers to coordinates; the templates draw them. The axis is the interval's own
+scale, so that an interval looks as symmetric as it is. What has no place on the axis, or lies far
+outside, is drawn at its end and marked as cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from reproaudit.reports.phrasing import clean, reading, stated, target
+from reproaudit.scorecard import AnswerModel
+from reproaudit.stats import Scale, equivalence_range
+
+ROW = 30.0
+"""Height of a row, in units of the picture."""
+AXIS = 38.0
+"""Height of the axis with its labels, and of the bound's label above."""
+LEAST_GAP = 20.0
+"""Between two tick labels, in units of the picture."""
+LARGEST = 1e150
+LOG_FROM = 100.0
+"""Where no interval names a scale, values that span this factor are drawn logarithmically."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a picture: who answers, and what.
+
+    Attributes:
+        kind: claim, control or positive; decides shape and colour.
+    """
+
+    label: str
+    kind: str
+    answer: AnswerModel
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Where a row's marks are; a whisker is None where there is no interval."""
+
+    label: str
+    kind: str
+    y: float
+    dot: float
+    whisker: tuple[float, float] | None
+    cut_low: bool
+    cut_high: bool
+    seeds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture, laid out.
+
+    Attributes:
+        accepted: the range of x that satisfies the rule; None where its scale is not known.
+        description: the same in words, for those who cannot see it.
+    """
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    marks: tuple[Marks, ...]
+    ticks: tuple[tuple[float, str], ...]
+    bound: float
+    bound_label: str
+    accepted: tuple[float, float] | None
+    scale: str
+    description: str
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """From natural units to x."""
+
+    scale: Scale
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        place = _place(value, self.scale)
+        if place is None:
+            place = self.high if self.scale is not Scale.LOG and value > 0.5 else self.low
+        share = (min(max(place, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(self.left + share * (self.right - self.left), 2)
+
+    def cuts(self, value: float) -> bool:
+        place = _place(value, self.scale)
+        return place is None or not self.low <= place <= self.high
+
+
+def lay_out(
+    rows: Sequence[Row],
+    *,
+    among: Sequence[Row] = (),
+    width: float = 460,
+    gutter: float = 112,
+    ticks: bool = True,
+) -> Plot:
+    """Lay a picture out; the first row's rule is drawn.
+
+    Args:
+        rows: at least one.
+        among: rows of other pictures of the same rule, to share the axis with.
+        width: of the whole picture.
+        gutter: room for the rows' labels on the left.
+        ticks: whether there is an axis below and the bound's label above.
+    """
+    first = rows[0].answer
+    every = [*rows, *among]
+    scale = _scale([row.answer for row in every])
+    left, right = gutter, width - 14
+    low, high = _extent(every, scale)
+    axis = _Axis(scale, low, high, left, right)
+    margin = AXIS / 2 if ticks else 2.0
+    row_height = ROW if ticks else ROW / 2
+    bottom = margin + row_height * len(rows)
+    return Plot(
+        width=width,
+        height=bottom + margin,
+        left=left,
+        right=right,
+        top=margin,
+        bottom=bottom,
+        marks=tuple(
+            _marks(row, axis, margin + row_height * (i + 0.5)) for i, row in enumerate(rows)
+        ),
+        ticks=_ticks(axis) if ticks else (),
+        bound=axis.at(first.bound),
+        bound_label=target(first),
+        accepted=_accepted(first, axis),
+        scale=scale.value,
+        description=clean("; ".join(_described(row) for row in rows)),
+    )
+
+
+def _described(row: Row) -> str:
+    answer = row.answer
+    return f"{row.label}: {reading(answer)} against {target(answer)}, {answer.decision}"
+
+
+def _marks(row: Row, axis: _Axis, y: float) -> Marks:
+    answer, interval = row.answer, row.answer.interval
+    return Marks(
+        label=row.label,
+        kind=row.kind,
+        y=y,
+        dot=axis.at(answer.estimate),
+        whisker=(axis.at(interval.low), axis.at(interval.high)) if interval else None,
+        cut_low=interval is not None and axis.cuts(interval.low),
+        cut_high=interval is not None and axis.cuts(interval.high),
+        seeds=tuple(axis.at(value) for value in _seeds(answer)),
+    )
+
+
+# --- the axis -----------------------------------------------------------------------------------
+
+
+def _scale(answers: Sequence[AnswerModel]) -> Scale:
+    for answer in answers:
+        if answer.interval is not None:
+            return Scale(answer.interval.scale)
+    values = [v for a in answers for v in (*a.per_seed, a.estimate, a.bound)]
+    if min(values) > 0 and max(values) / min(values) >= LOG_FROM:
+        return Scale.LOG
+    return Scale.LINEAR
+
+
+def _place(value: float, scale: Scale) -> float | None:
+    """Where a value is on its scale, rising with it; None where it has no place."""
+    if scale is Scale.LOG:
+        return math.log10(value) if value > 0 else None
+    if scale is Scale.LOG_COMPLEMENT:
+        return -math.log10(1 - value) if value < 1 else None
+    if scale is Scale.LOGIT:
+        return math.log10(value / (1 - value)) if 0 < value < 1 else None
+    return min(max(value, -LARGEST), LARGEST)  # so that differences and sums are finite
+
+
+def _seeds(answer: AnswerModel) -> tuple[float, ...]:
+    """The seeds' values, those nearer the scale's end than the floor where the interval has them.
+
+    The end itself has no place on the scale, and stays where it is.
+    """
+    scale = Scale(answer.interval.scale) if answer.interval else Scale.LINEAR
+    low = answer.floor if scale in (Scale.LOG, Scale.LOGIT) else -math.inf
+    high = 1 - answer.floor if scale in (Scale.LOGIT, Scale.LOG_COMPLEMENT) else math.inf
+    return tuple(
+        value if _place(value, scale) is None else min(max(value, low), high)
+        for value in answer.per_seed
+    )
+
+
+def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
+    """The limits of the rule: one of a bound, two of an equivalence on a known scale."""
+    if answer.side != "within" or answer.margin is None or answer.interval is None:
+        return (answer.bound,)
+    return equivalence_range(answer.bound, answer.margin, scale)
+
+
+def _extent(rows: Sequence[Row], scale: Scale) -> tuple[float, float]:
+    """The axis' ends: everything but the far ends of intervals, and a little air."""
+    core = [v for row in rows for v in (row.answer.estimate, *_seeds(row.answer))]
+    core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]
+    low, high = _ends(core, scale)
+    span = high - low
+    ends = [v for r in rows for v in _interval_ends(r.answer)]
+    if ends:
+        reach_low, reach_high = _ends(ends, scale)
+        far = span or math.inf  # nothing but an interval to show: then all of it
+        low, high = max(min(low, reach_low), low - far), min(max(high, reach_high), high + far)
+    air = 0.06 * ((high - low) or max(abs(high), 1.0))
+    return low - air, high + air
+
+
+def _interval_ends(answer: AnswerModel) -> tuple[float, ...]:
+    return (answer.interval.low, answer.interval.high) if answer.interval else ()
+
+
+def _ends(values: Iterable[float], scale: Scale) -> tuple[float, float]:
+    placed = [place for v in values if (place := _place(v, scale)) is not None]
+    return (min(placed), max(placed)) if placed else (0.0, 1.0)
+
+
+def _accepted(answer: AnswerModel, axis: _Axis) -> tuple[float, float] | None:
+    if answer.side == "at_most":
+        return axis.left, axis.at(answer.bound)
+    if answer.side == "at_least":
+        return axis.at(answer.bound), axis.right
+    edges = _edges(answer, axis.scale)
+    return (axis.at(edges[0]), axis.at(edges[1])) if len(edges) == 2 else None
+
+
+# --- ticks --------------------------------------------------------------------------------------
+
+
+def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
+    """The finest set of round numbers whose labels do not crowd."""
+    best: tuple[tuple[float, str], ...] = ()
+    for candidates in _TICKS[axis.scale](axis):
+        inside = sorted({v for v in candidates if not axis.cuts(v)})
+        placed = tuple((axis.at(v), stated(v)) for v in inside)
+        room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in pairwise(placed)]
+        if len(placed) > len(best) and all(r >= LEAST_GAP for r in room):
+            best = placed
+    return best
+
+
+def _linear(axis: _Axis) -> Iterable[list[float]]:
+    low, high = (_natural(p, axis.scale) for p in (axis.low, axis.high))
+    power = math.floor(math.log10(high - low)) if high > low else 0
+    for exponent in (power, power - 1):
+        for step in (5, 2, 1):
+            width = step * 10.0**exponent
+            first = math.ceil(low / width)
+            count = min(math.floor(high / width) - first + 1, 50)
+            yield [float(f"{(first + i) * width:.10g}") for i in range(max(count, 0))]
+
+
+def _natural(place: float, scale: Scale) -> float:
+    if scale is Scale.LOG:
+        return math.pow(10.0, min(place, 300.0))
+    if scale is Scale.LOG_COMPLEMENT:
+        return 1 - math.pow(10.0, min(-place, 300.0))
+    if scale is Scale.LOGIT:
+        return 1 / (1 + math.pow(10.0, min(-place, 300.0)))
+    return place
+
+
+def _powers(low: float, high: float) -> Iterable[list[float]]:
+    """Round numbers between powers of ten, from coarse to fine."""
+    first, last = math.floor(low), math.ceil(high)
+    for stride in (100, 50, 20, 10, 5, 3, 2, 1):
+        yield [float(f"1e{k}") for k in range(first, last + 1) if k % stride == 0]
+    for within in ((1, 3), (1, 2, 5)):
+        yield [float(f"{m}e{k}") for k in range(first, last + 1) for m in within]
+
+
+def _log(axis: _Axis) -> Iterable[list[float]]:
+    yield from _powers(axis.low, axis.high)
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+def _log_complement(axis: _Axis) -> Iterable[list[float]]:
+    for candidates in _powers(-axis.high, -axis.low):
+        yield [float(f"{1 - v:.15g}") for v in candidates]
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+def _logit(axis: _Axis) -> Iterable[list[float]]:
+    yield [0.001, 0.5, 0.999]
+    yield [0.01, 0.1, 0.5, 0.9, 0.99]
+    yield [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+_TICKS: dict[Scale, Callable[[_Axis], Iterable[list[float]]]] = {
+    Scale.LINEAR: _linear,
+    Scale.LOG: _log,
+    Scale.LOG_COMPLEMENT: _log_complement,
+    Scale.LOGIT: _logit,
+}

@@ -1,0 +1,287 @@
+"""Cells on a cluster: an executor that hands jobs to the workers of a Dask scheduler.
+
+Dask is the transport. A job goes to a worker that has none, and gets as many threads as that worker
+was started with; so a worker is what a process is on one machine. Jobs on a GPU ask for one unit of
+the resource ``GPU``. Records come back to the caller, who writes them alone. Checkpoints are
+written by the worker, under the path that the caller's store has: on a shared folder, a job whose
+worker dies goes on elsewhere from its last checkpoint; otherwise it starts again.
+
+A worker must have the same code and the same versions of what computes, or its numbers would go by
+the wrong fingerprint; a job that finds others fails and says so.
+
+`distributed` is an optional dependency, imported when a cluster is connected to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import TracebackType
+from typing import Any
+
+from reproaudit.audit.paper_module import Module
+from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.running.executors import (
+    STOP_SECONDS,
+    Advanced,
+    Job,
+    OnAdvance,
+    Outcome,
+    compute,
+    lost,
+)
+from reproaudit.running.fingerprint import code_hash, versions
+
+CONNECT_SECONDS = 30.0
+"""How long to wait for the scheduler, and for a first worker."""
+
+ALONE_SECONDS = 600.0
+"""How long to go on without any worker: a queue may bring others."""
+
+POLL_SECONDS = 0.1
+
+GPU = "GPU"
+"""The Dask resource that a worker with a card offers: ``dask worker --resources GPU=1``."""
+
+_computing = threading.Lock()
+"""A worker's process computes one cell at a time: threads and devices are the process's."""
+
+
+class _CancelledError(BaseException):
+    """Ends a job whose caller has gone, at the next step it tells of; no experiment catches it."""
+
+
+# ------------------------------------------------------------------------------- on the worker
+
+
+@cache
+def _code(module: Module) -> str:
+    return code_hash(module.file, module.roots)
+
+
+def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
+    """How the worker's code or versions differ from the caller's, or None."""
+    found = versions(job.device)
+    other = [
+        f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found.get(name) != v
+    ]
+    if other:
+        return f"the worker has {', '.join(other)}"
+    try:
+        same = _code(job.module) == code
+    except SpecError as error:
+        return f"the worker cannot read the code: {error}"
+    return None if same else f"the worker has other code at {job.module.file}"
+
+
+def _compute_there(job: Job, topic: str, code: str, wanted: Mapping[str, str]) -> Outcome | None:
+    """Runs on a worker. None if the caller cancelled the job."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def tell(event: Advanced) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise _CancelledError
+        worker.log_event(topic, ("advanced", *dataclasses.astuple(event)))
+
+    here = dataclasses.replace(job, threads=max(1, worker.state.nthreads))
+    if here.blocked is None:
+        here = dataclasses.replace(here, blocked=_mismatch(job, code, wanted))
+    try:
+        with _computing:
+            return compute(here, tell)
+    except (_CancelledError, KeyboardInterrupt):
+        return None  # an interrupt that left this function would end the worker
+    finally:
+        worker.log_event(topic, ("ended", job.key))
+
+
+# ------------------------------------------------------------------------------- on the caller
+
+
+class DaskCluster:
+    """Computes jobs on the workers of a Dask scheduler, one at a time on each.
+
+    A worker that dies costs its job's unfinished part: the scheduler gives the job to another, at
+    most as often as its ``allowed-failures`` says. Workers may come and go.
+
+    Args:
+        address: of the scheduler, such as ``tcp://host:8786``, or ``@file`` for the file that
+            ``dask scheduler --scheduler-file`` writes.
+        device: ``"cpu"`` or ``"cuda"``.
+    """
+
+    def __init__(self, address: str, device: str) -> None:
+        self.threads = 1  # each worker gives a job its own number
+        self._address = address
+        self._device = device
+        self._topic = f"reproaudit-{uuid.uuid4().hex}"
+        self._heard: queue.Queue[tuple[Any, ...]] = queue.Queue()
+        self._running: dict[Any, tuple[Job, str | None]] = {}
+        self._codes: dict[Module, str] = {}
+        self._client: Any = None
+        self._last_seen = 0.0
+
+    def __enter__(self) -> DaskCluster:
+        """Connects, and waits for a worker.
+
+        Raises:
+            UsageError: if `distributed` is not installed.
+            TechnicalError: if there is no scheduler at the address, or it has no fitting worker.
+        """
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise UsageError(
+                "--dask needs the package 'distributed': pip install 'reproaudit[dask]'."
+            ) from error
+        file = self._address.removeprefix("@")
+        where = {"scheduler_file": file} if file != self._address else {"address": file}
+        try:
+            connect: Any = Client
+            self._client = connect(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise TechnicalError(
+                f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
+                "Start one with 'dask scheduler', and give its address."
+            ) from error
+        self._client.subscribe_topic(self._topic, lambda event: self._heard.put(event[1]))
+        try:
+            self._wait_for_workers()
+        except BaseException:
+            self._client.close()
+            raise
+        return self
+
+    def _wait_for_workers(self) -> None:
+        deadline = time.monotonic() + CONNECT_SECONDS
+        while not self._places():
+            if time.monotonic() > deadline:
+                needs = " with the resource GPU" if self._device == "cuda" else ""
+                raise TechnicalError(
+                    f"--dask {self._address}: the scheduler has no worker{needs}. Start some with "
+                    f"'dask worker{f' --resources {GPU}=1' if needs else ''}'."
+                )
+            time.sleep(POLL_SECONDS)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Cancels what runs, waits until it has stopped, and disconnects; the workers stay."""
+        try:
+            if self._running:
+                self._client.cancel(list(self._running), force=True)
+                self._wait_until_ended({job.key for job, _ in self._running.values()})
+        finally:
+            self._running.clear()
+            self._client.close()
+
+    def _wait_until_ended(self, keys: set[int]) -> None:
+        """So that no job still writes checkpoints when its cell is given back."""
+        deadline = time.monotonic() + STOP_SECONDS
+        while keys and (left := deadline - time.monotonic()) > 0:
+            try:
+                name, key, *_ = self._heard.get(timeout=left)
+            except queue.Empty:
+                return
+            if name == "ended":
+                keys.discard(key)
+
+    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+        """Yields outcomes as jobs end, in any order."""
+        waiting = iter(jobs)
+        self._last_seen = time.monotonic()
+        while True:
+            self._feed(waiting)
+            self._tell(on_advance)
+            if not self._running:
+                return
+            done = [future for future in self._running if future.done()]
+            for future in done:
+                yield self._outcome(future)
+            if not done:
+                time.sleep(POLL_SECONDS / 5)
+
+    # --- giving jobs
+
+    def _places(self) -> dict[str, int]:
+        """How many jobs each fitting worker takes at once: one."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        if self._device == "cuda":
+            workers = [name for name, one in workers.items() if one["resources"].get(GPU, 0) >= 1]
+        return dict.fromkeys(workers, 1)
+
+    def _feed(self, waiting: Iterator[Job]) -> None:
+        """Gives every idle worker a job, as long as there are any."""
+        places = self._places()
+        now = time.monotonic()
+        if places:
+            self._last_seen = now
+        elif now - self._last_seen > ALONE_SECONDS:
+            raise TechnicalError(
+                f"--dask {self._address}: no worker is left, and none has come for "
+                f"{ALONE_SECONDS:.0f} s. Start some; the same command goes on from here."
+            )
+        for _, worker in self._running.values():
+            if worker in places:
+                places[worker] -= 1
+        free = sum(places.values()) - sum(w not in places for _, w in self._running.values())
+        for worker in [name for name, count in places.items() if count > 0][: max(free, 0)]:
+            job = next(waiting, None)
+            if job is None:
+                return
+            self._running[self._submit(job, worker)] = (job, worker)
+
+    def _submit(self, job: Job, worker: str) -> Any:
+        if job.module not in self._codes:
+            self._codes[job.module] = code_hash(job.module.file, job.module.roots)
+        return self._client.submit(
+            _compute_there,
+            job,
+            self._topic,
+            self._codes[job.module],
+            versions(job.device),
+            key=f"{self._topic}-{job.key}",
+            pure=False,
+            workers=[worker],
+            allow_other_workers=True,  # so that it goes on elsewhere when this one dies
+            resources={GPU: 1} if job.device == "cuda" else None,
+        )
+
+    # --- taking what comes back
+
+    def _tell(self, on_advance: OnAdvance) -> None:
+        running = {job.key for job, _ in self._running.values()}
+        while True:
+            try:
+                name, key, *rest = self._heard.get_nowait()
+            except queue.Empty:
+                return
+            if name == "advanced" and key in running:
+                on_advance(Advanced(key, *rest))
+
+    def _outcome(self, future: Any) -> Outcome:
+        job, _ = self._running.pop(future)
+        try:
+            outcome: Outcome | None = future.result()
+            error = "the job was cancelled on the cluster"
+        except Exception as raised:
+            outcome, error = None, f"lost on the cluster: {_one_line(raised)}"
+        if outcome is not None:
+            return dataclasses.replace(outcome, job=job)
+        return lost(job, error)
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

@@ -1,0 +1,57 @@
+"""The device, the cores and the threads that a run computes with."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import torch
+
+from reproaudit.errors import UsageError
+
+
+def pick_device(wish: str) -> str:
+    """The device to run on, from the user's ``auto``, ``cpu`` or ``cuda``.
+
+    Raises:
+        UsageError: if ``cuda`` is asked for and there is none, or the wish is another word.
+    """
+    if wish not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
+    present = wish != "cpu" and torch.cuda.is_available()
+    if wish == "cuda" and not present:
+        raise UsageError(
+            "device cuda was asked for, but this torch "
+            f"({torch.__version__}) finds no CUDA card. Use --device cpu, or auto."
+        )
+    return "cuda" if present else "cpu"
+
+
+def available_cores() -> int:
+    """How many cores this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def use_threads(count: int) -> None:
+    """Gives torch and numba ``count`` threads here, and every numerical library in new processes.
+
+    Numba cannot be given more than it had when it was imported.
+
+    Raises:
+        UsageError: if ``count`` is below 1.
+    """
+    if count < 1:
+        raise UsageError(f"cannot run with {count} threads. Use 1 or more.")
+    for name in THREAD_VARIABLES:
+        os.environ[name] = str(count)
+    torch.set_num_threads(count)
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    else:  # read when numba is first imported, which costs too much to do here in vain
+        os.environ["NUMBA_NUM_THREADS"] = str(count)

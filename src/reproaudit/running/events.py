@@ -1,0 +1,79 @@
+"""What a run tells of itself while it goes on, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reproaudit.records import Cell, Record, Status
+
+
+@dataclass(frozen=True)
+class PlanReady:
+    """What there is to do: cells in all, cells with a record, and the steps of the others."""
+
+    total: int
+    done: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class CellStarted:
+    """Cells measured together have started; ``phases`` has the steps of each phase."""
+
+    cells: tuple[Cell, ...]
+    phases: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A phase of these cells has done ``done`` of ``total`` steps."""
+
+    cells: tuple[Cell, ...]
+    phase: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class CellWaiting:
+    """Another run is at these cells; this one takes their records when they are there."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """An unreadable record was moved to ``path``; its cell is measured anew."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class CellFinished:
+    """A cell has its record; ``reused`` if another run has made it meanwhile."""
+
+    cell: Cell
+    record: Record
+    reused: bool = False
+
+
+Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | CellFinished
+OnEvent = Callable[[Event], None]
+MayStart = Callable[[tuple[Cell, ...]], bool]
+
+
+@dataclass
+class Summary:
+    """How many cells had a record before, and how the others ended."""
+
+    present: int = 0
+    completed: int = 0
+    diverged: int = 0
+    failed: int = 0
+
+    def count(self, status: Status) -> None:
+        """Adds one cell that ended so."""
+        setattr(self, status.value, getattr(self, status.value) + 1)

@@ -1,0 +1,150 @@
+"""What there is to run: every fault of an audit is found here, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.errors import SpecError, StoreError, did_you_mean
+from reproaudit.lab.experiment import Experiment
+from reproaudit.lab.settings import build_settings
+from reproaudit.records import Cell, canonical_settings
+from reproaudit.running.fingerprint import code_hash, fingerprint, versions
+from reproaudit.running.store import Store
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell that is ready to run."""
+
+    cell: Cell
+    fingerprint: str
+    code: str
+    data: Mapping[str, str]
+    proxy: str | None
+    phases: Mapping[str, int]
+    together: bool
+    blocked: str | None
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What all cells of one experiment and one set of settings share."""
+
+    data: Mapping[str, str]
+    proxy: str | None
+    phases: Mapping[str, int]
+    together: bool
+    blocked: str | None
+
+
+class _Paper:
+    """A paper's module and its code, looked at once per run."""
+
+    def __init__(self, module: Module, device: str) -> None:
+        self.module = module
+        self._device = device
+        self._prepared: dict[tuple[str, str], _Prepared] = {}
+
+    @cached_property
+    def code(self) -> str:
+        return code_hash(self.module.file, self.module.roots)
+
+    @cached_property
+    def experiments(self) -> Mapping[str, Experiment]:
+        return self.module.load()
+
+    def prepare(self, cell: Cell) -> _Prepared:
+        """Checks a cell's experiment and settings.
+
+        Raises:
+            SpecError: if the experiment is unknown or the settings do not fit it.
+        """
+        key = (cell.experiment, canonical_settings(cell.settings))
+        if key not in self._prepared:
+            self._prepared[key] = self._prepare(cell)
+        return self._prepared[key]
+
+    def _prepare(self, cell: Cell) -> _Prepared:
+        experiment = self.experiments.get(cell.experiment)
+        if experiment is None:
+            remedy = did_you_mean(cell.experiment, self.experiments)
+            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+        settings = build_settings(experiment.settings, cell.settings)
+        data: Mapping[str, str] = {}
+        blocked = None
+        try:
+            data = dict(experiment.data(settings))
+        except Exception as error:  # for instance a download that failed: this cell's failure
+            blocked = one_line(error, self.module.file.resolve().parent)
+        return _Prepared(
+            data=data,
+            proxy=experiment.proxy(settings),
+            phases=dict(experiment.phases(settings)),
+            together=self._device in experiment.seeds_together,
+            blocked=blocked,
+        )
+
+
+class Plan:
+    """Which cells have a record, and which are to run, in groups of one job each."""
+
+    def __init__(
+        self, cells: Iterable[Cell], locate: Callable[[str], Module], store: Store, device: str
+    ) -> None:
+        self._locate = locate
+        self._device = device
+        self._versions = versions(device)
+        self._store = store
+        self.papers: dict[str, _Paper] = {}
+        self.tasks: list[Task] = []
+        faults: dict[str, None] = {}
+        seen: set[tuple[str, str, str]] = set()
+        for cell in cells:
+            try:
+                task = self._task(cell)
+            except SpecError as error:
+                faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
+                continue
+            identity = (cell.paper, cell.tier, task.fingerprint)
+            if identity not in seen:
+                seen.add(identity)
+                self.tasks.append(task)
+        if faults:
+            raise SpecError("\n".join(faults))
+
+    def _task(self, cell: Cell) -> Task:
+        if cell.paper not in self.papers:
+            self.papers[cell.paper] = _Paper(self._locate(cell.paper), self._device)
+        paper = self.papers[cell.paper]
+        shared = paper.prepare(cell)
+        return Task(
+            cell=cell,
+            fingerprint=fingerprint(cell, paper.code, self._versions, shared.data),
+            code=paper.code,
+            data=shared.data,
+            proxy=shared.proxy,
+            phases=shared.phases,
+            together=shared.together,
+            blocked=shared.blocked,
+        )
+
+    def pending(self, fresh: bool) -> list[tuple[Task, ...]]:
+        """The cells without a readable record, grouped into jobs."""
+        groups: dict[object, list[Task]] = {}
+        for number, task in enumerate(self.tasks):
+            if fresh or not _is_present(self._store, task):
+                cell = task.cell
+                settings = canonical_settings(cell.settings)
+                shared = (cell.paper, cell.tier, cell.experiment, settings)
+                groups.setdefault(shared if task.together else number, []).append(task)
+        return [tuple(group) for group in groups.values()]
+
+
+def _is_present(store: Store, task: Task) -> bool:
+    try:
+        return store.find(task.cell, task.fingerprint) is not None
+    except StoreError:
+        return False  # looked at again, and moved aside, under the cell's lock

@@ -1,0 +1,379 @@
+"""Takes cells, has them computed, and writes their records."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+import reproaudit
+from reproaudit.audit.paper_module import Module
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.records import Cell, Measurements, Record, Status
+from reproaudit.running.devices import available_cores
+from reproaudit.running.events import (
+    CellFinished,
+    CellStarted,
+    CellWaiting,
+    MayStart,
+    OnEvent,
+    PlanReady,
+    Progress,
+    SetAside,
+    Summary,
+)
+from reproaudit.running.executors import Advanced, Executor, InProcess, Job, LocalProcesses, Outcome
+from reproaudit.running.queue import Plan, Task
+from reproaudit.running.store import CellLock, Store
+
+POLL_SECONDS = 0.2
+"""How often to look whether another run has given back a cell."""
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    locate: Callable[[str], Module],
+    store: Store,
+    *,
+    device: str = "cpu",
+    jobs: int = 1,
+    threads: int | None = None,
+    fresh: bool = False,
+    on_event: OnEvent = lambda _event: None,
+    rules: Mapping[str, Mapping[str, str]] | None = None,
+    declared: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+    executor: Executor | None = None,
+    may_start: MayStart = lambda _cells: True,
+) -> Summary:
+    """Runs every cell that has no finished record, and writes its record.
+
+    Args:
+        cells: what is wanted; a cell that is named twice runs once.
+        locate: from a paper's slug to its module.
+        store: where records are.
+        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.lab.training.pick_device` gives it.
+        jobs: how many cells at once, each in a process of its own; 1 computes in this process.
+        threads: for all jobs together; by default the cores this process may use.
+        fresh: measure again what has a record. The old record stays until the new one is there.
+        on_event: told what happens, in this thread.
+        rules: by paper and claim id, the hash of the rule in force, for the records.
+        declared: by paper and experiment, the names of its measurements; others make it failed.
+        executor: something else than this machine's processes; ``jobs`` then does not matter.
+        may_start: asked when cells that are measured together could start; those for which it says
+            no are left for another run. Cells start in the order in which they are named.
+
+    Returns:
+        How many cells ended how.
+
+    Raises:
+        SpecError: naming every unknown experiment and ill-fitting setting, before anything runs.
+        StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
+        KeyboardInterrupt: on Ctrl-C or SIGTERM, with unfinished work at its last checkpoint.
+    """
+    plan = Plan(cells, locate, store, device)
+    for place in {(task.cell.paper, task.cell.tier) for task in plan.tasks}:
+        store.sweep(*place)
+    groups = plan.pending(fresh)
+    todo = [task for group in groups for task in group]
+    summary = Summary(present=len(plan.tasks) - len(todo))
+    steps = sum(sum(group[0].phases.values()) for group in groups)
+    on_event(PlanReady(len(plan.tasks), summary.present, steps))
+    if not groups:
+        return summary
+    run = _Run(
+        plan, store, device, fresh, on_event, rules or {}, declared or {}, summary, may_start
+    )
+    chosen = executor or _local_executor(jobs, threads, len(groups))
+    try:
+        with _sigterm_interrupts(), chosen as here:
+            run.all(groups, here)
+    finally:
+        run.release()  # only now, when no worker is left that could still save
+    return summary
+
+
+def _local_executor(jobs: int, threads: int | None, groups: int) -> Executor:
+    if jobs < 1:
+        raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
+    threads = threads or available_cores()
+    jobs = min(jobs, groups)
+    return InProcess(threads) if jobs == 1 else LocalProcesses(jobs, max(1, threads // jobs))
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Lets SIGTERM end the run as Ctrl-C does, where nobody else handles it."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@dataclass
+class _Claimed:
+    """Cells whose locks this run holds."""
+
+    tasks: tuple[Task, ...]
+    locks: list[CellLock]
+
+    def release(self, *, finished: Collection[str] = ()) -> None:
+        for task, lock in zip(self.tasks, self.locks, strict=True):
+            lock.release(finished=task.fingerprint in finished)
+
+
+@dataclass
+class _Run:
+    """One call of `run_cells`, once it is planned."""
+
+    plan: Plan
+    store: Store
+    device: str
+    fresh: bool
+    on_event: OnEvent
+    rules: Mapping[str, Mapping[str, str]]
+    declared: Mapping[str, Mapping[str, Collection[str]]]
+    summary: Summary
+    may_start: MayStart
+    began: float = field(default_factory=time.time)
+    _held: dict[int, _Claimed] = field(default_factory=dict)
+    _keys: int = 0
+
+    def all(self, groups: Sequence[tuple[Task, ...]], executor: Executor) -> None:
+        """Runs the groups; those that another run holds come last.
+
+        Between the rounds no lock is held, and within one none is waited for, so that two runs
+        never wait for each other.
+        """
+        told: set[str] = set()
+        while groups:
+            busy: list[tuple[Task, ...]] = []
+            for outcome in executor.run(self._jobs(groups, busy, executor), self._advanced):
+                self._settle(outcome)
+            for group in busy:
+                if group[0].fingerprint not in told:
+                    told.add(group[0].fingerprint)
+                    self.on_event(CellWaiting(tuple(task.cell for task in group)))
+            if len(busy) == len(groups):
+                time.sleep(POLL_SECONDS)
+            groups = busy
+
+    def release(self) -> None:
+        """Gives back the cells of jobs that were cut off."""
+        for claimed in self._held.values():
+            claimed.release()
+        self._held.clear()
+
+    # --- taking cells
+
+    def _jobs(
+        self,
+        groups: Sequence[tuple[Task, ...]],
+        busy: list[tuple[Task, ...]],
+        executor: Executor,
+    ) -> Iterator[Job]:
+        """A job per group that can be taken now; the others are noted as busy."""
+        for group in groups:
+            if not self.may_start(tuple(task.cell for task in group)):
+                continue
+            claimed = self._claim(group)
+            if claimed is None:
+                busy.append(group)
+                continue
+            if claimed.tasks:
+                yield self._job(claimed, executor.threads)
+
+    def _claim(self, group: tuple[Task, ...]) -> _Claimed | None:
+        """Locks a group's cells, less those that have got a record meanwhile; None if one is held.
+
+        Locks are taken in one order everywhere and given back if one is missing.
+        """
+        claimed = _Claimed((), [])
+        complete = False
+        try:
+            for task in sorted(group, key=lambda one: one.fingerprint):
+                lock = self.store.try_lock(task.cell, task.fingerprint)
+                if lock is None:
+                    return None
+                claimed = _Claimed((*claimed.tasks, task), [*claimed.locks, lock])
+            complete = True
+        finally:
+            if not complete:
+                claimed.release()
+        return self._without_finished(claimed)
+
+    def _without_finished(self, claimed: _Claimed) -> _Claimed:
+        left = _Claimed((), [])
+        pairs = zip(claimed.tasks, claimed.locks, strict=True)
+        for task, lock in sorted(pairs, key=lambda pair: pair[0].cell.seed):
+            record = self._made_meanwhile(task)
+            if record is None:
+                left = _Claimed((*left.tasks, task), [*left.locks, lock])
+            else:
+                lock.release(finished=True)
+                self.summary.count(record.status)
+                self.on_event(CellFinished(task.cell, record, reused=True))
+        return left
+
+    def _made_meanwhile(self, task: Task) -> Record | None:
+        """The record that another run has written since this one planned."""
+        path = self.store.path(task.cell, task.fingerprint)
+        if self.fresh and not (path.exists() and path.stat().st_mtime >= self.began):
+            return None
+        try:
+            return self.store.find(task.cell, task.fingerprint)
+        except StoreError as error:
+            aside = self.store.set_aside(task.cell, task.fingerprint)
+            if aside is not None:
+                self.on_event(SetAside(aside, str(error)))
+            return None
+
+    def _job(self, claimed: _Claimed, threads: int) -> Job:
+        first = claimed.tasks[0].cell
+        partial = self.store.partial(first, [task.fingerprint for task in claimed.tasks])
+        if self.fresh:
+            partial.clear()
+        self._keys += 1
+        self._held[self._keys] = claimed
+        cells = tuple(task.cell for task in claimed.tasks)
+        self.on_event(CellStarted(cells, claimed.tasks[0].phases))
+        return Job(
+            key=self._keys,
+            module=self.plan.papers[first.paper].module,
+            experiment=first.experiment,
+            settings=dict(first.settings),
+            seeds=tuple(cell.seed for cell in cells),
+            device=self.device,
+            threads=threads,
+            partial=partial.folder,
+            blocked=claimed.tasks[0].blocked,
+        )
+
+    # --- taking outcomes
+
+    @cached_property
+    def _revision(self) -> str | None:
+        return _revision(Path(reproaudit.__file__))
+
+    def _advanced(self, event: Advanced) -> None:
+        cells = tuple(task.cell for task in self._held[event.key].tasks)
+        self.on_event(Progress(cells, event.phase, event.done, event.total))
+
+    def _settle(self, outcome: Outcome) -> None:
+        """Writes the records of an outcome and gives its cells back."""
+        if outcome.fault is not None:
+            raise outcome.fault
+        claimed = self._held[outcome.job.key]
+        finished = set()
+        for task in claimed.tasks:
+            record = self._record(task, outcome)
+            self.store.write(record)
+            if record.status is not Status.FAILED:
+                finished.add(task.fingerprint)
+            self.summary.count(record.status)
+            self.on_event(CellFinished(task.cell, record))
+        if len(finished) == len(claimed.tasks):
+            names = [task.fingerprint for task in claimed.tasks]
+            self.store.partial(claimed.tasks[0].cell, names).clear()
+        del self._held[outcome.job.key]
+        claimed.release(finished=finished)
+
+    def _record(self, task: Task, outcome: Outcome) -> Record:
+        cell = task.cell
+        measured = outcome.measurements.get(cell.seed, Measurements())
+        status, error = self._judged(cell, measured, outcome.error)
+        return Record(
+            paper=cell.paper,
+            tier=cell.tier,
+            experiment=cell.experiment,
+            settings=dict(cell.settings),
+            seed=cell.seed,
+            status=status,
+            error=error,
+            proxy=task.proxy,
+            fingerprint=task.fingerprint,
+            code=task.code,
+            data=dict(task.data),
+            rules=dict(self.rules.get(cell.paper, {})),
+            environment=outcome.environment.model_copy(update={"revision": self._revision}),
+            started=outcome.started,
+            seconds=outcome.seconds / len(outcome.job.seeds),
+            measurements=measured if measured.finite else measured.finite_part(),
+        )
+
+    def _judged(
+        self, cell: Cell, measured: Measurements, error: str | None
+    ) -> tuple[Status, str | None]:
+        if error is not None:
+            return Status.FAILED, error
+        divergence = _divergence(measured)
+        declared = self.declared.get(cell.paper, {}).get(cell.experiment)
+        if declared is not None:
+            missing = sorted(set(declared) - measured.names) if divergence is None else []
+            unknown = sorted(measured.names - set(declared))
+            if missing or unknown:
+                return Status.FAILED, _undeclared(missing, unknown)
+        return (Status.COMPLETED, None) if divergence is None else (Status.DIVERGED, divergence)
+
+
+def _undeclared(missing: Sequence[str], unknown: Sequence[str]) -> str:
+    parts = []
+    if missing:
+        parts.append(f"the audit declares {', '.join(missing)}, which was not measured")
+    if unknown:
+        parts.append(f"{', '.join(unknown)} was measured, which the audit does not declare")
+    return "; ".join(parts)
+
+
+def _divergence(measured: Measurements) -> str | None:
+    """Where a run first had a number that is not finite, or None if it had none."""
+    if measured.finite:
+        return None
+    bad: list[tuple[int, str]] = []
+    for name, series in measured.series.items():
+        rows = zip(series.steps, series.values, strict=True)
+        bad += [(step, name) for step, row in rows if not np.isfinite(row).all()][:1]
+    if bad:
+        step, name = min(bad)
+        return f"diverged: series '{name}' is not finite at step {step}"
+    scalars = [name for name, value in measured.scalars.items() if not np.isfinite(value)]
+    arrays = [name for name, array in measured.arrays.items() if not np.isfinite(array).all()]
+    return f"diverged: {', '.join(scalars + arrays)} is not finite"
+
+
+def _revision(file: Path) -> str | None:
+    """The git revision of the checkout that a file belongs to, or None if it is in none."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(file.parent), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,338 @@
+"""From an audit and its records to a scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reproaudit.audit.agreement import agreement
+from reproaudit.audit.documentation import majority, reviewed_yes, score
+from reproaudit.audit.model import Audit, Setting, TierName
+from reproaudit.audit.plan import plan, seeds_of
+from reproaudit.checks import PartFinding, binding
+from reproaudit.judging.model import IntervalModel
+from reproaudit.judging.verdict import (
+    BatchOutcome,
+    ClaimOutcome,
+    Lookup,
+    Verdict,
+    best_answers,
+    judge,
+)
+from reproaudit.records import Record
+from reproaudit.scorecard.figures import build_figures
+from reproaudit.scorecard.model import (
+    AgreementModel,
+    AnswerModel,
+    Chance,
+    ClaimModel,
+    ControlModel,
+    Coverage,
+    CustomModel,
+    DocumentationModel,
+    EnvironmentModel,
+    LedgerModel,
+    PartModel,
+    RecordModel,
+    ResponseModel,
+    Scorecard,
+    SettingModel,
+    VariableAgreementModel,
+    VariableModel,
+)
+from reproaudit.stats import Decision, expected_errors
+
+
+def build(
+    audit: Audit,
+    tier: TierName,
+    lookup: Lookup,
+    custom_records: int = 0,
+    custom: Iterable[CustomModel] = (),
+    *,
+    agrees_over_ledger: frozenset[str] = frozenset(),
+) -> Scorecard:
+    """Judge an audit's records at a tier and lay out what was found.
+
+    Args:
+        lookup: where the records are.
+        custom_records: how many records of other seeds or settings the store holds.
+        custom: what these are.
+        agrees_over_ledger: as in `judge`.
+    """
+    outcomes = judge(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
+    batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
+    records = [
+        RecordModel(
+            experiment=batch.experiment,
+            role=role,
+            tier=batch.tier,
+            overrides=dict(batch.overrides),
+            seed=record.seed,
+            status=record.status,
+            fingerprint=record.fingerprint,
+            started=record.started,
+            seconds=record.seconds,
+        )
+        for role, batch, found in batches
+        for record in found.values()
+    ]
+    every = [record for _, _, found in batches for record in found.values()]
+    return Scorecard(
+        paper=audit.paper.model_dump(mode="json"),
+        tier=tier,
+        documentation=_documentation(audit),
+        claims=tuple(_claim(audit, tier, outcome) for outcome in outcomes),
+        not_audited=tuple(one.model_dump(mode="json") for one in audit.not_audited),
+        coverage=_coverage(audit, outcomes),
+        chance=_chance(audit, outcomes),
+        ledger=_ledger(audit),
+        findings=tuple(one.model_dump(mode="json") for one in audit.findings),
+        figures=tuple(build_figures(audit, tier, lookup)),
+        environment=_environment(every),
+        records=tuple(records),
+        custom_records=custom_records,
+        custom=tuple(custom),
+        settings=settings_of(audit, tier),
+        responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
+    )
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
+    claim, own = outcome.claim, outcome.own
+    bound = own.binding
+    controls = tuple(_control(control) for control in outcome.controls)
+    positive = claim.positive_control
+    return ClaimModel(
+        id=claim.id,
+        statement=claim.statement,
+        locator=claim.locator,
+        weight=claim.weight,
+        experiment=claim.experiment,
+        decision=own.decision,
+        verdict=outcome.verdict,
+        why=outcome.why,
+        evidence=outcome.evidence,
+        estimate=bound.finding.estimate if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
+        bound=bound.finding.bound if bound else None,
+        seeds=seeds_of(audit, tier),
+        per_seed=bound.finding.per_seed if bound else (),
+        control=_binding_control(outcome.controls),
+        controls=controls,
+        positive_control=_control(outcome.positive) if outcome.positive else None,
+        positive_control_missing=getattr(positive, "not_constructible", None),
+        parts=_parts(outcome),
+        binding_part=bound.name if bound else None,
+        undiscriminated=outcome.undiscriminated,
+        rule_hash=outcome.rule_hash,
+        rule_is_younger=outcome.rule_is_younger,
+        rule=audit.rule(claim, tier),
+    )
+
+
+def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
+    answers: dict[str, str] = {
+        name: part.decision for name, (_, part) in best_answers(outcome.controls).items()
+    }
+    if any(control.diverged for control in outcome.controls):
+        answers = {part.name: Decision.MISSED for part in outcome.own.parts}
+    return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
+
+
+def _part(part: PartFinding, control: str | None) -> PartModel:
+    return PartModel(
+        **dict(_answer(part)),
+        reason=part.reason,
+        detectable=part.finding.detectable,
+        seeds_needed=part.finding.seeds_needed,
+        control=control,
+    )
+
+
+def _answer(part: PartFinding) -> AnswerModel:
+    finding = part.finding
+    return AnswerModel(
+        name=part.name,
+        measured=part.label,
+        decision=part.decision,
+        estimate=finding.estimate,
+        interval=IntervalModel.of(finding.interval),
+        bound=finding.bound,
+        side=part.side,
+        margin=part.margin,
+        per_seed=finding.per_seed,
+        satisfied=finding.satisfied,
+        scale=part.scale,
+        floor=part.floor,
+    )
+
+
+def _control(outcome: BatchOutcome) -> ControlModel:
+    bound = outcome.binding
+    return ControlModel(
+        decision=outcome.decision,
+        estimate=bound.finding.estimate if bound else None,
+        interval=IntervalModel.of(bound.finding.interval) if bound else None,
+        experiment=outcome.batch.experiment,
+        settings=dict(outcome.batch.overrides),
+        substitutes=dict(outcome.substitutes),
+        tier=outcome.batch.tier,
+        why=outcome.why,
+        part=bound.name if bound else None,
+        problem=outcome.problem[1] if outcome.problem else None,
+        parts=tuple(_answer(part) for part in outcome.parts),
+    )
+
+
+def _binding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
+    """What the controls together come to; a control without parts could not run, or diverged."""
+    unjudged = [control for control in controls if not control.parts]
+    if unjudged:
+        return _control(min(unjudged, key=lambda control: control.decision is not None))
+    best = best_answers(controls)
+    name = binding({name: part.finding for name, (_, part) in best.items()}, worst=Decision.MET)
+    control, part = best[name]
+    return _control(control).model_copy(
+        update={
+            "decision": part.decision,
+            "estimate": part.finding.estimate,
+            "interval": IntervalModel.of(part.finding.interval),
+            "part": part.name,
+        }
+    )
+
+
+def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
+    untested = {Verdict.NOT_TESTED, Verdict.TECHNICAL_FAILURE}
+    tested = [o for o in outcomes if o.verdict not in untested]
+    total = sum(o.claim.weight for o in outcomes)
+    return Coverage(
+        claims=len(audit.claims) + len(audit.not_audited),
+        tested=len(tested),
+        weight_tested=round(sum(o.claim.weight for o in tested) / total, 4),
+    )
+
+
+def _chance(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Chance:
+    """Over every claim judged by intervals, the undecided too: the guarantee precedes the data."""
+    judged = [
+        [part for part in outcome.own.parts if part.finding.interval is not None]
+        for outcome in outcomes
+    ]
+    claims = [parts for parts in judged if parts]
+    equivalences = sum(any(part.side == "within" for part in parts) for parts in claims)
+    wrong = expected_errors(len(claims) - equivalences, equivalences, confidence=audit.confidence)
+    return Chance(claims=len(claims), expected_wrong=wrong)
+
+
+# --- documentation, ledger, environment ---------------------------------------------------------
+
+
+def _documentation(audit: Audit) -> DocumentationModel:
+    scores = score(audit.variables)
+    rate = scores.published_rate
+    return DocumentationModel(
+        strict=scores.strict,
+        reviewed=scores.reviewed,
+        sharing_type=scores.sharing_type,
+        published_rate=None
+        if rate is None
+        else {
+            "reproduced": rate[0],
+            "of": rate[1],
+            "low": rate[2].low,
+            "high": rate[2].high,
+            "confidence": rate[2].confidence,
+            "method": rate[2].method,
+            "source": "arXiv 2412.17859",
+        },
+        variables=tuple(
+            VariableModel(
+                name=variable.name,
+                card=variable.card.result,
+                card_as_of=variable.card.as_of.isoformat(),
+                decision=majority(variable) or "disputed",
+                documented=reviewed_yes(variable),
+                reasons=tuple(f"{r.reviewer}: {r.reason}" for r in variable.reviews),
+                evidence=tuple(f"{e.statement} ({e.locator})" for e in variable.evidence),
+                decisions={r.reviewer: r.decision for r in variable.reviews},
+            )
+            for variable in audit.variables
+        ),
+        agreement=_agreement(audit),
+    )
+
+
+def _agreement(audit: Audit) -> AgreementModel | None:
+    found = agreement(audit.variables)
+    if found is None:
+        return None
+    return AgreementModel(
+        reviewers=found.reviewers,
+        agreeing=found.agreeing,
+        pairs=found.pairs,
+        alpha=found.alpha,
+        variables=tuple(VariableAgreementModel(**vars(one)) for one in found.variables),
+        open=tuple(one.name for one in found.variables if not one.unanimous),
+    )
+
+
+def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
+    """Every setting as it is run at a tier, the shared ones first."""
+
+    def laid_out(experiment: str | None, name: str, one: Setting) -> SettingModel:
+        return SettingModel(
+            experiment=experiment,
+            name=name,
+            value=one.at(tier),
+            paper=one.value,
+            source=one.source,
+            others=one.others,
+        )
+
+    shared = [laid_out(None, name, one) for name, one in audit.settings.items()]
+    own = [
+        laid_out(experiment, name, setting)
+        for experiment, one in audit.experiments.items()
+        for name, setting in one.settings.items()
+    ]
+    return (*shared, *own)
+
+
+def _ledger(audit: Audit) -> tuple[LedgerModel, ...]:
+    return tuple(
+        LedgerModel(
+            experiment=entry.experiment,
+            setting=entry.name,
+            value=entry.setting.value,
+            source=entry.setting.source,
+            why=entry.setting.why
+            or "; ".join(f"{c.source}: {c.value}" for c in entry.setting.contradicted_by),
+            others=entry.setting.others,
+        )
+        for entry in audit.ledger()
+    )
+
+
+def _environment(records: Sequence[Record]) -> EnvironmentModel:
+    def distinct(values: Iterable[str | None]) -> tuple[str, ...]:
+        return tuple(sorted({v for v in values if v}))
+
+    environments = [record.environment for record in records]
+    packages: dict[str, set[str]] = {}
+    for environment in environments:
+        for name, version in environment.packages.items():
+            packages.setdefault(name, set()).add(version)
+    return EnvironmentModel(
+        python=distinct(e.python for e in environments),
+        platform=distinct(e.platform for e in environments),
+        device=distinct(e.device for e in environments),
+        threads=tuple(sorted({e.threads for e in environments if e.threads is not None})),
+        packages={name: ", ".join(sorted(found)) for name, found in sorted(packages.items())},
+        revision=distinct(e.revision for e in environments),
+        code=distinct(record.code for record in records),
+        seconds=sum(record.seconds for record in records),
+    )

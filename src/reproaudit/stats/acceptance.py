@@ -1,0 +1,98 @@
+"""A rule as a range on the fitting scale: what lies within meets it, what lies outside misses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from reproaudit.lazy import np
+from reproaudit.stats.intervals import checked_confidence, t_ends
+from reproaudit.stats.scales import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Side(StrEnum):
+    """The side of a bound on which a measure should lie; the bound itself belongs to it."""
+
+    AT_MOST = "at_most"
+    AT_LEAST = "at_least"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A range on the rising fitting scale, and the confidences of its two decisions.
+
+    A bound is a range that is open (infinite) at one end, so that both rules are this one.
+    """
+
+    low: float
+    high: float
+    met: float
+    """Confidence of the interval that must lie within."""
+    missed: float
+    """Confidence of the interval that must lie outside."""
+    parts: int
+    two_tests: bool = False
+    """Whether `met` is two one-sided tests."""
+
+    def holds(self, mean: float) -> bool:
+        """Whether a mean lies within."""
+        return self.low <= mean <= self.high
+
+    def nearest(self, mean: float) -> float:
+        """The limit nearest to a mean; where one end is open, the other."""
+        return self.low if abs(mean - self.low) < abs(mean - self.high) else self.high
+
+    def method(self, holds: bool) -> str:
+        """How the interval that decides on a mean's side is made, for people to read."""
+        if holds:
+            return "Student t, two one-sided tests" if self.two_tests else "Student t"
+        return "Student t" if self.parts == 1 else f"Student t, error divided by {self.parts} parts"
+
+
+def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> Rule:
+    """The range on one side of a limit; what is met lies within by the 1 − α interval.
+
+    Args:
+        limit: on the rising scale.
+        side: of the limit.
+        confidence: 1 − α.
+        parts: over how many parts of a claim the error of a miss is divided.
+
+    Raises:
+        ValueError: a confidence not between 0 and 1; no parts.
+    """
+    missed = _miss_confidence(checked_confidence(confidence), parts)
+    low, high = (-math.inf, limit) if Side(side) is Side.AT_MOST else (limit, math.inf)
+    return Rule(low, high, confidence, missed, parts)
+
+
+def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> Rule:
+    """The range from low to high, by two one-sided tests: met is by the 1 − 2α interval.
+
+    Args and errors as in `bound_rule`, except that the confidence is above one half.
+    """
+    missed = _miss_confidence(checked_confidence(confidence, least=0.5), parts)
+    return Rule(low, high, _rounded(2 * confidence - 1), missed, parts, two_tests=True)
+
+
+def met_and_missed(z: Array, rule: Rule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the rule is met and whether it is missed, of seeds of shape (…, seed)."""
+    low, high = t_ends(z, rule.met)
+    met = (low >= rule.low) & (high <= rule.high)
+    low, high = t_ends(z, rule.missed)
+    return met, (low > rule.high) | (high < rule.low)
+
+
+def _miss_confidence(confidence: float, parts: int) -> float:
+    if parts < 1:
+        raise ValueError(f"a claim has at least one part: {parts}")
+    return _rounded(1 - (1 - confidence) / parts)
+
+
+def _rounded(confidence: float) -> float:
+    return round(confidence, 12)  # 0.9, not 0.8999999999999999, for people to read
