@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.sampling import Prompts
+from reproaudit.papers.ahn2023.task import Prompts
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]

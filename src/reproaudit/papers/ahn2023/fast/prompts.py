@@ -9,9 +9,18 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import DTypeLike, NDArray
 
-from reproaudit.papers.ahn2023.fast.vector_code import VECTOR_BYTES, lanes_of
-
 Array = NDArray[Any]
+
+VECTOR_BYTES = 64
+"""Bytes in a vector: 16 lanes of float32 or 8 of float64.
+
+One register on a wide processor; the compiler splits it where registers are narrower.
+"""
+
+
+def lanes_of(dtype: DTypeLike) -> int:
+    """How many prompts one vector of this precision holds."""
+    return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Array:

@@ -22,7 +22,7 @@ class Identity:
     """The identity matrix: a product with it is the other factor."""
 
     @property
-    def mT(self) -> Identity:  # noqa: N802  named as in NumPy and PyTorch
+    def mT(self) -> Identity:
         """Its transpose."""
         return self
 
@@ -50,7 +50,7 @@ class Matrix:
     variable: bool = True
 
     @cached_property
-    def mT(self) -> Matrix:  # noqa: N802
+    def mT(self) -> Matrix:
         """The transposed view."""
         if self.transpose_of is not None:
             return self.transpose_of

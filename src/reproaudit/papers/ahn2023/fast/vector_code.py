@@ -19,19 +19,16 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import DTypeLike
 
-VECTOR_BYTES = 64
-"""Bytes in a vector: 16 lanes of float32 or 8 of float64.
-
-One register on a wide processor; the compiler splits it where registers are narrower.
-"""
+from reproaudit.papers.ahn2023.fast.prompts import lanes_of
 
 Number = str
-"""The name of a vector value in the assembly."""
+"""A vector of floating-point numbers, by its name in the assembly."""
 
+Word = str
+"""A vector of 32-bit words, by its name in the assembly."""
 
-def lanes_of(dtype: DTypeLike) -> int:
-    """How many prompts one vector of this precision holds."""
-    return VECTOR_BYTES // np.dtype(dtype).itemsize
+Choice = str
+"""A vector of truth values, by its name in the assembly."""
 
 
 class VectorCode:
@@ -48,10 +45,14 @@ class VectorCode:
         self.lanes = lanes_of(dtype)
         self._scalar = {4: "float", 8: "double"}[self.dtype.itemsize]
         self._vector = f"<{self.lanes} x {self._scalar}>"
+        self._words = f"<{self.lanes} x i32>"
         self._suffix = f"v{self.lanes}f{8 * self.dtype.itemsize}"
         self._pointers, self._rows = tuple(pointers), rows
         self._lines: list[str] = []
         self._count = itertools.count()
+        self._declared = {self._declaration("fma", 3)}
+
+    # --- numbers
 
     def load(self, pointer: str, row: int) -> Number:
         """The vector in a row of an array."""
@@ -69,12 +70,12 @@ class VectorCode:
         at = self._let(f"getelementptr {self._scalar}, ptr %{pointer}, i64 {place}")
         scalar = self._let(f"load {self._scalar}, ptr {at}")
         one = self._let(f"insertelement {self._vector} undef, {self._scalar} {scalar}, i32 0")
-        order = f"<{self.lanes} x i32> zeroinitializer"
-        return self._let(f"shufflevector {self._vector} {one}, {self._vector} undef, {order}")
+        kind, order = self._vector, f"{self._words} zeroinitializer"
+        return self._let(f"shufflevector {kind} {one}, {kind} undef, {order}")
 
     def constant(self, value: float) -> Number:
         """The same constant in every lane."""
-        rounded = float(self.dtype.type(value))
+        rounded = np.asarray(value, self.dtype).item()
         bits = struct.unpack("<Q", struct.pack("<d", rounded))[0]
         return "<" + ", ".join([f"{self._scalar} 0x{bits:016X}"] * self.lanes) + ">"
 
@@ -91,6 +92,120 @@ class VectorCode:
         of = ", ".join(f"{self._vector} {number}" for number in (a, b, c))
         return self._let(f"call {self._vector} @llvm.fma.{self._suffix}({of})")
 
+    def subtract(self, a: Number, b: Number) -> Number:
+        """The difference a − b."""
+        return self._let(f"fsub {self._vector} {a}, {b}")
+
+    def divide(self, a: Number, b: Number) -> Number:
+        """The quotient a / b."""
+        return self._let(f"fdiv {self._vector} {a}, {b}")
+
+    def negative(self, a: Number) -> Number:
+        """The number −a."""
+        return self._let(f"fneg {self._vector} {a}")
+
+    def square_root(self, a: Number) -> Number:
+        """The root of a, rounded correctly."""
+        self._declared.add(self._declaration("sqrt", 1))
+        return self._let(f"call {self._vector} @llvm.sqrt.{self._suffix}({self._vector} {a})")
+
+    # --- 32-bit words, one per lane
+
+    def word(self, value: int) -> Word:
+        """The same constant in every lane."""
+        return "<" + ", ".join([f"i32 {value}"] * self.lanes) + ">"
+
+    def spread_word(self, pointer: str, place: int) -> Word:
+        """One stored word, the same in every lane."""
+        at = self._let(f"getelementptr i32, ptr %{pointer}, i64 {place}")
+        return self._spread_scalar_word(self._let(f"load i32, ptr {at}"))
+
+    def prompt_numbers(self) -> Word:
+        """The number of each prompt of the group, counted from the first group."""
+        group = self._let("trunc i64 %group to i32")
+        first = self._spread_scalar_word(self._let(f"mul i32 {group}, {self.lanes}"))
+        lanes = "<" + ", ".join(f"i32 {lane}" for lane in range(self.lanes)) + ">"
+        return self.add_words(first, lanes)
+
+    def add_words(self, a: Word, b: Word) -> Word:
+        """The sum a + b modulo 2³²."""
+        return self._let(f"add {self._words} {a}, {b}")
+
+    def subtract_words(self, a: Word, b: Word) -> Word:
+        """The difference a − b modulo 2³²."""
+        return self._let(f"sub {self._words} {a}, {b}")
+
+    def exclusive_or(self, a: Word, b: Word) -> Word:
+        """Bit by bit, where a and b differ."""
+        return self._let(f"xor {self._words} {a}, {b}")
+
+    def shift_right(self, a: Word, bits: int) -> Word:
+        """The word with so many low bits shifted out, zeros shifted in."""
+        return self._let(f"lshr {self._words} {a}, {self.word(bits)}")
+
+    def shift_left(self, a: Word, bits: int) -> Word:
+        """The word with so many high bits shifted out, zeros shifted in."""
+        return self._let(f"shl {self._words} {a}, {self.word(bits)}")
+
+    def rotate_left(self, a: Word, bits: int) -> Word:
+        """The word with its bits moved up in a circle."""
+        name = f"@llvm.fshl.v{self.lanes}i32"
+        kind = self._words
+        self._declared.add(f"declare {kind} {name}({kind}, {kind}, {kind})")
+        return self._let(f"call {kind} {name}({kind} {a}, {kind} {a}, {kind} {self.word(bits)})")
+
+    def number_of_word(self, a: Word, signed: bool = False) -> Number:
+        """The word as a number, from 0 to 2³² − 1 or, signed, from −2³¹ to 2³¹ − 1."""
+        kind = "sitofp" if signed else "uitofp"
+        return self._let(f"{kind} {self._words} {a} to {self._vector}")
+
+    def has_bit(self, a: Word, bit: int) -> Choice:
+        """For each lane, whether this bit is set; for `select`."""
+        masked = self._let(f"and {self._words} {a}, {self.word(1 << bit)}")
+        return self._let(f"icmp ne {self._words} {masked}, zeroinitializer")
+
+    def equal_words(self, a: Word, b: Word) -> Choice:
+        """For each lane, whether two words are equal; for `select_word`."""
+        return self._let(f"icmp eq {self._words} {a}, {b}")
+
+    def select(self, which: Choice, a: Number, b: Number) -> Number:
+        """For each lane a where chosen, else b."""
+        kind = self._vector
+        return self._let(f"select <{self.lanes} x i1> {which}, {kind} {a}, {kind} {b}")
+
+    def select_word(self, which: Choice, a: Word, b: Word) -> Word:
+        """For each lane a where chosen, else b."""
+        kind = self._words
+        return self._let(f"select <{self.lanes} x i1> {which}, {kind} {a}, {kind} {b}")
+
+    def split(self, a: Number) -> tuple[Number, Number]:
+        """The m and e of a = m 2^e for a positive a, m from √½ to √2; not for denormal numbers."""
+        bits, fraction = (32, 23) if self.dtype.itemsize == 4 else (64, 52)
+        kind = f"<{self.lanes} x i{bits}>"
+        root = np.array(np.sqrt(0.5), self.dtype).view(f"i{bits // 8}").item()
+
+        def constant(value: int) -> str:
+            return "<" + ", ".join([f"i{bits} {value}"] * self.lanes) + ">"
+
+        word = self._let(f"bitcast {self._vector} {a} to {kind}")
+        above = self._let(f"sub {kind} {word}, {constant(root)}")
+        exponent = self._let(f"ashr {kind} {above}, {constant(fraction)}")
+        shifted = self._let(f"shl {kind} {exponent}, {constant(fraction)}")
+        rest = self._let(f"sub {kind} {word}, {shifted}")
+        mantissa = self._let(f"bitcast {kind} {rest} to {self._vector}")
+        return mantissa, self._let(f"sitofp {kind} {exponent} to {self._vector}")
+
+    # --- the function
+
+    def _declaration(self, name: str, arguments: int) -> str:
+        of = ", ".join([self._vector] * arguments)
+        return f"declare {self._vector} @llvm.{name}.{self._suffix}({of})"
+
+    def _spread_scalar_word(self, scalar: str) -> Word:
+        kind = self._words
+        one = self._let(f"insertelement {kind} undef, i32 {scalar}, i32 0")
+        return self._let(f"shufflevector {kind} {one}, {kind} undef, {kind} zeroinitializer")
+
     def _let(self, operation: str) -> Number:
         name = f"%n{next(self._count)}"
         self._lines.append(f"{name} = {operation}")
@@ -100,9 +215,9 @@ class VectorCode:
         """The function ``void name(pointers …, i64 groups)`` that runs the body for each group."""
         first, arguments = self._pointers[0], ", ".join(f"ptr %{p}" for p in self._pointers[1:])
         body = "\n  ".join(self._lines)
-        vector = self._vector
+        vector, declared = self._vector, "\n".join(sorted(self._declared))
         return f"""
-declare {vector} @llvm.fma.{self._suffix}({vector}, {vector}, {vector})
+{declared}
 
 define void @{name}(ptr %all, {arguments}, i64 %groups) {{
 begin:
