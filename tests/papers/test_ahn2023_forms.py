@@ -24,10 +24,12 @@ from reproaudit.papers.ahn2023.fast.vector_code import CompiledCode, VectorCode
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
     """One thread unless a test says otherwise, so that no parallel variant need be compiled."""
-    before = numba.get_num_threads()
+    before = numba.get_num_threads(), torch.get_num_threads()
     numba.set_num_threads(1)
+    torch.set_num_threads(1)
     yield
-    numba.set_num_threads(before)
+    numba.set_num_threads(before[0])
+    torch.set_num_threads(before[1])
 
 
 SHAPES = [
@@ -173,7 +175,12 @@ def test_the_tape_differentiates_any_formula() -> None:
             return np.asarray(C.mT @ S @ C)
 
         one = np.eye(d)
-        return float(sum(formula(A, B, *of, congruence, one) for of in zip(S, x, strict=True)))
+        return float(
+            sum(
+                formula(A, B, *of, congruence, one).item()
+                for of in zip(S, x[:, :, None], strict=True)
+            )
+        )
 
     code = VectorCode(np.float64, ("prompt", "parameters", "sums", "workspace"), d * d + d)
     tape = Tape(code, "workspace")

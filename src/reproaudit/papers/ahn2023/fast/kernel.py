@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from reproaudit.lab.compiled import compiled
 from reproaudit.papers.ahn2023.fast.gradient_code import group_code
 from reproaudit.papers.ahn2023.fast.prompts import (
-    VECTOR_BYTES,
     Array,
     Minibatch,
     lanes_of,
@@ -72,11 +71,12 @@ _call: Any = _intrinsic_call
 
 
 @compiled()
-def _aligned(size: int, like: Array) -> Array:
-    """Room for numbers of the precision of `like`, starting at a multiple of a vector's size."""
-    raw = np.empty(size + VECTOR_BYTES, like.dtype)
-    skip = (-raw.ctypes.data % VECTOR_BYTES) // raw.itemsize
-    return raw[skip : skip + size]
+def _aligned(vectors: int, data: Array) -> Array:
+    """Room for vectors like those of `data`, starting at a multiple of their size."""
+    lanes = data.shape[2]
+    raw = np.empty((vectors + 1) * lanes, data.dtype)
+    skip = (-raw.ctypes.data % (lanes * raw.itemsize)) // raw.itemsize
+    return raw[skip : skip + vectors * lanes]
 
 
 @compiled()
@@ -86,9 +86,9 @@ def _sum_block(
     """Sums the groups of a block into out = (Σ squared error, Σ dA/2, Σ dB/2 if B is free)."""
     lanes = data.shape[2]
     groups = data[block * GROUPS_PER_BLOCK : (block + 1) * GROUPS_PER_BLOCK]
-    sums = _aligned(out.size * lanes, data)
+    sums = _aligned(out.size, data)
     sums[:] = 0
-    _call(address, groups, parameters, sums, _aligned(workspace * lanes, data), groups.shape[0])
+    _call(address, groups, parameters, sums, _aligned(workspace, data), groups.shape[0])
     for row in range(out.size):
         a = b = c = e = 0.0  # four sums, so that an addition need not wait for the one before
         for place in range(row * lanes, (row + 1) * lanes, 4):

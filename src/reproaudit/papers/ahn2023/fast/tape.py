@@ -80,6 +80,11 @@ class Sum:
         return self.tape.store(self)
 
     @property
+    def mT(self) -> Matrix:
+        """The transposed view of the stored sum."""
+        return self.stored.mT
+
+    @property
     def transposed(self) -> Sum:
         """The transposed sum, term by term."""
         products = [(right.mT, left.mT) for left, right in self.products]
