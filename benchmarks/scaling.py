@@ -26,8 +26,9 @@ from typing import Any
 
 import reproaudit
 from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Cell, Measurements
+from reproaudit.records import Measurements
 from reproaudit.running.devices import available_cores
 from reproaudit.running.events import CellFinished, Event, PlanReady
 from reproaudit.running.run import run_cells

@@ -12,7 +12,8 @@ from typing import Any
 
 import reproaudit
 from reproaudit.audit.paper_module import Module
-from reproaudit.records import Cell, Record
+from reproaudit.cell import Cell
+from reproaudit.records import Record
 from reproaudit.running.events import Event
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store

@@ -17,7 +17,7 @@ import numpy as np
 from reproaudit.audit.model import Audit, TierName, VariableName
 from reproaudit.audit.plan import Batch
 from reproaudit.judging.verdict import Lookup
-from reproaudit.records import Environment, Measurements, Record, Series, Status
+from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard import Scorecard, build
 
 LAYERS = (1, 2, 3)
@@ -320,13 +320,17 @@ def _same(_mechanism: str, seed: int) -> dict[str, Any]:
 
 def _wild(mechanism: str, seed: int) -> dict[str, Any]:
     if mechanism == "full" and seed == 3:
-        return {"status": Status.DIVERGED, "measurements": Measurements()}
+        return {"status": CellStatus.DIVERGED, "measurements": Measurements()}
     return _good(mechanism, seed)
 
 
 def _broken(mechanism: str, seed: int) -> dict[str, Any]:
     if mechanism == "none" and seed == 1:
-        return {"status": Status.FAILED, "error": "out of memory", "measurements": Measurements()}
+        return {
+            "status": CellStatus.FAILED,
+            "error": "out of memory",
+            "measurements": Measurements(),
+        }
     return _good(mechanism, seed)
 
 
@@ -386,7 +390,7 @@ def make_record(
         "experiment": batch.experiment,
         "settings": dict(settings),
         "seed": seed,
-        "status": Status.COMPLETED,
+        "status": CellStatus.COMPLETED,
         "fingerprint": f"{batch.experiment}-{mechanism}-{seed}",
         "code": "c0de" * 4,
         "rules": rules,

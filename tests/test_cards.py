@@ -14,7 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reproaudit.audit.card import MAX_BYTES, Card, Row, parse_card, read_card
+from reproaudit.audit.card import MAX_CARD_BYTES, Card, CardRow, parse_card, read_card
 from reproaudit.audit.documentation import UNSCORED
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_text
@@ -149,7 +149,7 @@ def cards(draw: st.DrawFn) -> Card:
             VariableName.RESEARCH_TYPE: ["Experimental", "Theoretical"],
             VariableName.RESEARCHER_AFFILIATION: ["Academia", "Industry", "Collaboration"],
         }.get(name, ["Yes", "No"])
-        rows[name] = Row(draw(st.sampled_from(words)), draw(SENTENCE), 0)
+        rows[name] = CardRow(draw(st.sampled_from(words)), draw(SENTENCE), 0)
     return Card(
         title=f"X{draw(SENTENCE)}",
         authors=tuple(draw(st.lists(PERSON, min_size=1, max_size=5))),
@@ -267,8 +267,8 @@ def test_what_is_no_card(
 
 @pytest.mark.parametrize("unit", ["ICLR 2025\n", "a\n", ", ", "Pseudocode Yes\n", "| ", "A b, "])
 def test_a_large_card_takes_no_time(unit: str) -> None:
-    text = f"A title\nPseudocode No x\n{unit * (MAX_BYTES // len(unit) - 10)}"
-    for one in (text, unit * (MAX_BYTES // len(unit))):
+    text = f"A title\nPseudocode No x\n{unit * (MAX_CARD_BYTES // len(unit) - 10)}"
+    for one in (text, unit * (MAX_CARD_BYTES // len(unit))):
         began = time.process_time()
         with contextlib.suppress(CardError):
             parse_card(one)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from reproaudit.checks import Check, PartFinding, all_quantities, binding, judge_parts
+from reproaudit.checks import Check, PartResult, all_quantities, binding, judge_parts
 from reproaudit.checks.measurements import (
     Axis,
     Declaration,
@@ -80,7 +80,7 @@ def curves(
     return samples
 
 
-def judge(one: Check, samples: Sequence[Sample], confidence: float = 0.95) -> PartFinding:
+def judge(one: Check, samples: Sequence[Sample], confidence: float = 0.95) -> PartResult:
     (part,) = judge_parts([one], samples, confidence)
     return part
 
@@ -318,7 +318,7 @@ def rise(at: float, width: float = 0.1, height: float = 1.0) -> Curve:
     return lambda t: height / (1 + np.exp(-(t - at) / (width * at)))
 
 
-def ordered(samples: Sequence[Sample], **changes: Any) -> PartFinding:
+def ordered(samples: Sequence[Sample], **changes: Any) -> PartResult:
     return judge(check("ordered_onsets", **{**ORDERED, **changes}), samples)
 
 
@@ -430,7 +430,7 @@ SQRT = {**LOGARITHM, "law": "power", "exponent": 0.5}
 GRID = tuple(sorted({0, *np.geomspace(1, 5000, 60).round().astype(int), *range(100, 5001, 100)}))
 
 
-def grows(samples: Sequence[Sample], law: Mapping[str, Any] = LOGARITHM) -> PartFinding:
+def grows(samples: Sequence[Sample], law: Mapping[str, Any] = LOGARITHM) -> PartResult:
     return judge(check("grows_like", **law), samples)
 
 

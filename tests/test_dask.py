@@ -20,7 +20,7 @@ import pytest
 import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
-from reproaudit.records import Status
+from reproaudit.records import CellStatus
 from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -232,7 +232,7 @@ def test_an_interrupt_stops_the_workers_and_the_same_command_goes_on(
 
     assert run(store, cluster, slow, on_event=watch).completed == 1
     assert first[0] > 50, "it began again from nothing"
-    assert records(store)["descent", 0].status is Status.COMPLETED
+    assert records(store)["descent", 0].status is CellStatus.COMPLETED
 
 
 def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.cli import run_command
 from reproaudit.commands.diff import read_side
-from reproaudit.diff import Change, ClaimChange, Comparison, Side, compare
+from reproaudit.diff import Change, ClaimChange, ComparedScorecard, Comparison, compare
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.judging.verdict import Lookup
 from reproaudit.records import Measurements, Record, Series
@@ -71,7 +71,7 @@ def card(one: Audit, by: float = 1.0, noise: float = 0.0, **record: Any) -> Scor
 
 
 def compared(before: Scorecard, after: Scorecard) -> Comparison:
-    return compare(Side("a", None, before), Side("b", None, after))
+    return compare(ComparedScorecard("a", None, before), ComparedScorecard("b", None, after))
 
 
 def of(found: Comparison, name: str = "layers") -> ClaimChange:
@@ -360,10 +360,11 @@ def test_two_audits(tmp_path: Path) -> None:
 
 def test_an_audit_beside_a_scorecard_is_compared_at_its_tier() -> None:
     one = audit()
-    found = compare(Side("audit", one, None), Side("card", None, PLAIN))
+    found = compare(ComparedScorecard("audit", one, None), ComparedScorecard("card", None, PLAIN))
     assert found.changes == ()
     other = compare(
-        Side("audit", one, None), Side("card", None, factories.make_scorecard(tier="quick"))
+        ComparedScorecard("audit", one, None),
+        ComparedScorecard("card", None, factories.make_scorecard(tier="quick")),
     )
     assert {c.kind for c in other.changes} <= {"rule"}
 
@@ -494,7 +495,7 @@ def test_pages_tell_what_the_terminal_tells(tmp_path: Path) -> None:
 
 def test_hostile_text_stays_text_on_pages() -> None:
     hostile = "<script>alert(1)</script> | `x` \x1b[31m"
-    found = compare(Side(hostile, None, PLAIN), Side("b", None, PLAIN))
+    found = compare(ComparedScorecard(hostile, None, PLAIN), ComparedScorecard("b", None, PLAIN))
     page, text = comparison_html(found), comparison_markdown(found)
     for one in (page, text):
         assert "<script" not in one

@@ -21,7 +21,7 @@ from rich.console import Console
 import factories
 from reproaudit.cli import run_command
 from reproaudit.commands.judge import scorecard_of_submission
-from reproaudit.diff import Side, compare
+from reproaudit.diff import ComparedScorecard, compare
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.judging.submissions import read_submission
 from reproaudit.records import Measurements
@@ -507,7 +507,7 @@ def test_their_pages_stand_apart_from_ours(card: Scorecard, tmp_path: Path) -> N
     again = read_scorecard(written[1])
     assert again == card
     ours = factories.make_scorecard(claims=CLAIMS, responses=[], findings=[])
-    found = compare(Side("ours", None, ours), Side("theirs", None, again))
+    found = compare(ComparedScorecard("ours", None, ours), ComparedScorecard("theirs", None, again))
     assert any(c.place == "origin" and c.kind == "records" for c in found.changes)
 
 

@@ -23,7 +23,7 @@ from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
 from reproaudit.reports.export.codecheck import (
-    SPECIFICATION,
+    CODECHECK_SPECIFICATION,
     Certificate,
     Codechecker,
     certificate,
@@ -171,7 +171,7 @@ def test_a_codecheck_names_who_checked_and_what_was_made() -> None:
     text = codecheck_yml(CARD, FILES, SIGNED)
     assert text.startswith("---\n")
     data = yaml.safe_load(text)
-    assert data["version"] == SPECIFICATION
+    assert data["version"] == CODECHECK_SPECIFICATION
     assert data["codechecker"] == [
         {"name": "Josiah Carberry", "ORCID": CARBERRY},
         {"name": "B. Second"},

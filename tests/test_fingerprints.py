@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from cells import TOY, cell
+from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.records import canonical_settings
 from reproaudit.running.fingerprint import code_hash, fingerprint, versions
 
 FILES = {

@@ -14,7 +14,7 @@ from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup, ma
 from factories import measurements as measured
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role
-from reproaudit.checks import PartFinding
+from reproaudit.checks import PartResult
 from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
@@ -23,12 +23,12 @@ from reproaudit.judging.verdict import (
     Verdict,
     combine_controls,
     decide_verdict,
-    judge,
     judge_claim,
+    judge_claims,
 )
-from reproaudit.records import Measurements, Record, Status
+from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.scorecard import Scorecard, build
-from reproaudit.stats import Decision, Finding
+from reproaudit.stats import Decision, RuleResult
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED
 BATCH = Batch("sparse", "paper", (), (0, 1, 2, 3, 4))
@@ -38,9 +38,9 @@ PROBLEMS = {
 }
 
 
-def part(decision: Decision, name: str = "part") -> PartFinding:
-    finding = Finding(0.5, None, decision, 0.1, (0.5,))
-    return PartFinding(name, decision, name, "at_most", None, finding, "for the test")
+def part(decision: Decision, name: str = "part") -> PartResult:
+    finding = RuleResult(0.5, None, decision, 0.1, (0.5,))
+    return PartResult(name, decision, name, "at_most", None, finding, "for the test")
 
 
 def outcome(said: Decision | str | None, role: Role = Role.EXPERIMENT) -> BatchOutcome:
@@ -245,8 +245,8 @@ def but(mechanism: str, seed: int | None = None, **said: Any) -> Said:
     return record
 
 
-FAILED = {"status": Status.FAILED, "error": "out of memory", "measurements": Measurements()}
-DIVERGES = {"status": Status.DIVERGED, "error": "diverged", "measurements": Measurements()}
+FAILED = {"status": CellStatus.FAILED, "error": "out of memory", "measurements": Measurements()}
+DIVERGES = {"status": CellStatus.DIVERGED, "error": "diverged", "measurements": Measurements()}
 EMPTY = {"measurements": Measurements()}
 FAR = {"measurements": measured(0.8, 0.1, 0)}
 
@@ -377,8 +377,8 @@ def test_one_record_of_other_data_makes_it_a_proxy() -> None:
 def test_agreement_over_the_ledger_is_given_by_claim() -> None:
     audit = make_audit()
     lookup = make_lookup(audit)
-    (before,) = (o for o in judge(audit, "paper", lookup) if o.claim.id == "toy.missed")
-    agreed = judge(audit, "paper", lookup, agrees_over_ledger=frozenset({"toy.missed"}))
+    (before,) = (o for o in judge_claims(audit, "paper", lookup) if o.claim.id == "toy.missed")
+    agreed = judge_claims(audit, "paper", lookup, agrees_over_ledger=frozenset({"toy.missed"}))
     (after,) = (o for o in agreed if o.claim.id == "toy.missed")
     assert (before.verdict, after.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONTRADICTED)
     assert len(agreed) == len(CLAIMS)
@@ -466,8 +466,8 @@ def test_a_rule_changed_after_the_records_is_told() -> None:
     audit = toy()
     changed = toy(checks=[aligns(at_most=0.2)])
     made_before = lookup_of(audit, fine)
-    assert not judge(audit, "paper", made_before)[0].rule_is_younger
-    (found,) = judge(changed, "paper", made_before)
+    assert not judge_claims(audit, "paper", made_before)[0].rule_is_younger
+    (found,) = judge_claims(changed, "paper", made_before)
     assert found.rule_is_younger
     assert found.verdict is Verdict.SUPPORTED, "it is judged anew by the rule in force"
 

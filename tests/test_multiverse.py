@@ -26,7 +26,7 @@ from reproaudit.commands.multiverse import parse_budget
 from reproaudit.errors import UsageError
 from reproaudit.judging.verdict import Lookup, Verdict
 from reproaudit.multiverse.completions import (
-    Change,
+    Override,
     batch_of,
     batches_of,
     cells_of_batches,
@@ -39,11 +39,10 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.cost import Costs
 from reproaudit.multiverse.effects import Judged, classify
-from reproaudit.multiverse.model import AlternativeClass, Multiverse, Status
+from reproaudit.multiverse.model import AlternativeClass, CompletionStatus, Multiverse
 from reproaudit.multiverse.read import agreeing_claims, read
 from reproaudit.multiverse.smallest_set import smallest_sets
-from reproaudit.records import Environment, Measurements, Record
-from reproaudit.records import Status as RecordStatus
+from reproaudit.records import CellStatus, Environment, Measurements, Record
 from reproaudit.reports.files import render_json
 from reproaudit.reports.multiverse import multiverse_html, multiverse_markdown
 from reproaudit.running.store import Store
@@ -167,7 +166,7 @@ def record(batch: Batch, settings: Mapping[str, Any], seed: int, value: float, c
         experiment=batch.experiment,
         settings=dict(settings),
         seed=seed,
-        status=RecordStatus.DIVERGED if diverged else RecordStatus.COMPLETED,
+        status=CellStatus.DIVERGED if diverged else CellStatus.COMPLETED,
         error="not finite" if diverged else None,
         fingerprint=f"{abs(hash((batch, seed))):x}",
         code=code,
@@ -317,7 +316,7 @@ def judged(values: tuple[float, ...], **check: Any) -> Judged:
     ]
     found = judge_conditions(audit.claims[0].checks, samples, 0.95)
     decision = found[0].finding.decision
-    return Judged(Status(decision.value), decision, found, seeds=len(values))
+    return Judged(CompletionStatus(decision.value), decision, found, seeds=len(values))
 
 
 def around(level: float, spread: float = 1.0, noise: tuple[float, ...] = NOISE) -> Judged:
@@ -376,7 +375,7 @@ def test_equivalence_is_shown_not_assumed() -> None:
 
 
 def diverged(decision: Decision | None, count: int) -> Judged:
-    return Judged(Status.DIVERGED, decision, diverged=count, seeds=5, problem="diverged")
+    return Judged(CompletionStatus.DIVERGED, decision, diverged=count, seeds=5, problem="diverged")
 
 
 @pytest.mark.parametrize(
@@ -822,5 +821,5 @@ def test_assumed_evidence_contradicts_once_every_alternative_agrees(
 
 
 def test_change_labels() -> None:
-    assert Change("main", "width", 1, 1).label == "main.width"
-    assert Change(None, "width", 1, 1).label == "width"
+    assert Override("main", "width", 1, 1).label == "main.width"
+    assert Override(None, "width", 1, 1).label == "width"

@@ -17,11 +17,12 @@ from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import TIERS, Audit, Claim, Control, NoPositiveControl, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.rule import Severity
+from reproaudit.cell import Cell
 from reproaudit.checks import Check, all_quantities
 from reproaudit.checks.measurements import Sample, misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.records import Cell, Record, Status
+from reproaudit.records import CellStatus, Record
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import cells_of_tier, lookup_in
@@ -156,7 +157,7 @@ def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
         records = lookup(batch)
         assert set(records) == set(batch.seeds)
         for record in records.values():
-            assert record.status is Status.COMPLETED, record.error
+            assert record.status is CellStatus.COMPLETED, record.error
             assert record.measurements.finite
             assert record.measurements.names == set(declared)
             settings = batch.settings(paper.audit)
@@ -183,7 +184,7 @@ def test_another_seed_gives_other_numbers(paper: Subject) -> None:
     for batch in (b for role, b in plan(paper.audit, "smoke") if role is Role.EXPERIMENT):
         if not batch.overrides:
             record, other = paper.record(batch), others[batch.experiment]
-            assert other.status is Status.COMPLETED, other.error
+            assert other.status is CellStatus.COMPLETED, other.error
             assert record.measurements.model_dump_json() != other.measurements.model_dump_json()
 
 

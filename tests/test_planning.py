@@ -13,8 +13,9 @@ from factories import CLAIMS, LEVELS, claim, make_audit, make_record, measuremen
 from reproaudit.audit.documentation import PUBLISHED_RATES, SharingType, score
 from reproaudit.audit.model import TIERS, Audit, TierName, Variable
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.cell import canonical_settings
 from reproaudit.judging.verdict import Verdict
-from reproaudit.records import Measurements, Record, Status, canonical_settings
+from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
     CUSTOM,
@@ -110,7 +111,7 @@ def fill(store: Store, audit: Audit, at: TierName, name: str = "a", **said: Any)
             store.write(record_of(audit, batch, seed, name, **said))
 
 
-FAILURE = {"status": Status.FAILED, "error": "out of memory", "measurements": Measurements()}
+FAILURE = {"status": CellStatus.FAILED, "error": "out of memory", "measurements": Measurements()}
 FAR = {"measurements": measurements(0.8, 0.1, 0)}
 
 
@@ -128,13 +129,13 @@ def test_a_finished_record_stands_before_a_newer_failure(tmp_path: Path) -> None
     audit, store = one_claim(), Store(tmp_path)
     _, own = next(claim_batches(audit, audit.claims[0], "quick"))
     store.write(record_of(audit, own, 0, "new", started=START + timedelta(days=1), **FAILURE))
-    assert lookup_in(store, audit)(own)[0].status is Status.FAILED
+    assert lookup_in(store, audit)(own)[0].status is CellStatus.FAILED
     store.write(record_of(audit, own, 0, "old"))
     store.write(record_of(audit, own, 1, "old", **FAILURE))
-    wild = {"status": Status.DIVERGED, "error": "diverged", "measurements": Measurements()}
+    wild = {"status": CellStatus.DIVERGED, "error": "diverged", "measurements": Measurements()}
     store.write(record_of(audit, own, 1, "wild", started=START - timedelta(days=1), **wild))
     found = lookup_in(store, audit)(own)
-    assert [found[seed].status for seed in (0, 1)] == [Status.COMPLETED, Status.DIVERGED]
+    assert [found[seed].status for seed in (0, 1)] == [CellStatus.COMPLETED, CellStatus.DIVERGED]
 
 
 def test_a_record_with_other_settings_or_of_another_tier_is_not_found(tmp_path: Path) -> None:

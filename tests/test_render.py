@@ -31,7 +31,7 @@ from reproaudit.reports.files import (
     write_report,
 )
 from reproaudit.reports.html import render_html, render_html_index
-from reproaudit.reports.interval_plot import Row, lay_out
+from reproaudit.reports.interval_plot import PlotRow, lay_out
 from reproaudit.reports.markdown import escaped, render_markdown
 from reproaudit.reports.svg import figure_svg
 from reproaudit.reports.terminal import ListEntry, render_index, render_list, render_scorecard
@@ -476,14 +476,14 @@ def test_seeds_beyond_the_floor_stand_on_it(
     """A perfect solution's rounding does not stretch the axis by ten decades."""
     far = answer(estimate, estimate, estimate, bound, scale=scale, floor=1e-6, per_seed=beyond)
     near = answer(estimate, estimate, estimate, bound, scale=scale, floor=1e-6, per_seed=(end,) * 2)
-    drawn, expected = (lay_out([Row("claim", "claim", one)]) for one in (far, near))
+    drawn, expected = (lay_out([PlotRow("claim", "claim", one)]) for one in (far, near))
     assert drawn.marks[0].seeds == pytest.approx(expected.marks[0].seeds)
     assert drawn.bound == pytest.approx(expected.bound)
 
 
 def test_a_picture_of_an_interval_is_to_scale() -> None:
     given = answer(0.1, 0.01, 1.0, 0.1, scale="log", per_seed=(0.01, 0.1, 1.0))
-    plot = lay_out([Row("claim", "claim", given)])
+    plot = lay_out([PlotRow("claim", "claim", given)])
     (mark,) = plot.marks
     assert mark.whisker is not None
     low, high = mark.whisker
@@ -504,7 +504,7 @@ def test_a_picture_of_an_interval_is_to_scale() -> None:
     ],
 )
 def test_a_picture_stays_inside_its_frame(given: AnswerModel, cut: tuple[bool, bool]) -> None:
-    plot = lay_out([Row("claim", "claim", given)])
+    plot = lay_out([PlotRow("claim", "claim", given)])
     (mark,) = plot.marks
     assert mark.whisker is not None
     places = [mark.dot, *mark.whisker, *mark.seeds, plot.bound, *(x for x, _ in plot.ticks)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Control
-from reproaudit.audit.rules import RULES, Severity, broken_rules, explain
+from reproaudit.audit.rules import RULES, Severity, broken_rules, explain_rule
 from reproaudit.audit.rules.values import among, fits, kind_of, same, shown
 from reproaudit.checks.measurements import Declaration
 from reproaudit.errors import UsageError
@@ -69,18 +69,26 @@ def test_no_id_is_given_twice() -> None:
     from reproaudit.audit.rules import checks, claims, experiments, nodes, papers, settings
     from reproaudit.audit.rules import controls as control_rules
 
-    tables = (nodes.FILE_RULES, nodes.MODEL_RULES, claims.RULES, checks.RULES,
-              control_rules.RULES, experiments.RULES, settings.RULES, papers.RULES)  # fmt: skip
+    tables = (
+        nodes.FILE_RULES,
+        nodes.MODEL_RULES,
+        claims.CLAIM_RULES,
+        checks.CHECK_RULES,
+        control_rules.CONTROL_RULES,
+        experiments.EXPERIMENT_RULES,
+        settings.SETTING_RULES,
+        papers.PAPER_RULES,
+    )
     assert sum(len(table) for table in tables) == len(RULES)
 
 
 def test_explain() -> None:
-    text = explain("ra112")
+    text = explain_rule("ra112")
     assert text.splitlines()[0] == "RA112 (error)"
     assert RULES["RA112"].why in text
     assert RULES["RA112"].remedy in text
     with pytest.raises(UsageError, match="Unknown rule 'RA999'"):
-        explain("RA999")
+        explain_rule("RA999")
 
 
 def test_only_doubtful_things_are_warnings() -> None:

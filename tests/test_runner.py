@@ -14,8 +14,9 @@ import pytest
 
 from cells import cell, locate, records, same_numbers
 from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
-from reproaudit.records import Cell, Status
+from reproaudit.records import CellStatus
 from reproaudit.running import run as run_module
 from reproaudit.running.events import (
     CellFinished,
@@ -65,7 +66,7 @@ def test_a_record_stands_alone(store: Store) -> None:
     rules = {"toy2020": {"C1": "abc"}, "other": {"C9": "def"}}
     run(store, cell("proxied", seed=3), rules=rules)
     record = records(store)["proxied", 3]
-    assert record.status is Status.COMPLETED
+    assert record.status is CellStatus.COMPLETED
     assert record.settings == {"steps": 40, "rate": 0.1, "sizes": (3,), "pause": 0.0}
     assert record.rules == {"C1": "abc"}
     assert record.proxy == "made-up data"
@@ -125,7 +126,7 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store, experiment: 
     for path in store.root.rglob("*.json"):
         json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
     record = records(store)[experiment, 1]
-    assert record.status is Status.DIVERGED
+    assert record.status is CellStatus.DIVERGED
     assert record.error == "diverged: series 'loss' is not finite at step 12"
     assert record.measurements.series["loss"].steps == (0, 4, 8)
     assert "final" not in record.measurements.scalars
@@ -136,7 +137,7 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
     cells = [cell("broken", 5), cell(seed=1)]
     assert run(store, *cells)[0] == Summary(completed=1, failed=1)
     record = records(store)["broken", 5]
-    assert record.status is Status.FAILED
+    assert record.status is CellStatus.FAILED
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
     assert run(store, *cells)[0] == Summary(present=1, failed=1)
@@ -321,7 +322,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies", 8].error == (
         "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )
-    assert parallel["dies_once", 7].status is Status.COMPLETED
+    assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
 def test_jobs_are_at_least_one(store: Store) -> None:

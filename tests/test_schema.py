@@ -15,8 +15,9 @@ from reproaudit import records
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.model import Control, Paper
 from reproaudit.audit.schema import audit_schema, schema_text, write_schema
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Aligns
-from reproaudit.checks.measurements import StrictModel, Value
+from reproaudit.checks.measurements import StrictModel
 from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"
@@ -94,7 +95,7 @@ def test_a_model_without_its_source_has_no_descriptions() -> None:
 
 def test_an_audit_takes_the_values_that_a_record_keeps() -> None:
     """The type is stated twice, so that what reads audits does without what computes."""
-    assert records.SettingValue == Value
+    assert records.SettingValue == SettingValue
 
 
 def test_committed_schema_is_up_to_date(tmp_path: Path) -> None:

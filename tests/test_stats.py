@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
 from reproaudit import stats
-from reproaudit.stats import Decision, Finding, Scale, Side
+from reproaudit.stats import Decision, RuleResult, Scale, Side
 from reproaudit.stats.acceptance import bound_rule, equivalence_rule, met_and_missed
 from reproaudit.stats.power import one_sided
 
@@ -461,7 +461,7 @@ RULES = st.one_of(
 )
 
 
-def decide(values: list[float], rule: Any, scale: Scale, parts: int) -> Finding:
+def decide(values: list[float], rule: Any, scale: Scale, parts: int) -> RuleResult:
     if rule[0] == "bound":
         return stats.decide_bound(values, rule[2], rule[1], scale=scale, parts=parts)
     return stats.decide_equivalence(values, rule[2], rule[1], scale=scale, parts=parts)
@@ -546,7 +546,7 @@ def test_every_seed(
     binding: float,
 ) -> None:
     found = stats.decide_every_seed(values, bound, side)
-    assert found == Finding(binding, None, decision, bound, tuple(values), satisfied=satisfied)
+    assert found == RuleResult(binding, None, decision, bound, tuple(values), satisfied=satisfied)
 
 
 @pytest.mark.parametrize(
@@ -570,18 +570,18 @@ def test_every_seed_within(
     binding: float,
 ) -> None:
     found = stats.decide_every_seed_within(values, target, margin, scale=scale)
-    assert found == Finding(binding, None, decision, target, tuple(values), satisfied=satisfied)
+    assert found == RuleResult(binding, None, decision, target, tuple(values), satisfied=satisfied)
 
 
 def test_an_exact_value_has_neither_interval_nor_doubt() -> None:
     met = stats.decide_exact_bound(0.5, 0.5, Side.AT_LEAST)
-    assert met == Finding(0.5, None, Decision.MET, 0.5, (0.5,))
+    assert met == RuleResult(0.5, None, Decision.MET, 0.5, (0.5,))
     missed = stats.decide_exact_bound(0.5, 0.4, Side.AT_MOST)
-    assert missed == Finding(0.5, None, Decision.MISSED, 0.4, (0.5,))
+    assert missed == RuleResult(0.5, None, Decision.MISSED, 0.4, (0.5,))
     assert stats.decide_exact_equivalence(0.8, 0.7, 0.1).decision is Decision.MET
     assert stats.decide_exact_equivalence(0.81, 0.7, 0.1).decision is Decision.MISSED
     half = stats.decide_exact_equivalence(0.5, 1.0, 1.0, scale=Scale.LOG)
-    assert half == Finding(0.5, None, Decision.MET, 1.0, (0.5,))
+    assert half == RuleResult(0.5, None, Decision.MET, 1.0, (0.5,))
 
 
 # ---------------------------------------------------------------- error rates and power

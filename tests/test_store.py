@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cells import cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.records import Environment, Measurements, Record, Series, Status
+from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running import store as store_module
 from reproaudit.running.store import Clock, Store
 
@@ -32,7 +32,7 @@ def record(name: str = "f" * 32, **changes: Any) -> Record:
         "experiment": "descent",
         "settings": {"steps": 3},
         "seed": 0,
-        "status": Status.COMPLETED,
+        "status": CellStatus.COMPLETED,
         "fingerprint": name,
         "code": "abc",
         "environment": ENVIRONMENT,
@@ -118,13 +118,13 @@ def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
 
 def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.write(record(status=Status.FAILED, error="out of luck"))
+    store.write(record(status=CellStatus.FAILED, error="out of luck"))
     assert store.find(cell(), "f" * 32) is None
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.FAILED]
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.FAILED]
     store.write(record())
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
-    store.write(record(status=Status.FAILED, error="a later, forced run"))
-    assert [one.status for one in store.records("toy2020", "quick")] == [Status.COMPLETED]
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
+    store.write(record(status=CellStatus.FAILED, error="a later, forced run"))
+    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
 
 
 BAD = {
@@ -315,7 +315,7 @@ def test_cells_measured_together_have_work_of_their_own(tmp_path: Path) -> None:
 
 def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    path = store.write(record(status=Status.DIVERGED, error="diverged"))
+    path = store.write(record(status=CellStatus.DIVERGED, error="diverged"))
     json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
 
 

@@ -322,12 +322,12 @@ def check(
 
     Each says what was found, what was expected and what to do.
     """
-    from reproaudit.commands.check import check_files, explain_rule
+    from reproaudit.commands.check import check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
         raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
-        return explain_rule(explain, as_json)
+        return show_rule(explain, as_json)
     files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
     return check_files(files, "sarif" if as_sarif else "json" if as_json else "text")
 
@@ -384,7 +384,7 @@ def diff(
     environment, records and documentation; a changed result is laid to one of them only if that
     one alone differs.
     """
-    from reproaudit.commands.diff import diff as print_difference
+    from reproaudit.commands.diff import show_diff as print_difference
 
     kinds = _formats(formats, ("terminal", "html", "md"))
     return print_difference(before, after, audits, as_json, kinds, out)
@@ -414,7 +414,7 @@ def judge(
     They are marked as not ours: the authors' own logs, or another framework's runs. For the
     manifest see docs/measurements.md. Where there are records of ours, both are shown side by side.
     """
-    from reproaudit.commands.judge import judge as judge_submission
+    from reproaudit.commands.judge import judge_submission as judge_submission
     from reproaudit.running.store import Store
 
     entry = Catalog(audits)[slug]
@@ -459,12 +459,12 @@ def export(
     A scorecard as RO-Crate, JUnit XML or CODECHECK, faults as SARIF. Of the highest tier that has
     records, unless --tier says otherwise, to exports/SLUG unless --out does. See docs/export.md.
     """
-    from reproaudit.commands.export import Signature, Source, known_format
-    from reproaudit.commands.export import export as export_to
+    from reproaudit.commands.export import ExportSource, Signature, known_format
+    from reproaudit.commands.export import export_scorecard as export_to
     from reproaudit.running.store import Store
 
     chosen, wanted = known_format(form), _tier(tier)
-    source = Source(Catalog(audits)[slug], Store(store), reports, wanted)
+    source = ExportSource(Catalog(audits)[slug], Store(store), reports, wanted)
     signature = Signature(
         codecheckers=tuple(codecheckers or ()),
         orcids=tuple(orcids or ()),
@@ -513,7 +513,7 @@ def multiverse(
     --sample. With --explain and --against, names the smallest set of settings that makes a claim
     come out otherwise.
     """
-    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show
+    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show_multiverse
     from reproaudit.commands.run import How, read_data_from
     from reproaudit.running.store import Store
 
@@ -529,7 +529,7 @@ def multiverse(
         from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
-    return show(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
+    return show_multiverse(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
 
 
 if __name__ == "__main__":

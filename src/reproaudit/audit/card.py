@@ -25,17 +25,17 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
-MAX_BYTES = 2**18
+MAX_CARD_BYTES = 2**18
 """The largest card; those seen so far have a fiftieth of it."""
 
-LONGEST = {"title": 400, "author": 100, "venue": 100, "result": 60}
+LONGEST_TEXT = {"title": 400, "author": 100, "venue": 100, "result": 60}
 """Characters beyond which a text is not what it seems."""
 
 MOST_AUTHORS = 500
 
 
 @dataclass(frozen=True)
-class Row:
+class CardRow:
     """One variable on a card.
 
     Attributes:
@@ -74,13 +74,13 @@ class Card:
     authors: tuple[str, ...] = ()
     venue: str | None = None
     year: int | None = None
-    rows: Mapping[VariableName, Row] = field(default_factory=dict)
+    rows: Mapping[VariableName, CardRow] = field(default_factory=dict)
     has_notice: bool = False
     """Whether the card warns that its classification is automated."""
     remarks: tuple[Remark, ...] = ()
 
 
-class Line(NamedTuple):
+class CardLine(NamedTuple):
     """A line that is not blank, its blanks run together."""
 
     number: int
@@ -95,12 +95,12 @@ def read_card(path: Path) -> Card:
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(MAX_CARD_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CardError(f"{path}: found no readable file ({reason.lower()})") from error
-    if len(data) > MAX_BYTES:
-        raise CardError(f"{path}: found more than {MAX_BYTES} bytes; a card is a page of text")
+    if len(data) > MAX_CARD_BYTES:
+        raise CardError(f"{path}: found more than {MAX_CARD_BYTES} bytes; a card is a page of text")
     try:
         return parse_card(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
@@ -123,7 +123,7 @@ def parse_card(text: str, file: str = "card") -> Card:
     """
     _refuse_control_characters(text, file)
     lines = [
-        Line(number, " ".join(line.split()))
+        CardLine(number, " ".join(line.split()))
         for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1)
         if line.strip()
     ]
@@ -184,14 +184,14 @@ class _Candidate(NamedTuple):
     """The rest of the line, and the lines below that begin no row."""
     line: int
 
-    def row(self) -> Row:
-        return Row(self.result, " ".join(part for part in self.response if part), self.line)
+    def row(self) -> CardRow:
+        return CardRow(self.result, " ".join(part for part in self.response if part), self.line)
 
 
 class _Reading(NamedTuple):
     """What the card says of a variable, and why it cannot be read, if it cannot."""
 
-    row: Row
+    row: CardRow
     problem: str
 
 
@@ -204,7 +204,7 @@ _WORDS = {
 _SCORED_WORDS = ("Yes", "No")
 
 
-def _ends_head(line: Line) -> bool:
+def _ends_head(line: CardLine) -> bool:
     """Whether the rows begin here, or the abstract."""
     if re.match(r"\W*Reproducibility Variable\b", line.text) or _is_abstract(line.text):
         return True
@@ -216,7 +216,7 @@ def _is_abstract(text: str) -> bool:
     return re.fullmatch(r"(#+ )?\**abstract\**[:.]?", text, re.IGNORECASE) is not None
 
 
-def _candidate(line: Line) -> _Candidate | None:
+def _candidate(line: CardLine) -> _Candidate | None:
     """The row in a line, if it begins with the name of a variable."""
     cells = [_bare(cell) for cell in line.text.strip("| ").split("|", 2)]
     if len(cells) > 1 and cells[0] in _BY_NAME:
@@ -234,12 +234,12 @@ def _candidate(line: Line) -> _Candidate | None:
 def _cell_result(name: VariableName, cell: str) -> str | None:
     """The result in a table's cell, where the shape says where it ends."""
     known = {word.casefold(): word for word in _WORDS.get(name, _SCORED_WORDS)}
-    if name in UNSCORED and 0 < len(cell) <= LONGEST["result"]:
+    if name in UNSCORED and 0 < len(cell) <= LONGEST_TEXT["result"]:
         return known.get(cell.casefold(), cell)
     return known.get(cell.casefold())
 
 
-def _rows(lines: Sequence[Line]) -> dict[VariableName, _Reading]:
+def _rows(lines: Sequence[CardLine]) -> dict[VariableName, _Reading]:
     """Every variable on the card; a line that begins no row goes on the one above."""
     candidates: dict[VariableName, list[_Candidate]] = {}
     last: _Candidate | None = None
@@ -260,7 +260,7 @@ def _decided(several: Sequence[_Candidate]) -> _Reading:
         return _Reading(readable[0].row(), "")
     if readable:
         found = ", ".join(f"{one.result} on line {one.line}" for one in readable[:5])
-        return _Reading(Row(None, "", readable[0].line), f"found {found}")
+        return _Reading(CardRow(None, "", readable[0].line), f"found {found}")
     first = several[0]
     shown = repr(first.found[:40]) if first.found else "nothing"
     return _Reading(first.row(), f"found {shown} as the result on line {first.line}")
@@ -296,11 +296,11 @@ class _Head:
     remarks: list[Remark] = field(default_factory=list)
 
     @classmethod
-    def read(cls, lines: Sequence[Line]) -> _Head:
+    def read(cls, lines: Sequence[CardLine]) -> _Head:
         """From the lines above the rows, in any order."""
         head = cls()
         labelled: dict[str, list[str]] = {"title": [], "author": [], "venue": [], "notice": []}
-        rest: list[Line] = []
+        rest: list[CardLine] = []
         for line in lines:
             label = _LABEL.match(line.text)
             if label is not None:
@@ -333,7 +333,7 @@ class _Head:
 
     def _take_authors(self, found: Sequence[str]) -> None:
         names = _persons(found[0])
-        too_long = any(len(name) > LONGEST["author"] for name in names)
+        too_long = any(len(name) > LONGEST_TEXT["author"] for name in names)
         if len(found) == 1 and names and not too_long and len(names) <= MOST_AUTHORS:
             self.authors = names
         else:
@@ -341,7 +341,7 @@ class _Head:
 
     def _take_title(self, found: Sequence[str]) -> None:
         titles = [_bare(text.lstrip("#")) for text in found]
-        if len(titles) == 1 and 0 < len(titles[0]) <= LONGEST["title"]:
+        if len(titles) == 1 and 0 < len(titles[0]) <= LONGEST_TEXT["title"]:
             self.title = titles[0]
         elif titles:
             self.remarks.append(Remark("title", f"found {_shown(found)}; expected one line"))
@@ -361,7 +361,7 @@ def _venue(text: str) -> tuple[str, int] | None:
 
 def _labelled_venue(text: str) -> tuple[str, int] | None:
     first = _bare(text.partition(" | ")[0])
-    match = _VENUE.fullmatch(first) if len(first) <= LONGEST["venue"] else None
+    match = _VENUE.fullmatch(first) if len(first) <= LONGEST_TEXT["venue"] else None
     if match is None:
         return None
     return match[1] or match[3], int(match[2] or match[4])

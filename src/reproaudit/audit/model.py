@@ -20,10 +20,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import Axis, Declaration, Name, Quantity, StrictModel, Value
+from reproaudit.checks.measurements import Axis, Declaration, Name, Quantity, StrictModel
 
-__all__ = ["Axis", "Declaration", "Quantity", "Value"]
+__all__ = ["Axis", "Declaration", "Quantity"]
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Text = Annotated[str, Field(min_length=1)]
@@ -142,7 +143,7 @@ class Variable(StrictModel):
 class Scaled(StrictModel):
     """What a smaller tier runs instead of a setting's value."""
 
-    value: Value
+    value: SettingValue
     """The value at that tier."""
     reason: Text
     """Why this value still shows the phenomenon, or why the setting must shrink."""
@@ -151,7 +152,7 @@ class Scaled(StrictModel):
 class Contradiction(StrictModel):
     """Another source that states another value."""
 
-    value: Value
+    value: SettingValue
     """What the other source says."""
     source: Source
     """Which source."""
@@ -162,7 +163,7 @@ class Contradiction(StrictModel):
 class Setting(StrictModel):
     """A value at the paper's scale, with its source."""
 
-    value: Value
+    value: SettingValue
     """What is run at the paper tier."""
     source: Source
     """Where the value comes from; an assumption is a guess of ours."""
@@ -170,7 +171,7 @@ class Setting(StrictModel):
     """Where the source states it; needed unless it is an assumption."""
     why: Text | None = None
     """Of an assumption: why this value and no other."""
-    alternatives: tuple[Value, ...] = ()
+    alternatives: tuple[SettingValue, ...] = ()
     """Of an assumption: what a careful reader might equally have chosen."""
     contradicted_by: tuple[Contradiction, ...] = ()
     """Sources that state another value."""
@@ -201,12 +202,12 @@ class Setting(StrictModel):
         return self.source is Source.ASSUMPTION or bool(self.contradicted_by)
 
     @property
-    def others(self) -> tuple[Value, ...]:
+    def others(self) -> tuple[SettingValue, ...]:
         """What else it could be: the alternatives and what other sources say, without repeats."""
         every = [*self.alternatives, *(c.value for c in self.contradicted_by)]
         return tuple(v for i, v in enumerate(every) if v != self.value and v not in every[:i])
 
-    def at(self, tier: TierName) -> Value:
+    def at(self, tier: TierName) -> SettingValue:
         """The value at a tier; smoke falls back to quick, quick to the paper's value."""
         if tier == "smoke" and self.smoke is not None:
             return self.smoke.value
@@ -229,7 +230,7 @@ class LedgerEntry(StrictModel):
 # --- experiments and claims ---------------------------------------------------------------------
 
 
-class Experiment(StrictModel):
+class ExperimentSpec(StrictModel):
     """What is run: settings beside those that all experiments share, and what it measures."""
 
     title: Text
@@ -245,7 +246,7 @@ class Control(StrictModel):
 
     experiment: Name
     """Which experiment is run."""
-    settings: dict[Name, Value] = Field(default_factory=dict)
+    settings: dict[Name, SettingValue] = Field(default_factory=dict)
     """The settings that differ from the claim's own experiment."""
     substitutes: dict[Name, Name] = Field(default_factory=dict)
     """Measurement of the claim's checks -> the measurement that is judged in its place, such as a
@@ -302,7 +303,7 @@ class Effect(StrictModel):
     """The claim whose measure was compared."""
     setting: Name
     """The setting that was varied."""
-    value: Value
+    value: SettingValue
     """The value that was run instead."""
     found: Literal["decisive", "matters", "harmless"]
     """decisive: the decision flips; matters: beyond noise and margin, same decision; harmless:
@@ -421,7 +422,7 @@ class Audit(StrictModel):
     """The nine reproducibility variables."""
     settings: dict[Name, Setting] = Field(default_factory=dict)
     """Settings that all experiments share."""
-    experiments: dict[Name, Experiment] = Field(min_length=1)
+    experiments: dict[Name, ExperimentSpec] = Field(min_length=1)
     """What is run."""
     claims: tuple[Claim, ...] = Field(min_length=1)
     """What is judged."""
@@ -438,15 +439,15 @@ class Audit(StrictModel):
         """The settings of an experiment: the shared ones and its own, which win."""
         return {**self.settings, **self.experiments[experiment].settings}
 
-    def value_of(self, experiment: str, name: str, tier: TierName) -> Value | None:
+    def value_of(self, experiment: str, name: str, tier: TierName) -> SettingValue | None:
         """The value of one setting of an experiment at a tier; None if it has no such setting."""
         own = self.experiments[experiment].settings
         setting = own[name] if name in own else self.settings.get(name)
         return setting.at(tier) if setting is not None else None
 
     def values_of(
-        self, experiment: str, tier: TierName, overrides: Mapping[str, Value] | None = None
-    ) -> dict[str, Value]:
+        self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
+    ) -> dict[str, SettingValue]:
         """The values that an experiment runs with at a tier, with some replaced."""
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reproaudit.audit.model import Audit, Claim, Control, TierName, Value
+from reproaudit.audit.model import Audit, Claim, Control, TierName
+from reproaudit.cell import SettingValue
 
 
 class Role(StrEnum):
@@ -34,10 +35,10 @@ class Batch:
 
     experiment: str
     tier: TierName
-    overrides: tuple[tuple[str, Value], ...]
+    overrides: tuple[tuple[str, SettingValue], ...]
     seeds: tuple[int, ...]
 
-    def settings(self, audit: Audit) -> dict[str, Value]:
+    def settings(self, audit: Audit) -> dict[str, SettingValue]:
         """The values that the experiment runs with."""
         return audit.values_of(self.experiment, self.tier, dict(self.overrides))
 

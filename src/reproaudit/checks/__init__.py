@@ -21,8 +21,8 @@ from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.converges import Converges
 from reproaudit.checks.deciding import (
-    ConditionFinding,
-    PartFinding,
+    ConditionResult,
+    PartResult,
     all_quantities,
     binding,
     judge_conditions,
@@ -39,9 +39,9 @@ from reproaudit.checks.separates import Separates
 __all__ = [
     "Check",
     "Condition",
-    "ConditionFinding",
+    "ConditionResult",
     "GrowsLike",
-    "PartFinding",
+    "PartResult",
     "all_quantities",
     "binding",
     "judge_conditions",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from reproaudit.checks.kind import Condition, Kind
 from reproaudit.checks.measurements import Quantity, Sample
-from reproaudit.stats import FLOOR, Decision, Finding, Scale
+from reproaudit.stats import FLOOR, Decision, RuleResult, Scale
 
 
 @dataclass(frozen=True)
-class PartFinding:
+class PartResult:
     """What the seeds say about one part of a claim.
 
     Attributes:
@@ -32,7 +32,7 @@ class PartFinding:
     label: str
     side: str
     margin: float | None
-    finding: Finding
+    finding: RuleResult
     reason: str
     scale: Scale = Scale.LINEAR
     floor: float = FLOOR
@@ -40,7 +40,7 @@ class PartFinding:
 
 def judge_parts(
     checks: Sequence[Kind], samples: Sequence[Sample], confidence: float
-) -> tuple[PartFinding, ...]:
+) -> tuple[PartResult, ...]:
     """Decide every part of a claim on the same seeds.
 
     A claim is missed when one part is; so that many parts do not make that more likely by chance,
@@ -58,14 +58,14 @@ def judge_parts(
     return parts_of(judge_conditions(checks, samples, confidence))
 
 
-def parts_of(judged: Sequence[ConditionFinding]) -> tuple[PartFinding, ...]:
+def parts_of(judged: Sequence[ConditionResult]) -> tuple[PartResult, ...]:
     """The parts of a claim whose every condition has been judged, in their order."""
     parts = itertools.groupby(judged, key=lambda one: id(one.part))  # equal parts may be neighbours
     return tuple(_judge_part(list(found)) for _, found in parts)
 
 
 @dataclass(frozen=True)
-class ConditionFinding:
+class ConditionResult:
     """What the seeds say about one condition of a part of a claim.
 
     Attributes:
@@ -75,17 +75,17 @@ class ConditionFinding:
     part: Kind
     condition: Condition
     values: tuple[float, ...]
-    finding: Finding
+    finding: RuleResult
 
 
 def judge_conditions(
     checks: Sequence[Kind], samples: Sequence[Sample], confidence: float
-) -> tuple[ConditionFinding, ...]:
+) -> tuple[ConditionResult, ...]:
     """Decide every condition of every part of a claim; arguments and errors as `judge_parts`."""
     parts = [part for check in checks for part in check.parts(samples[0])]
     conditions = [(part, condition) for part in parts for condition in part.conditions()]
     return tuple(
-        ConditionFinding(
+        ConditionResult(
             part,
             condition,
             tuple(condition.value(s) for s in samples),
@@ -95,10 +95,10 @@ def judge_conditions(
     )
 
 
-def _judge_part(judged: Sequence[ConditionFinding]) -> PartFinding:
+def _judge_part(judged: Sequence[ConditionResult]) -> PartResult:
     label = binding({one.condition.label: one.finding for one in judged})
     bound = next(one for one in judged if one.condition.label == label)
-    return PartFinding(
+    return PartResult(
         bound.part.name,
         bound.finding.decision,
         label,
@@ -111,7 +111,7 @@ def _judge_part(judged: Sequence[ConditionFinding]) -> PartFinding:
     )
 
 
-def binding(findings: dict[str, Finding], worst: Decision = Decision.MISSED) -> str:
+def binding(findings: dict[str, RuleResult], worst: Decision = Decision.MISSED) -> str:
     """The label of the finding that decides: the worst decision, then the least room.
 
     Args:
@@ -124,7 +124,7 @@ def binding(findings: dict[str, Finding], worst: Decision = Decision.MISSED) -> 
     return min(findings, key=lambda k: (order.index(findings[k].decision), _room(findings[k])))
 
 
-def _room(finding: Finding) -> float:
+def _room(finding: RuleResult) -> float:
     """How many half-widths of its interval lie between the estimate and the bound.
 
     A count has no width: one that is met is not what a claim hangs on, any other is.

@@ -12,7 +12,7 @@ from pydantic import Field
 from reproaudit.checks.measurements import Coordinate, Name, Quantity, Sample, StrictModel
 from reproaudit.stats import (
     Decision,
-    Finding,
+    RuleResult,
     Scale,
     Side,
     decide_bound,
@@ -48,13 +48,13 @@ class Condition:
     value: Callable[[Sample], float]
     side: str
     margin: float | None
-    decide: Callable[[Sequence[float], float, int], Finding]
+    decide: Callable[[Sequence[float], float, int], RuleResult]
     scale: Scale
     floor: float
     accepted: tuple[float, float]
     kindest: Callable[[Sample], float] | None = None
 
-    def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> Finding:
+    def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> RuleResult:
         """What the seeds say; shown is the least favourable reading unless both miss."""
         finding = self.decide([self.value(s) for s in samples], confidence, parts)
         if self.kindest is None or finding.decision is not Decision.MISSED:
@@ -136,7 +136,7 @@ class Kind(StrictModel):
     ) -> Condition:
         """A condition that holds a number against a one-sided bound."""
 
-        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+        def decide(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
             if self.over == "every_seed":
                 return decide_every_seed(values, bound, side)
             return decide_bound(
@@ -162,7 +162,7 @@ class Kind(StrictModel):
     ) -> Condition:
         """A condition that holds a number against a target, within a margin."""
 
-        def decide(values: Sequence[float], confidence: float, parts: int) -> Finding:
+        def decide(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
             if self.over == "every_seed":
                 return decide_every_seed_within(
                     values, target, margin, scale=scale, floor=self.floor

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 else:
     records = deferred("reproaudit.records")
 
-Scalar = bool | int | float | str
-Value = Scalar | tuple[Scalar, ...]
-"""A setting's value, as in `reproaudit.records`: a scalar, or a list of scalars of one type."""
-
 Coordinate = int | float | str
 """Where one stands on an axis: a layer's number, a context length, a baseline's name."""
 

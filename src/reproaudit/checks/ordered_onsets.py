@@ -13,7 +13,7 @@ from pydantic import Field
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.lazy import np
-from reproaudit.stats import Finding, Scale, Side, decide_every_seed, onset
+from reproaudit.stats import RuleResult, Scale, Side, decide_every_seed, onset
 
 if TYPE_CHECKING:
     from reproaudit.records import Series
@@ -49,7 +49,7 @@ class OrderedOnsets(Kind):
     def conditions(self) -> tuple[Condition, ...]:
         """Both changes come, and in this order."""
 
-        def both_come(values: Sequence[float], confidence: float, parts: int) -> Finding:
+        def both_come(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
             del confidence, parts  # whether a change came is a count over seeds
             return decide_every_seed(values, 1.0, Side.AT_LEAST)
 

@@ -13,7 +13,7 @@ from typing import Literal
 from rich.console import Console
 
 from reproaudit.audit.loading import Fault, read_audit
-from reproaudit.audit.rules import RULES, explain
+from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.errors import SpecError
 
@@ -84,13 +84,13 @@ def _as_data(fault: Fault) -> dict[str, object]:
     }
 
 
-def explain_rule(rule: str, as_json: bool) -> int:
+def show_rule(rule: str, as_json: bool) -> int:
     """Prints why a rule exists and what to do.
 
     Raises:
         UsageError: if there is no such rule.
     """
-    text = explain(rule)
+    text = explain_rule(rule)
     if as_json:
         found = RULES[rule.upper()]
         data = {"id": found.id, "severity": found.severity.value, "why": found.why}

@@ -17,7 +17,7 @@ from reproaudit.audit.loading import read_audit, read_text
 from reproaudit.audit.loading.fault import has_errors
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.diff import Side, compare
+from reproaudit.diff import ComparedScorecard, compare
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.reports.difference import render_comparison, write_comparison
 from reproaudit.reports.files import read_scorecard
@@ -31,7 +31,7 @@ OWN_NAME = "RA014"
 """The rule that a file bears its paper's name; a copy that is only compared may bear another."""
 
 
-def diff(
+def show_diff(
     before: str,
     after: str,
     audits: Path | None,
@@ -65,7 +65,7 @@ def diff(
     return 0
 
 
-def read_side(text: str, audits: Path | None) -> Side:
+def read_side(text: str, audits: Path | None) -> ComparedScorecard:
     """What an argument names.
 
     Args:
@@ -77,18 +77,18 @@ def read_side(text: str, audits: Path | None) -> Side:
         file = path / "scorecard.json"
         if not file.is_file():
             raise UsageError(f"{path}: holds no scorecard.json. {KNOWN}")
-        return Side(text, None, read_scorecard(file))
+        return ComparedScorecard(text, None, read_scorecard(file))
     if path.is_file():
         if path.suffix in (".yaml", ".yml"):
-            return Side(text, _audit_in(path), None)
-        return Side(text, None, read_scorecard(path))
+            return ComparedScorecard(text, _audit_in(path), None)
+        return ComparedScorecard(text, None, read_scorecard(path))
     match = re.fullmatch(r"([a-z][a-z0-9_]*)@(.+)", text)
     if match is not None:
         return _at_revision(match[1], match[2], audits or shipped_audits())
     entries = Catalog(audits).entries
     if text in entries:
         entry = entries[text]
-        return Side(text, entry.audit(), _committed(entry.audit_file.parent, text))
+        return ComparedScorecard(text, entry.audit(), _committed(entry.audit_file.parent, text))
     remedy = did_you_mean(text, entries)
     hint = f" {remedy}" if remedy.startswith("Did") else ""
     raise UsageError(f"{text}: no such file, folder or paper.{hint} {KNOWN}")
@@ -127,7 +127,7 @@ def _committed(audits: Path, slug: str) -> Scorecard | None:
 # --- git ------------------------------------------------------------------------------------------
 
 
-def _at_revision(slug: str, revision: str, folder: Path) -> Side:
+def _at_revision(slug: str, revision: str, folder: Path) -> ComparedScorecard:
     """A paper's audit and its committed scorecard as they were at a revision."""
     name = f"{slug}@{revision}"
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
@@ -142,7 +142,7 @@ def _at_revision(slug: str, revision: str, folder: Path) -> Side:
         raise UsageError(f"{name}: there was no {folder.name}/{slug}.yaml at that revision.")
     audit = _audit_of(text, f"{slug}.yaml", name)
     report = _git(folder, "show", f"{commit}:../reports/paper/{slug}/scorecard.json")
-    return Side(name, audit, None if report is None else _scorecard_of(report, name))
+    return ComparedScorecard(name, audit, None if report is None else _scorecard_of(report, name))
 
 
 def _scorecard_of(text: str, name: str) -> Scorecard:

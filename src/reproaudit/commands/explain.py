@@ -9,16 +9,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reproaudit.audit.model import Audit, Claim, TierName, Value
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch
+from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.commands.multiverse import Varied, print_json
 from reproaudit.commands.run import parse_setting
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
-from reproaudit.multiverse.completions import Change, batch_of, choices_of
+from reproaudit.multiverse.completions import Override, batch_of, choices_of
 from reproaudit.multiverse.model import Explanation
 from reproaudit.multiverse.read import ClaimReading, explanation
-from reproaudit.multiverse.smallest_set import Subset, smallest_sets
-from reproaudit.records import Record, canonical_settings
+from reproaudit.multiverse.smallest_set import SmallestSet, smallest_sets
+from reproaudit.records import Record
 from reproaudit.reports.files import read_scorecard
 from reproaudit.reports.multiverse import print_explanation
 from reproaudit.scorecard import Scorecard
@@ -26,7 +27,7 @@ from reproaudit.scorecard import Scorecard
 
 def parse_against(
     texts: Sequence[str], audit: Audit, claim: Claim, tier: TierName
-) -> tuple[Change, ...]:
+) -> tuple[Override, ...]:
     """The settings that differ in another run; what is named later counts.
 
     Args:
@@ -36,7 +37,7 @@ def parse_against(
         UsageError: on what cannot be read, an unknown setting, one of which a scorecard says
             nothing, or no difference at all.
     """
-    values: dict[str, Value] = {}
+    values: dict[str, SettingValue] = {}
     scorecard: Path | None = None
     for text in texts:
         if "=" not in text:
@@ -61,7 +62,7 @@ def parse_against(
             f"has now. Write its value as well: --against {unsaid[0]}=…"
         )
     changes = tuple(
-        Change(claim.experiment, name, value, value)
+        Override(claim.experiment, name, value, value)
         for name, value in values.items()
         if canonical_settings({name: value}) != canonical_settings({name: default[name]})
     )
@@ -99,7 +100,7 @@ def _read(path: Path) -> Record | Scorecard:
 
 def _settings_of(
     path: Path, other: Record | Scorecard, audit: Audit, claim: Claim
-) -> Mapping[str, Value]:
+) -> Mapping[str, SettingValue]:
     """The settings that the claim's experiment had in another run."""
     of_paper, experiment = _subject(other, claim)
     if of_paper != audit.paper.slug:
@@ -120,7 +121,7 @@ def _subject(other: Record | Scorecard, claim: Claim) -> tuple[str, str]:
     return str(other.paper.get("slug")), judged.get(claim.id, claim.experiment)
 
 
-def _settings_shown(card: Scorecard, claim: Claim) -> Mapping[str, Value]:
+def _settings_shown(card: Scorecard, claim: Claim) -> Mapping[str, SettingValue]:
     """The claim's settings in a scorecard: shared ones, its experiment's own, and others' own."""
     shown = sorted(card.settings, key=lambda one: one.experiment is not None)
     values = {one.name: one.value for one in shown if one.experiment in (None, claim.experiment)}
@@ -144,7 +145,7 @@ def claim_of(audit: Audit, name: str) -> Claim:
     return known[wanted]
 
 
-def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explanation:
+def explanation_of(varied: Varied, claim: Claim, changes: tuple[Override, ...]) -> Explanation:
     """The smallest set of changed settings that flips a claim's decision.
 
     Raises:
@@ -152,7 +153,7 @@ def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explan
     """
     audit, tier = varied.audit, varied.tier
 
-    def batch(subset: Subset) -> Batch:
+    def batch(subset: SmallestSet) -> Batch:
         return batch_of(audit, tuple(changes[i] for i in subset), claim.experiment, tier)
 
     def reading() -> ClaimReading:
@@ -171,7 +172,7 @@ def explain(varied: Varied, claim: Claim, changes: tuple[Change, ...]) -> Explan
     if target == first.default.decision:
         return explanation(first, changes, (), exhaustive=True, trials=0)
 
-    def flips(subsets: Sequence[Subset]) -> list[bool]:
+    def flips(subsets: Sequence[SmallestSet]) -> list[bool]:
         varied.ensure([batch(subset) for subset in subsets])
         now = reading()
         return [now.judged(tuple(changes[i] for i in s)).decision == target for s in subsets]
@@ -185,7 +186,7 @@ def show_explanation(varied: Varied, claim: str, against: Sequence[str], as_json
     """Explains a changed decision and prints it; returns the exit code."""
     stated = claim_of(varied.audit, claim)
     changes = parse_against(against, varied.audit, stated, varied.tier)
-    explained = explain(varied, stated, changes)
+    explained = explanation_of(varied, stated, changes)
     if as_json:
         print_json(explained)
     else:

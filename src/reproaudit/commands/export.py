@@ -18,14 +18,14 @@ from reproaudit.audit.loading.fault import has_errors
 from reproaudit.audit.model import TierName
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
-from reproaudit.reports.files import render_json, write_whole
+from reproaudit.reports.files import render_json, replace_file
 from reproaudit.reports.html import render_html
 from reproaudit.reports.markdown import render_markdown
 from reproaudit.running.store import Store
 from reproaudit.scorecard import Scorecard
 
 Format = Literal["ro-crate", "junit", "sarif", "codecheck"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+EXPORT_FORMATS: tuple[Format, ...] = get_args(Format)
 FOLDERS: tuple[Format, ...] = ("ro-crate", "codecheck")
 """The formats that are a folder of files."""
 
@@ -67,7 +67,7 @@ _OPTIONS: dict[str, tuple[str, Format]] = {
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """Where a scorecard comes from.
 
     Attributes:
@@ -98,14 +98,14 @@ def known_format(name: str) -> Format:
     Raises:
         UsageError: naming the closest one.
     """
-    for known in FORMATS:
+    for known in EXPORT_FORMATS:
         if name == known:
             return known
-    raise UsageError(f"--to: no format '{name}'. {did_you_mean(name, FORMATS)}")
+    raise UsageError(f"--to: no format '{name}'. {did_you_mean(name, EXPORT_FORMATS)}")
 
 
-def export(
-    source: Source, form: Format, out: Path | None, signature: Signature, as_json: bool
+def export_scorecard(
+    source: ExportSource, form: Format, out: Path | None, signature: Signature, as_json: bool
 ) -> int:
     """Writes a format and says what was written; a bad audit's SARIF gives its exit code.
 
@@ -207,14 +207,14 @@ def _ro_crate(entry: Entry, card: Scorecard, license_url: str | None) -> dict[st
 def _write_one(text: str, out: Path | None, folder: Path, name: str) -> dict[Path, bytes]:
     path = folder / name if out is None else out / name if out.is_dir() else out
     data = text.encode()
-    write_whole(path, data)
+    replace_file(path, data)
     return {path: data}
 
 
 def _write_folder(files: Mapping[str, bytes], folder: Path) -> dict[Path, bytes]:
     written = {folder / name: data for name, data in files.items()}
     for path, data in written.items():
-        write_whole(path, data)
+        replace_file(path, data)
     return written
 
 

@@ -22,7 +22,7 @@ from reproaudit.scorecard import BesideModel, ClaimModel, OriginModel, Scorecard
 from reproaudit.scorecard.from_store import lookup_in
 
 
-def judge(
+def judge_submission(
     entry: Entry, measurements: Path, store: Store, reports: Path, out: Path | None, as_json: bool
 ) -> int:
     """Prints the scorecard of measurements from elsewhere, and writes it where asked to.
@@ -95,7 +95,7 @@ def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:
                 id=claim.id,
                 decision=own.decision,
                 verdict=own.verdict,
-                evidence=phrasing.evidence_level(own),
+                evidence=phrasing.evidence_label(own),
                 reading="no estimate" if part is None else phrasing.sentence(part),
                 difference=_difference(own, claim),
             )

@@ -13,8 +13,9 @@ from pathlib import Path
 from rich.console import Console
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
+from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.judging.verdict import Lookup
@@ -34,7 +35,6 @@ from reproaudit.multiverse.completions import (
 from reproaudit.multiverse.cost import Costs, Steps
 from reproaudit.multiverse.model import Explanation, Multiverse
 from reproaudit.multiverse.read import read
-from reproaudit.records import Cell, canonical_settings
 from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import print_multiverse
 from reproaudit.reports.phrasing import duration
@@ -170,7 +170,7 @@ class Varied:
         experiments = self.entry.module.load()
         known: dict[tuple[str, str], int] = {}
 
-        def steps(experiment: str, settings: Mapping[str, Value]) -> int:
+        def steps(experiment: str, settings: Mapping[str, SettingValue]) -> int:
             key = (experiment, canonical_settings(settings))
             if key not in known:
                 known[key] = 0
@@ -192,7 +192,7 @@ class Varied:
 # --- showing ------------------------------------------------------------------------------------
 
 
-def show(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
+def show_multiverse(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
     """Runs a design, prints it and writes its report; returns the exit code."""
     multiverse = varied.run(design)
     if as_json:

@@ -24,10 +24,12 @@ from rich.progress import (
 )
 
 from reproaudit.audit.catalog import Catalog, Entry
-from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import seeds_of
+from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
-from reproaudit.records import Cell, Record, Status, canonical_settings
+from reproaudit.lab import DATA_VARIABLE
+from reproaudit.records import CellStatus, Record
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import (
     CellFinished,
@@ -46,10 +48,6 @@ from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier
 
 Papers = Sequence[tuple[Entry, Audit]]
-
-
-DATA_VARIABLE = "REPROAUDIT_DATA"
-"""The environment variable that papers and workers read the data folder from."""
 
 
 def read_data_from(folder: Path | None) -> None:
@@ -163,7 +161,7 @@ class Custom:
 
     seeds: tuple[int, ...] | None
     experiments: tuple[str, ...]
-    settings: Mapping[str, Value]
+    settings: Mapping[str, SettingValue]
 
     @classmethod
     def parse(
@@ -230,7 +228,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def parse_setting(text: str) -> tuple[str, Value]:
+def parse_setting(text: str) -> tuple[str, SettingValue]:
     """A setting such as ``steps=100`` or ``sparse.betas=[0.9, 0.999]``.
 
     Raises:
@@ -355,7 +353,7 @@ class _Watcher:
             self._advance(event)
         elif isinstance(event, CellFinished):
             self._finished += 1
-            if event.record.status is not Status.COMPLETED:
+            if event.record.status is not CellStatus.COMPLETED:
                 record = event.record
                 self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
             elif self._bar.disable:

@@ -19,28 +19,28 @@ from reproaudit.diff.changes import changes_of
 from reproaudit.diff.model import (
     KINDS,
     Change,
+    ChangeKind,
     ClaimChange,
+    ComparedScorecard,
     Comparison,
-    Kind,
     PartChange,
     ResultModel,
-    Side,
     SideModel,
     State,
     tier_of,
 )
-from reproaudit.diff.results import claims_of, measured_again, part_change
+from reproaudit.diff.results import claim_changes, measured_again, part_change
 from reproaudit.errors import UsageError
 
 __all__ = [
     "KINDS",
     "Change",
+    "ChangeKind",
     "ClaimChange",
+    "ComparedScorecard",
     "Comparison",
-    "Kind",
     "PartChange",
     "ResultModel",
-    "Side",
     "SideModel",
     "State",
     "compare",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def compare(before: Side, after: Side) -> Comparison:
+def compare(before: ComparedScorecard, after: ComparedScorecard) -> Comparison:
     """Lay out what differs.
 
     Raises:
@@ -67,7 +67,7 @@ def compare(before: Side, after: Side) -> Comparison:
     if cards[0] is not None and cards[1] is not None:
         compared += ["code", "environment", "records", "results"]
         common, again = measured_again(cards[0], cards[1])
-        claims = tuple(claims_of(cards[0], cards[1], changes, again))
+        claims = tuple(claim_changes(cards[0], cards[1], changes, again))
     both = (before.audit and after.audit) or (cards[0] and cards[1])
     compared += ["documentation"] if both else []
     return Comparison(
@@ -82,7 +82,7 @@ def compare(before: Side, after: Side) -> Comparison:
     )
 
 
-def _side_model(side: Side) -> SideModel:
+def _side_model(side: ComparedScorecard) -> SideModel:
     card = side.scorecard
     return SideModel(
         name=side.name,
@@ -93,7 +93,7 @@ def _side_model(side: Side) -> SideModel:
     )
 
 
-def _notes(side: Side) -> Iterator[str]:
+def _notes(side: ComparedScorecard) -> Iterator[str]:
     """What makes a side other than it seems."""
     if side.audit is None or side.scorecard is None:
         return

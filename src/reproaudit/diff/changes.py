@@ -7,15 +7,15 @@ from typing import Any
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import seeds_of
-from reproaudit.diff.model import Change, Side, tier_of
-from reproaudit.diff.trees import Place, unlike, written
+from reproaudit.diff.model import Change, ComparedScorecard, tier_of
+from reproaudit.diff.trees import TreePath, unlike, written
 from reproaudit.scorecard import RecordModel, Scorecard, SettingModel, settings_of
 
 _WORDING = frozenset({"reason", "locator", "why", "meaning", "title", "statement", "as_of"})
 """Fields that say something without deciding anything."""
 
 
-def changes_of(before: Side, after: Side) -> Iterator[Change]:
+def changes_of(before: ComparedScorecard, after: ComparedScorecard) -> Iterator[Change]:
     """Everything that stands otherwise, results apart."""
     yield from _of_claims(_rules(before, after), _rules(after, before))
     yield from _of_settings(_settings(before, after), _settings(after, before))
@@ -37,7 +37,7 @@ def _of_claims(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[
         )
 
 
-def _rules(side: Side, other: Side) -> dict[str, Any]:
+def _rules(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, Any]:
     """The rule of every claim; of an audit beside a scorecard, at the scorecard's tier."""
     if side.audit is not None and (other.audit is not None or side.scorecard is None):
         tier = tier_of(other.scorecard) if other.audit is None and other.scorecard else None
@@ -65,7 +65,7 @@ def _of_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
         )
 
 
-def _settings(side: Side, other: Side) -> dict[str, Any]:
+def _settings(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, Any]:
     """The settings by experiment ("all" for the shared ones) and name."""
     both_audits = side.audit is not None and other.audit is not None
     if both_audits and side.audit is not None:
@@ -144,7 +144,7 @@ def _overrides(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v}" for k, v in sorted(settings.items())) or "its own settings"
 
 
-def _of_documentation(before: Side, after: Side) -> Iterator[Change]:
+def _of_documentation(before: ComparedScorecard, after: ComparedScorecard) -> Iterator[Change]:
     if before.audit is not None and after.audit is not None:
         trees = _audit_words(before.audit), _audit_words(after.audit)
     elif before.scorecard is not None and after.scorecard is not None:
@@ -192,5 +192,5 @@ def _card_words(card: Scorecard) -> dict[str, Any]:
     return data
 
 
-def _decides(place: Place) -> bool:
+def _decides(place: TreePath) -> bool:
     return place[-1] not in _WORDING

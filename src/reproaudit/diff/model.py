@@ -9,8 +9,8 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.judging.model import IntervalModel, ReportModel
 from reproaudit.scorecard import Scorecard
 
-Kind = Literal["rule", "settings", "code", "environment", "records", "documentation"]
-KINDS: tuple[Kind, ...] = (
+ChangeKind = Literal["rule", "settings", "code", "environment", "records", "documentation"]
+KINDS: tuple[ChangeKind, ...] = (
     "rule",
     "settings",
     "code",
@@ -22,7 +22,7 @@ State = Literal["identical", "within_noise", "beyond_noise", "not_compared"]
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedScorecard:
     """One of the two things that are compared.
 
     Attributes:
@@ -59,7 +59,7 @@ class SideModel(ReportModel):
 class Change(ReportModel):
     """One thing that differs."""
 
-    kind: Kind
+    kind: ChangeKind
     place: str
     """Where: a claim and a field, an experiment and a setting, a package."""
     before: Any
@@ -117,7 +117,7 @@ class ClaimChange(ReportModel):
     state: State
     """Of the part that moved most."""
     parts: tuple[PartChange, ...]
-    causes: tuple[Kind, ...]
+    causes: tuple[ChangeKind, ...]
     """The classes of changes that may have moved it; the cause is likely if there is one."""
 
 

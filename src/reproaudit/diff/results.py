@@ -8,8 +8,8 @@ from reproaudit.diff.changes import batch_words
 from reproaudit.diff.model import (
     KINDS,
     Change,
+    ChangeKind,
     ClaimChange,
-    Kind,
     PartChange,
     ResultModel,
     State,
@@ -17,7 +17,7 @@ from reproaudit.diff.model import (
 from reproaudit.judging.model import IntervalModel
 from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
 from reproaudit.stats import Scale
-from reproaudit.stats.difference import difference
+from reproaudit.stats.difference import seed_difference
 
 CONFIDENCE = 0.95
 """Of the intervals that tell a difference from noise, over all parts of a claim."""
@@ -36,7 +36,7 @@ def measured_again(before: Scorecard, after: Scorecard) -> tuple[int, int]:
     return len(common), sum(found[0][cell] != found[1][cell] for cell in common)
 
 
-def claims_of(
+def claim_changes(
     before: Scorecard, after: Scorecard, changes: Sequence[Change], again: int
 ) -> Iterator[ClaimChange]:
     """How every claim's result moved.
@@ -102,7 +102,7 @@ def _worst(states: Sequence[State]) -> State:
     return next((state for state in order if state in states), "not_compared")
 
 
-def _causes(claim: ClaimModel | None, changes: Sequence[Change]) -> list[Kind]:
+def _causes(claim: ClaimModel | None, changes: Sequence[Change]) -> list[ChangeKind]:
     """The classes with a change that matters and may concern the claim."""
     if claim is None:
         return []
@@ -158,7 +158,7 @@ def part_change(before: PartModel, after: PartModel, *, paired: bool, parts: int
         return nothing.model_copy(update={"why": "judged on another scale than before"})
     confidence = 1 - (1 - CONFIDENCE) / parts
     try:
-        found = difference(
+        found = seed_difference(
             before.per_seed,
             after.per_seed,
             paired=paired and len(before.per_seed) == len(after.per_seed),

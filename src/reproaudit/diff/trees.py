@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Place = tuple[str, ...]
+TreePath = tuple[str, ...]
 
 
-def unlike(before: Any, after: Any, place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
+def unlike(before: Any, after: Any, place: TreePath = ()) -> Iterator[tuple[TreePath, Any, Any]]:
     """Every smallest node that differs; a node that only one side has is told once, as a whole."""
     old, new = _as_mapping(before), _as_mapping(after)
     if old is None or new is None:
@@ -32,7 +32,7 @@ def _as_mapping(node: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def written(place: Place) -> str:
+def written(place: TreePath) -> str:
     """``toy.layers: controls[0] settings steps``."""
     text = place[0]
     for depth, step in enumerate(place[1:]):

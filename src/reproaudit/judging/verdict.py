@@ -16,18 +16,19 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 
-from reproaudit.audit.model import Audit, Claim, Control, Setting, Source, TierName, Value
+from reproaudit.audit.model import Audit, Claim, Control, Setting, Source, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
+from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.checks import (
     Check,
-    ConditionFinding,
-    PartFinding,
+    ConditionResult,
+    PartResult,
     binding,
     judge_conditions,
     parts_of,
 )
 from reproaudit.checks.measurements import MeasurementMissingError, Sample
-from reproaudit.records import Record, Status, canonical_settings
+from reproaudit.records import CellStatus, Record
 from reproaudit.stats import Decision
 
 
@@ -97,15 +98,15 @@ class BatchOutcome:
     role: Role
     records: tuple[Record, ...]
     decision: Decision | None
-    parts: tuple[PartFinding, ...]
+    parts: tuple[PartResult, ...]
     problem: tuple[Verdict, str] | None
     why: str = ""
     diverged: tuple[int, ...] = ()
     substitutes: tuple[tuple[str, str], ...] = ()
-    conditions: tuple[ConditionFinding, ...] = ()
+    conditions: tuple[ConditionResult, ...] = ()
 
     @property
-    def binding(self) -> PartFinding | None:
+    def binding(self) -> PartResult | None:
         """The part that decides."""
         if not self.parts:
             return None
@@ -135,7 +136,7 @@ class ClaimOutcome:
         return self.own.decision
 
 
-def judge(
+def judge_claims(
     audit: Audit,
     tier: TierName,
     lookup: Lookup,
@@ -229,13 +230,13 @@ def judge_batch(
         return unjudged(
             Verdict.NOT_TESTED, f"the {role} '{batch.experiment}' is unfinished: {done}"
         )
-    failed = [r for r in records if r.status is Status.FAILED]
+    failed = [r for r in records if r.status is CellStatus.FAILED]
     if failed:
         return unjudged(
             Verdict.TECHNICAL_FAILURE,
             f"the {role} '{batch.experiment}' failed for seed {failed[0].seed}: {failed[0].error}",
         )
-    diverged = tuple(r.seed for r in records if r.status is Status.DIVERGED)
+    diverged = tuple(r.seed for r in records if r.status is CellStatus.DIVERGED)
     if diverged and role is Role.EXPERIMENT and claim.if_diverged == "technical_failure":
         seeds = ", ".join(map(str, diverged))
         return unjudged(
@@ -293,13 +294,13 @@ def combine_controls(
 _BEST_FIRST = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
 
 
-def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutcome, PartFinding]]:
+def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutcome, PartResult]]:
     """By part, the control that discriminates it best (the first of several), and its answer.
 
     Parts are told apart by name: a control at a smaller scale has fewer of them where a tier
     shortens the axis that they run along.
     """
-    best: dict[str, tuple[BatchOutcome, PartFinding]] = {}
+    best: dict[str, tuple[BatchOutcome, PartResult]] = {}
     for control in controls:
         for part in control.parts:
             rank = _BEST_FIRST.index(part.decision)
@@ -331,7 +332,7 @@ def evidence_level(
 _WEAKEST_FIRST = (EvidenceLevel.PROXY, EvidenceLevel.REDUCED, EvidenceLevel.ASSUMED)
 
 
-def _closeness(setting: Setting, value: Value | None) -> EvidenceLevel:
+def _closeness(setting: Setting, value: SettingValue | None) -> EvidenceLevel:
     """How close a run with this value is to the paper, as far as this setting goes."""
     if value == setting.value or (setting.underspecified and value in setting.others):
         guessed = setting.source in GUESSED or setting.underspecified

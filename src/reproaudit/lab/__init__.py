@@ -19,12 +19,14 @@ from reproaudit.errors import did_you_mean
 if TYPE_CHECKING:
     from reproaudit.lab.compiled import compiled, one_thread
     from reproaudit.lab.experiment import Experiment, Measure, Session
-    from reproaudit.lab.parts import join_phases, observation_steps
+    from reproaudit.lab.parts import DATA_VARIABLE, Array, join_phases, observation_steps
     from reproaudit.lab.seeds import generator, torch_generator
     from reproaudit.lab.training import Observation, Stateful, per_seed, train
     from reproaudit.records import Measurements, Series
 
 _ORIGINS = {
+    "Array": "reproaudit.lab.parts",
+    "DATA_VARIABLE": "reproaudit.lab.parts",
     "Experiment": "reproaudit.lab.experiment",
     "Measure": "reproaudit.lab.experiment",
     "Measurements": "reproaudit.records",
@@ -43,6 +45,8 @@ _ORIGINS = {
 }
 
 __all__ = [
+    "DATA_VARIABLE",
+    "Array",
     "Experiment",
     "Measure",
     "Measurements",

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproaudit.records import Series
+
+Array = NDArray[Any]
+"""An array where shape and type are said in words, or belong to a compiled function."""
+
+DATA_VARIABLE = "REPROAUDIT_DATA"
+"""The environment variable that names a folder with data files, looked at before any download."""
 
 
 def observation_steps(steps: int, *, even: int, geometric: int) -> tuple[int, ...]:
@@ -40,7 +48,7 @@ def join_phases(phases: Iterable[tuple[int, Mapping[str, Series]]]) -> dict[str,
         By name, a series of shape (step, *axes).
     """
     steps: dict[str, list[int]] = {}
-    values: dict[str, list[np.ndarray]] = {}
+    values: dict[str, list[Array]] = {}
     begin = 0
     for length, series in phases:
         for name, one in series.items():

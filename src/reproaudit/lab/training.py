@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from reproaudit.lab.experiment import Session
 from reproaudit.records import Series
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 5.0
 """A running phase is checkpointed at the first border after this long."""
@@ -197,12 +197,12 @@ def _load(session: Session, phase: str, state: Mapping[str, Stateful]) -> _Progr
             _same_layout(value, values[name]) for name, value in state.items()
         )
     except Exception as error:  # a torn file fails in any of a dozen ways
-        log.warning(
+        _log.warning(
             "the checkpoint of phase '%s' cannot be read (%s); it starts anew", phase, error
         )
         return None
     if not fits:
-        log.warning("the checkpoint of phase '%s' is of another state; it starts anew", phase)
+        _log.warning("the checkpoint of phase '%s' is of another state; it starts anew", phase)
         return None
     for name, value in state.items():
         _restore(value, values[name])

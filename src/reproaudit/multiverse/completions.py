@@ -24,11 +24,11 @@ from typing import Literal
 import numpy as np
 from scipy.stats import qmc
 
-from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName, Value
+from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
 from reproaudit.audit.plan import Batch, plan, seeds_of
+from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.errors import UsageError
 from reproaudit.judging.verdict import Lookup, Newest, lookup_newest
-from reproaudit.records import Cell, canonical_settings
 from reproaudit.running.store import Store
 
 MOST_COMPLETIONS = 4096
@@ -46,7 +46,7 @@ def varied_tier(tier: TierName) -> str:
 
 
 @dataclass(frozen=True)
-class Change:
+class Override:
     """One open setting with another value than the default.
 
     Attributes:
@@ -58,8 +58,8 @@ class Change:
 
     experiment: str | None
     name: str
-    stated: Value
-    value: Value
+    stated: SettingValue
+    value: SettingValue
 
     @property
     def label(self) -> str:
@@ -67,7 +67,7 @@ class Change:
         return label(self.experiment, self.name)
 
 
-Completion = tuple[Change, ...]
+Completion = tuple[Override, ...]
 """What differs from the default; empty for the default itself. At most one change a setting."""
 
 
@@ -83,9 +83,9 @@ class Choice:
 
     experiment: str | None
     name: str
-    default: Value
-    changes: tuple[Change, ...]
-    left_out: tuple[tuple[Value, str], ...] = ()
+    default: SettingValue
+    changes: tuple[Override, ...]
+    left_out: tuple[tuple[SettingValue, str], ...] = ()
 
     @property
     def label(self) -> str:
@@ -127,8 +127,8 @@ def choices_of(audit: Audit, tier: TierName) -> tuple[Choice, ...]:
 def _choice(entry: LedgerEntry, tier: TierName) -> Choice:
     setting, default = entry.setting, entry.setting.at(tier)
     seen = {canonical_settings({entry.name: default})}
-    changes: list[Change] = []
-    left_out: list[tuple[Value, str]] = []
+    changes: list[Override] = []
+    left_out: list[tuple[SettingValue, str]] = []
     for stated in setting.others:
         value = _at_tier(setting, tier, stated)
         if value is None:
@@ -139,11 +139,11 @@ def _choice(entry: LedgerEntry, tier: TierName) -> Choice:
             left_out.append((stated, f"at the {tier} tier it is the same as another value"))
         else:
             seen.add(key)
-            changes.append(Change(entry.experiment, entry.name, stated, value))
+            changes.append(Override(entry.experiment, entry.name, stated, value))
     return Choice(entry.experiment, entry.name, default, tuple(changes), tuple(left_out))
 
 
-def _at_tier(setting: Setting, tier: TierName, stated: Value) -> Value | None:
+def _at_tier(setting: Setting, tier: TierName, stated: SettingValue) -> SettingValue | None:
     """An alternative at a tier, in the tier's proportion; None if it has none."""
     whole, here = setting.value, setting.at(tier)
     if here == whole:
@@ -156,7 +156,7 @@ def _at_tier(setting: Setting, tier: TierName, stated: Value) -> Value | None:
     return scaled
 
 
-def _is_number(value: Value) -> bool:
+def _is_number(value: SettingValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -222,7 +222,7 @@ def size(choices: Sequence[Choice]) -> int:
 # --- from completions to batches and cells ------------------------------------------------------
 
 
-def concerns(audit: Audit, change: Change | Choice, experiment: str) -> bool:
+def concerns(audit: Audit, change: Override | Choice, experiment: str) -> bool:
     """Whether an experiment's settings change with it."""
     if change.experiment is not None:
         return change.experiment == experiment

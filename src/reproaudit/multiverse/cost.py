@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reproaudit.audit.model import Audit, Value
+from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
-from reproaudit.records import Record, Status
+from reproaudit.cell import SettingValue
+from reproaudit.records import CellStatus, Record
 
-Steps = Callable[[str, Mapping[str, Value]], int]
+Steps = Callable[[str, Mapping[str, SettingValue]], int]
 """From an experiment and its settings to its number of training steps; 0 if it does not say."""
 
 
@@ -63,12 +64,12 @@ class Costs:
     def _measured(self, records: Iterable[Record]) -> dict[str, Rate]:
         found: dict[str, list[tuple[float, int]]] = {}
         for record in records:
-            if record.status is not Status.FAILED:
+            if record.status is not CellStatus.FAILED:
                 steps = self._steps(record.experiment, record.settings)
                 found.setdefault(record.experiment, []).append((record.seconds, steps))
         return {name: _rate(times) for name, times in found.items()}
 
-    def seconds(self, experiment: str, settings: Mapping[str, Value]) -> float | None:
+    def seconds(self, experiment: str, settings: Mapping[str, SettingValue]) -> float | None:
         """What one seed takes; None if the experiment has never run."""
         rate = self._rates.get(experiment)
         if rate is None:

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reproaudit.checks import Condition, ConditionFinding
-from reproaudit.multiverse.model import AlternativeClass, Status
-from reproaudit.stats import Array, Decision, FittingAxis, Interval, Scale, mean_interval
+from reproaudit.checks import Condition, ConditionResult
+from reproaudit.multiverse.model import AlternativeClass, CompletionStatus
+from reproaudit.stats import Decision, FittingAxis, FloatArray, Interval, Scale, mean_interval
 
 MARGIN_SHARE = 0.5
 """Of the room between the default's estimate and the limit: two such differences fill it."""
@@ -54,9 +54,9 @@ class Judged:
         problem: why it could not be judged.
     """
 
-    status: Status
+    status: CompletionStatus
     decision: Decision | None
-    conditions: tuple[ConditionFinding, ...] = ()
+    conditions: tuple[ConditionResult, ...] = ()
     diverged: int = 0
     seeds: int = 0
     code: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Difference:
+class AlternativeEffect:
     """How far one condition's seeds moved, on its fitting scale.
 
     Attributes:
@@ -77,7 +77,7 @@ class Difference:
 
     label: str
     scale: Scale
-    values: Array
+    values: FloatArray
     margin: float
     estimate: float
     decision: Decision
@@ -110,16 +110,16 @@ class Answer:
 
     kind: AlternativeClass
     note: str
-    shown: Difference | None = None
+    shown: AlternativeEffect | None = None
     interval: Interval | None = None
 
 
-def place(condition: Condition, values: Sequence[float]) -> Array:
+def place(condition: Condition, values: Sequence[float]) -> FloatArray:
     """Values on a condition's fitting scale, turned so that it rises with them."""
     return FittingAxis(condition.scale, condition.floor).place(values)
 
 
-def margin_of(one: ConditionFinding) -> float:
+def margin_of(one: ConditionResult) -> float:
     """How large a difference matters to a condition, on its fitting scale."""
     condition = one.condition
     limits = [limit for limit in condition.accepted if math.isfinite(limit)]
@@ -127,7 +127,7 @@ def margin_of(one: ConditionFinding) -> float:
     return MARGIN_SHARE * float(np.abs(place(condition, limits) - here).min())
 
 
-def differences(default: Judged, other: Judged) -> tuple[Difference, ...] | None:
+def effects_of(default: Judged, other: Judged) -> tuple[AlternativeEffect, ...] | None:
     """The paired differences of every condition.
 
     Returns:
@@ -144,10 +144,10 @@ def differences(default: Judged, other: Judged) -> tuple[Difference, ...] | None
 
 
 def _by_name(
-    conditions: Sequence[ConditionFinding],
-) -> Mapping[tuple[str, str, int], ConditionFinding]:
+    conditions: Sequence[ConditionResult],
+) -> Mapping[tuple[str, str, int], ConditionResult]:
     """Conditions by part and label; repeated ones are numbered."""
-    found: dict[tuple[str, str, int], ConditionFinding] = {}
+    found: dict[tuple[str, str, int], ConditionResult] = {}
     for one in conditions:
         name = (one.part.name, one.condition.label)
         number = sum(key[:2] == name for key in found)
@@ -155,11 +155,11 @@ def _by_name(
     return found
 
 
-def _difference(default: ConditionFinding, other: ConditionFinding) -> Difference:
+def _difference(default: ConditionResult, other: ConditionResult) -> AlternativeEffect:
     condition = default.condition
     before = place(condition, default.values)
     after = place(condition, other.values)
-    return Difference(
+    return AlternativeEffect(
         label=condition.label,
         scale=condition.scale,
         values=after - before,
@@ -195,7 +195,7 @@ def classify(default: Judged, other: Judged, alternatives: int, confidence: floa
     if min(default.seeds, other.seeds) < 2:
         return Answer(untested, "a single seed cannot tell a difference from noise")
     try:
-        found = differences(default, other)
+        found = effects_of(default, other)
     except ValueError as error:
         return Answer(untested, f"the differences cannot be taken: {error}")
     if found is None:
@@ -228,7 +228,7 @@ def _excludes(interval: Interval, margin: float = 0.0) -> bool:
 
 
 def _decisive(
-    default: Judged, other: Judged, found: Sequence[Difference], alpha: float
+    default: Judged, other: Judged, found: Sequence[AlternativeEffect], alpha: float
 ) -> Answer | None:
     if not _flips(default, other):
         return None
@@ -248,7 +248,7 @@ def _decisive(
     return Answer(AlternativeClass.DECISIVE, note, shown, shown.interval(level))
 
 
-def _matters(found: Sequence[Difference], alpha: float) -> Answer | None:
+def _matters(found: Sequence[AlternativeEffect], alpha: float) -> Answer | None:
     level = 1 - alpha / len(found)
     beyond = [one for one in found if _excludes(one.interval(level), one.margin)]
     if not beyond:
@@ -259,7 +259,7 @@ def _matters(found: Sequence[Difference], alpha: float) -> Answer | None:
 
 
 def _harmless(
-    default: Judged, other: Judged, found: Sequence[Difference], alpha: float
+    default: Judged, other: Judged, found: Sequence[AlternativeEffect], alpha: float
 ) -> Answer | None:
     if other.decision != default.decision:
         return None
@@ -274,7 +274,9 @@ def _harmless(
     )
 
 
-def _undecided(default: Judged, other: Judged, found: Sequence[Difference], alpha: float) -> Answer:
+def _undecided(
+    default: Judged, other: Judged, found: Sequence[AlternativeEffect], alpha: float
+) -> Answer:
     shown = max(found, key=lambda one: one.relative)
     if _flips(default, other):
         note = f"{other.decision} with it, but the difference is within seed noise"

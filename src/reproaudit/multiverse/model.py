@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pydantic import ConfigDict, Field
 
-from reproaudit.audit.model import Value
+from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
 
 MULTIVERSE_VERSION = 1
@@ -30,7 +30,7 @@ class AlternativeClass(StrEnum):
     """Not run, crashed, or too few seeds to say which of the three."""
 
 
-class Status(StrEnum):
+class CompletionStatus(StrEnum):
     """How a claim came out in a completion."""
 
     MET = "met"
@@ -48,14 +48,14 @@ class AlternativeModel(ReportModel):
 
     setting: str
     """``name``, or ``experiment.name`` where it is an experiment's own."""
-    value: Value
+    value: SettingValue
     """The alternative as the audit states it, at the paper's scale."""
-    run_as: Value | None
+    run_as: SettingValue | None
     """What was run at this tier; None if it cannot be run there."""
-    default: Value
+    default: SettingValue
     """What the tier runs otherwise."""
     kind: AlternativeClass = Field(alias="class")
-    status: Status
+    status: CompletionStatus
     """How the claim came out."""
     measured: str | None
     """The condition that the difference is of."""
@@ -76,7 +76,7 @@ class AlternativeModel(ReportModel):
 class LevelModel(ReportModel):
     """A setting's value and the mean estimate of the completions that have it."""
 
-    value: Value
+    value: SettingValue
     completions: int
     mean: float | None
     """In natural units; the mean was taken on the fitting scale."""
@@ -95,8 +95,8 @@ class EffectModel(ReportModel):
 class ExceptionModel(ReportModel):
     """A completion in which the claim came out otherwise than by default."""
 
-    changes: dict[str, Value]
-    status: Status
+    changes: dict[str, SettingValue]
+    status: CompletionStatus
 
 
 class ClaimVariationsModel(ReportModel):
@@ -106,7 +106,7 @@ class ClaimVariationsModel(ReportModel):
     statement: str
     weight: float
     experiment: str
-    default: Status
+    default: CompletionStatus
     """How it comes out with the defaults."""
     measured: str | None
     """The condition that binds by default."""
@@ -156,9 +156,9 @@ class Multiverse(ReportModel):
 class CauseModel(ReportModel):
     """A smallest set of settings that flips a decision."""
 
-    settings: dict[str, Value]
+    settings: dict[str, SettingValue]
     """Setting -> the other run's value; the rest as in the audit."""
-    status: Status
+    status: CompletionStatus
     measured: str | None
     """The condition whose difference is shown."""
     difference: float | None
@@ -177,11 +177,11 @@ class Explanation(ReportModel):
     paper: str
     tier: str
     claim: str
-    ours: Status
+    ours: CompletionStatus
     """With the audit's settings."""
-    theirs: Status
+    theirs: CompletionStatus
     """With all settings of the other run."""
-    differing: dict[str, tuple[Value, Value]]
+    differing: dict[str, tuple[SettingValue, SettingValue]]
     """Setting -> the audit's value, the other run's."""
     causes: tuple[CauseModel, ...]
     """Every smallest set; empty if the decision does not differ."""

@@ -10,14 +10,14 @@ from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, Role, seeds_of
-from reproaudit.checks import ConditionFinding, binding
+from reproaudit.checks import ConditionResult, binding
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
 from reproaudit.multiverse.completions import (
-    Change,
     Choice,
     Completion,
     Design,
+    Override,
     batch_of,
     batches_of,
     choices_of,
@@ -31,14 +31,14 @@ from reproaudit.multiverse.model import (
     AlternativeModel,
     CauseModel,
     ClaimVariationsModel,
+    CompletionStatus,
     EffectModel,
     ExceptionModel,
     Explanation,
     LevelModel,
     Multiverse,
-    Status,
 )
-from reproaudit.records import Status as RecordStatus
+from reproaudit.records import CellStatus
 from reproaudit.stats import Decision, mean_interval, wilson
 
 MOST_EXCEPTIONS = 20
@@ -105,7 +105,7 @@ class ClaimReading:
         return sum(len(choice.changes) for choice in self.open)
 
     @cached_property
-    def binding(self) -> ConditionFinding | None:
+    def binding(self) -> ConditionResult | None:
         """The condition that binds by default."""
         conditions = self.default.conditions
         if not conditions:
@@ -119,7 +119,7 @@ class ClaimReading:
             self._judged[batch] = judge_completion(self.audit, self.claim, batch, self.lookup)
         return self._judged[batch]
 
-    def answer(self, change: Change) -> Answer:
+    def answer(self, change: Override) -> Answer:
         """What a single alternative means."""
         confidence = self.audit.confidence
         return classify(self.default, self.judged((change,)), self.alternatives, confidence)
@@ -132,7 +132,7 @@ class ClaimReading:
         drawn = [projected(self.audit, c, self.claim.experiment) for c in design.drawn]
         counted = drawn or list(dict.fromkeys(seen))
         outcomes = [self.judged(completion) for completion in counted]
-        finished = [one for one in outcomes if one.status is not Status.NOT_RUN]
+        finished = [one for one in outcomes if one.status is not CompletionStatus.NOT_RUN]
         counts = Counter(one.decision for one in finished)
         met = counts[Decision.MET]
         alternatives = tuple(sorted(self._alternatives(), key=_place))
@@ -172,12 +172,12 @@ class ClaimReading:
                     run_as=None,
                     default=choice.default,
                     kind=AlternativeClass.UNTESTED,
-                    status=Status.NOT_RUN,
+                    status=CompletionStatus.NOT_RUN,
                     estimate=None,
                     **_shown(Answer(AlternativeClass.UNTESTED, reason)),
                 )
 
-    def _alternative(self, choice: Choice, change: Change) -> AlternativeModel:
+    def _alternative(self, choice: Choice, change: Override) -> AlternativeModel:
         answer = self.answer(change)
         return AlternativeModel(
             setting=choice.label,
@@ -193,7 +193,10 @@ class ClaimReading:
     def _exceptions(self, completions: Iterable[Completion]) -> Iterator[ExceptionModel]:
         for completion in dict.fromkeys(completions):
             status = self.judged(completion).status
-            if len(completion) > 1 and status not in (self.default.status, Status.NOT_RUN):
+            if len(completion) > 1 and status not in (
+                self.default.status,
+                CompletionStatus.NOT_RUN,
+            ):
                 yield ExceptionModel(changes={c.label: c.stated for c in completion}, status=status)
 
     # --- main effects
@@ -218,7 +221,7 @@ class ClaimReading:
                 setting=choice.label, measured=bound.condition.label, levels=tuple(levels)
             )
 
-    def _estimate(self, completion: Completion, bound: ConditionFinding) -> float | None:
+    def _estimate(self, completion: Completion, bound: ConditionResult) -> float | None:
         """The binding condition's mean over seeds in a completion."""
         for one in self.judged(completion).conditions:
             if (one.part.name, one.condition.label) == (bound.part.name, bound.condition.label):
@@ -228,9 +231,9 @@ class ClaimReading:
     def _level(
         self,
         choice: Choice,
-        change: Change | None,
+        change: Override | None,
         estimates: Sequence[float],
-        bound: ConditionFinding,
+        bound: ConditionResult,
         *,
         is_sample: bool,
     ) -> LevelModel:
@@ -249,7 +252,7 @@ class ClaimReading:
         )
 
 
-def _level(completion: Completion, choice: Choice) -> Change | None:
+def _level(completion: Completion, choice: Choice) -> Override | None:
     """The completion's change of a choice; None for the default."""
     return next((change for change in completion if change in choice.changes), None)
 
@@ -260,7 +263,7 @@ def _level(completion: Completion, choice: Choice) -> Change | None:
 def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -> Judged:
     """A claim's own experiment in one completion; controls play no part."""
     outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
-    diverged = sum(record.status is RecordStatus.DIVERGED for record in outcome.records)
+    diverged = sum(record.status is CellStatus.DIVERGED for record in outcome.records)
     return Judged(
         status=_status(outcome, diverged),
         decision=outcome.decision,
@@ -272,12 +275,16 @@ def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -
     )
 
 
-def _status(outcome: BatchOutcome, diverged: int) -> Status:
+def _status(outcome: BatchOutcome, diverged: int) -> CompletionStatus:
     if outcome.problem and outcome.problem[0] is Verdict.NOT_TESTED:
-        return Status.NOT_RUN
+        return CompletionStatus.NOT_RUN
     if diverged:
-        return Status.DIVERGED
-    return Status.FAILED if outcome.decision is None else Status(outcome.decision.value)
+        return CompletionStatus.DIVERGED
+    return (
+        CompletionStatus.FAILED
+        if outcome.decision is None
+        else CompletionStatus(outcome.decision.value)
+    )
 
 
 def _shown(answer: Answer) -> dict[str, Any]:
@@ -309,7 +316,7 @@ def _place(one: AlternativeModel) -> tuple[int, float]:
 # --- what the authors could state ---------------------------------------------------------------
 
 
-def advice(claim: str, default: Status, alternatives: Sequence[AlternativeModel]) -> str:
+def advice(claim: str, default: CompletionStatus, alternatives: Sequence[AlternativeModel]) -> str:
     """The sentence for the authors."""
     if not alternatives:
         return f"{claim} rests on no setting that is left open."

@@ -16,10 +16,10 @@ from itertools import combinations, pairwise
 MOST_TRIALS = 64
 """How many sets are tried before the search by size gives way to delta debugging."""
 
-Subset = tuple[int, ...]
+SmallestSet = tuple[int, ...]
 """Which settings, by their places; increasing."""
 
-Flips = Callable[[Sequence[Subset]], Sequence[bool]]
+Flips = Callable[[Sequence[SmallestSet]], Sequence[bool]]
 """Whether each of some sets flips the decision."""
 
 
@@ -33,7 +33,7 @@ class SmallestSets:
         trials: how many sets were tried.
     """
 
-    sets: tuple[Subset, ...]
+    sets: tuple[SmallestSet, ...]
     exhaustive: bool
     trials: int
 
@@ -59,7 +59,7 @@ def smallest_sets(count: int, flips: Flips, most_trials: int = MOST_TRIALS) -> S
     return SmallestSets((tuple(range(count)),), exhaustive=True, trials=trials)
 
 
-def _shrink(whole: Subset, flips: Flips) -> tuple[Subset, int]:
+def _shrink(whole: SmallestSet, flips: Flips) -> tuple[SmallestSet, int]:
     """Delta debugging: a set from which nothing can be left out, and the number of trials."""
     trials, parts = 0, 2
     while len(whole) > 1:
@@ -78,6 +78,6 @@ def _shrink(whole: Subset, flips: Flips) -> tuple[Subset, int]:
     return whole, trials
 
 
-def _cut(whole: Subset, parts: int) -> list[Subset]:
+def _cut(whole: SmallestSet, parts: int) -> list[SmallestSet]:
     ends = [round(i * len(whole) / parts) for i in range(parts + 1)]
     return [whole[a:b] for a, b in pairwise(ends) if b > a]

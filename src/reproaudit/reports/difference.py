@@ -11,10 +11,10 @@ from rich.rule import Rule
 from rich.text import Text
 
 from reproaudit.diff import Comparison
-from reproaudit.reports.files import write_whole
+from reproaudit.reports.files import replace_file
 from reproaudit.reports.html import environment
 from reproaudit.reports.markdown import escaped
-from reproaudit.reports.outline import ClaimOutline, Line, outline
+from reproaudit.reports.outline import ClaimOutline, OutlineLine, outline
 from reproaudit.reports.terminal import pairs, print_trimmed
 
 _WIDTH = 13
@@ -34,11 +34,11 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
     print_trimmed(Group(*blocks), console)
 
 
-def _lines(lines: Iterable[Line]) -> RenderableType:
+def _lines(lines: Iterable[OutlineLine]) -> RenderableType:
     return pairs([(line.label, _text(line)) for line in lines], label=_WIDTH)
 
 
-def _text(line: Line) -> Text:
+def _text(line: OutlineLine) -> Text:
     return Text(line.text, style=line.style, overflow="fold")
 
 
@@ -67,11 +67,11 @@ def comparison_markdown(comparison: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _items(lines: Iterable[Line], *, labelled: bool = True) -> str:
+def _items(lines: Iterable[OutlineLine], *, labelled: bool = True) -> str:
     return "\n".join(f"- {_item(line, labelled)}" for line in lines)
 
 
-def _item(line: Line, labelled: bool) -> str:
+def _item(line: OutlineLine, labelled: bool) -> str:
     text = escaped(line.text)
     shown = f"**{text}**" if line.style == "bold" else text
     return f"{escaped(line.label)}: {shown}" if labelled and line.label else shown
@@ -106,7 +106,7 @@ def write_comparison(
     """
     wanted = frozenset(formats)
     return tuple(
-        write_whole(folder / f"difference.{name}", render(comparison))
+        replace_file(folder / f"difference.{name}", render(comparison))
         for name, render in _FORMATS.items()
         if name in wanted
     )

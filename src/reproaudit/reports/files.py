@@ -69,7 +69,7 @@ def write_report(
     texts = {name: _FORMATS[name](same) for name in wanted}
     if "html" in texts and (folder / "multiverse.html").is_file():
         texts["html"] = render_html(same, multiverse=True)
-    return tuple(write_whole(folder / f"scorecard.{name}", text) for name, text in texts.items())
+    return tuple(replace_file(folder / f"scorecard.{name}", text) for name, text in texts.items())
 
 
 _MULTIVERSE_FORMATS: dict[str, Callable[[Multiverse], str]] = {
@@ -87,7 +87,7 @@ def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
     """
     folder = Path(out_dir) / _name(multiverse.tier) / _name(multiverse.paper["slug"])
     written = tuple(
-        write_whole(folder / f"multiverse.{name}", render(multiverse))
+        replace_file(folder / f"multiverse.{name}", render(multiverse))
         for name, render in _MULTIVERSE_FORMATS.items()
     )
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
@@ -105,7 +105,7 @@ def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, .
     """
     tiers = list(dict.fromkeys(card.tier for card in scorecards))
     return tuple(
-        write_whole(
+        replace_file(
             Path(out_dir) / _name(tier) / "index.html",
             render_html_index(
                 [card for card in scorecards if card.tier == tier],
@@ -183,7 +183,7 @@ def _no_nan(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def write_whole(path: Path, content: str | bytes) -> Path:
+def replace_file(path: Path, content: str | bytes) -> Path:
     """Put a file in its place whole: written beside it first, then renamed over it.
 
     Raises:

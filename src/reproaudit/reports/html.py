@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from reproaudit.audit.documentation import UNSCORED
 from reproaudit.reports import phrasing
-from reproaudit.reports.interval_plot import Plot, Row, lay_out
+from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.svg import figure_svg
 from reproaudit.scorecard import AnswerModel, ClaimModel, ControlModel, PartModel, Scorecard
 from reproaudit.scorecard.figures import FigureModel
@@ -173,24 +173,24 @@ def _claim_view(scorecard: Scorecard, claim: ClaimModel, number: int) -> ClaimVi
 def _plots(claim: ClaimModel) -> Iterable[tuple[str, Plot]]:
     """One picture for all that answer the claim's binding condition, one for each other."""
     part = phrasing.binding_part(claim)
-    rows = [] if part is None else [Row("this claim", "claim", part)]
-    others: list[Row] = []
+    rows = [] if part is None else [PlotRow("this claim", "claim", part)]
+    others: list[PlotRow] = []
     for name, control in phrasing.controls_of(claim):
         kind = "positive" if name == "positive control" else "control"
         same = phrasing.same_part(claim, control)
         own = phrasing.binding_answer(control)
         if same is not None:
-            rows.append(Row(name, kind, same))
+            rows.append(PlotRow(name, kind, same))
         elif own is not None:
-            others.append(Row(name, kind, own))
+            others.append(PlotRow(name, kind, own))
     for group in (rows, *_alike(others)):
         if group:
             yield group[0].answer.measured, lay_out(group)
 
 
-def _alike(rows: Sequence[Row]) -> Iterable[list[Row]]:
+def _alike(rows: Sequence[PlotRow]) -> Iterable[list[PlotRow]]:
     """Rows that answer the same condition share a picture."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[PlotRow]] = {}
     for row in rows:
         one = row.answer
         groups.setdefault((one.name, one.measured, one.bound, one.side), []).append(row)
@@ -216,7 +216,7 @@ def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterable[AnswerView]:
 
 
 def _control_note(control: ControlModel) -> str:
-    differences = phrasing.differences(control)
+    differences = phrasing.control_differences(control)
     return f"{control.why} ({control.experiment} with {differences}, {control.tier} scale)"
 
 
@@ -242,11 +242,11 @@ def _part_controls(claim: ClaimModel, index: int) -> Iterable[str]:
             yield f"{name + ' ' if several else ''}{one.decision}: {phrasing.sentence(one)}"
 
 
-def _part_rows(claim: ClaimModel, index: int) -> list[Row]:
+def _part_rows(claim: ClaimModel, index: int) -> list[PlotRow]:
     part = claim.parts[index]
     answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
     same = [one for one in answers if one.measured == part.measured and _same_rule(one, part)]
-    return [Row("part", "claim", part), *(Row("control", "control", one) for one in same)]
+    return [PlotRow("part", "claim", part), *(PlotRow("control", "control", one) for one in same)]
 
 
 def _same_rule(one: AnswerModel, other: AnswerModel) -> bool:

@@ -28,7 +28,7 @@ LOG_FROM = 100.0
 
 
 @dataclass(frozen=True)
-class Row:
+class PlotRow:
     """One line of a picture: who answers, and what.
 
     Attributes:
@@ -101,9 +101,9 @@ class _Axis:
 
 
 def lay_out(
-    rows: Sequence[Row],
+    rows: Sequence[PlotRow],
     *,
-    among: Sequence[Row] = (),
+    among: Sequence[PlotRow] = (),
     width: float = 460,
     gutter: float = 112,
     ticks: bool = True,
@@ -145,12 +145,12 @@ def lay_out(
     )
 
 
-def _described(row: Row) -> str:
+def _described(row: PlotRow) -> str:
     answer = row.answer
     return f"{row.label}: {reading(answer)} against {target(answer)}, {answer.decision}"
 
 
-def _marks(row: Row, axis: _Axis, y: float) -> Marks:
+def _marks(row: PlotRow, axis: _Axis, y: float) -> Marks:
     answer, interval = row.answer, row.answer.interval
     return Marks(
         label=row.label,
@@ -209,7 +209,7 @@ def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
     return equivalence_range(answer.bound, answer.margin, scale)
 
 
-def _extent(rows: Sequence[Row], scale: Scale) -> tuple[float, float]:
+def _extent(rows: Sequence[PlotRow], scale: Scale) -> tuple[float, float]:
     """The axis' ends: everything but the far ends of intervals, and a little air."""
     core = [v for row in rows for v in (row.answer.estimate, *_seeds(row.answer))]
     core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]

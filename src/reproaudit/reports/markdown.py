@@ -71,7 +71,7 @@ def _beside(scorecard: Scorecard) -> Iterator[str]:
             (
                 ours.id,
                 f"{phrasing.words(theirs[ours.id].verdict)}, "
-                f"{phrasing.evidence_level(theirs[ours.id])}",
+                f"{phrasing.evidence_label(theirs[ours.id])}",
                 phrasing.sentence(part)
                 if (part := phrasing.binding_part(theirs[ours.id]))
                 else "no estimate",
@@ -161,7 +161,7 @@ def _answers(scorecard: Scorecard, claim: ClaimModel) -> Iterator[tuple[str, str
         yield "this claim", claim.decision, why, ""
     for name, control in phrasing.controls_of(claim):
         said = phrasing.control_words(scorecard, claim, control)
-        note = f"{control.why} ({phrasing.differences(control)}; {control.tier} scale)"
+        note = f"{control.why} ({phrasing.control_differences(control)}; {control.tier} scale)"
         yield name, control.decision or "not judged", said, note
     if claim.positive_control is None:
         reason = claim.positive_control_missing or "no reason given"
@@ -220,7 +220,7 @@ def _findings(scorecard: Scorecard) -> Iterator[str]:
 
 
 def _finding(scorecard: Scorecard, one: Mapping[str, Any]) -> Iterator[str]:
-    about = ", ".join(name for _, name in phrasing.claims_of(scorecard, one))
+    about = ", ".join(name for _, name in phrasing.claims_named(scorecard, one))
     parts = [
         f"**{escaped(one['kind'])}** {escaped(one['id'])} ({escaped(one['as_of'])}): "
         f"{escaped(one['statement'])} Sources: {escaped('; '.join(one['sources']))}.",

@@ -23,10 +23,10 @@ from reproaudit.multiverse.model import (
     AlternativeClass,
     AlternativeModel,
     ClaimVariationsModel,
+    CompletionStatus,
     Explanation,
     LevelModel,
     Multiverse,
-    Status,
 )
 from reproaudit.reports.html import environment
 from reproaudit.reports.markdown import escaped
@@ -38,8 +38,8 @@ from reproaudit.reports.phrasing import (
     settings_words,
     value_words,
 )
+from reproaudit.reports.terminal import WIDEST
 
-WIDEST = 110
 CLAIMS_IN_A_ROW = 6
 """More columns do not fit into 80 characters; the table is then cut into several."""
 
@@ -55,7 +55,11 @@ MEANING = {
     AlternativeClass.HARMLESS: "same decision, and equivalent within that margin",
     AlternativeClass.UNTESTED: "not run, crashed, or too few seeds to say",
 }
-_SHORT = {Status.UNDECIDED: "open", Status.NOT_RUN: "–", Status.DIVERGED: "diverged"}
+_SHORT = {
+    CompletionStatus.UNDECIDED: "open",
+    CompletionStatus.NOT_RUN: "–",
+    CompletionStatus.DIVERGED: "diverged",
+}
 _STYLES = {
     AlternativeClass.DECISIVE: "bold red",
     AlternativeClass.MATTERS: "bold yellow",
@@ -142,7 +146,7 @@ def heading(multiverse: Multiverse) -> str:
     return said + (f"; {multiverse.not_run} cells not run" if multiverse.not_run else "")
 
 
-def effect_words(level: LevelModel) -> str:
+def level_words(level: LevelModel) -> str:
     """A level's mean estimate with its interval and the number of completions."""
     if level.mean is None:
         return "not run"
@@ -155,23 +159,23 @@ def effect_words(level: LevelModel) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One alternative for one claim; None in a grid where the claim does not see the setting."""
 
     text: str
     kind: AlternativeClass
-    status: Status
+    status: CompletionStatus
     title: str
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One alternative over all claims."""
 
     setting: str
     value: str
     default: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[TableCell | None, ...]
 
     @property
     def name(self) -> str:
@@ -179,7 +183,7 @@ class Line:
         return f"{self.setting} = {self.value}"
 
 
-def grid(multiverse: Multiverse) -> list[Line]:
+def grid(multiverse: Multiverse) -> list[TableLine]:
     """Alternatives against claims, those that are decisive for some claim first."""
     found: dict[tuple[str, str], dict[int, AlternativeModel]] = {}
     for column, claim in enumerate(multiverse.claims):
@@ -188,15 +192,15 @@ def grid(multiverse: Multiverse) -> list[Line]:
     lines = [_line(row, len(multiverse.claims)) for row in found.values()]
     ranks = {kind: place for place, kind in enumerate(AlternativeClass)}
 
-    def place(line: Line) -> tuple[list[int], str]:
+    def place(line: TableLine) -> tuple[list[int], str]:
         return sorted(ranks[cell.kind] for cell in line.cells if cell), line.setting
 
     return sorted(lines, key=place)
 
 
-def _line(row: dict[int, AlternativeModel], columns: int) -> Line:
+def _line(row: dict[int, AlternativeModel], columns: int) -> TableLine:
     first = next(iter(row.values()))
-    return Line(
+    return TableLine(
         setting=first.setting,
         value=value_words(first.value),
         default=value_words(first.default),
@@ -204,10 +208,10 @@ def _line(row: dict[int, AlternativeModel], columns: int) -> Line:
     )
 
 
-def _cell(one: AlternativeModel) -> Cell:
+def _cell(one: AlternativeModel) -> TableCell:
     text = f"{_SHORT.get(one.status, one.status.value)}{MARKS[one.kind]}"
     title = f"{one.setting} = {value_run(one)}: {one.kind.value}. {alternative_words(one)}"
-    return Cell(text, one.kind, one.status, title)
+    return TableCell(text, one.kind, one.status, title)
 
 
 # --- terminal -----------------------------------------------------------------------------------
@@ -261,7 +265,7 @@ def _tables(multiverse: Multiverse) -> Iterator[Table]:
         yield table
 
 
-def _default(status: Status) -> str:
+def _default(status: CompletionStatus) -> str:
     return _SHORT.get(status, status.value)
 
 
@@ -282,7 +286,7 @@ def _print_details(multiverse: Multiverse, say: _Say) -> None:
         for effect in claim.effects:
             say(f"main effect of {effect.setting} on {effect.measured}", 3)
             for level in effect.levels:
-                say(f"{value_words(level.value)}: {effect_words(level)}", 6)
+                say(f"{value_words(level.value)}: {level_words(level)}", 6)
         for exception in claim.exceptions:
             say(f"{exception.status.value} with {settings_words(exception.changes)}", 3)
 
@@ -377,7 +381,7 @@ def _markdown_claim(claim: ClaimVariationsModel) -> Iterator[str]:
     for effect in claim.effects:
         yield _markdown_table(
             (f"{escaped(effect.setting)}, main effect on {escaped(effect.measured)}", "Mean"),
-            ((value_words(level.value), effect_words(level)) for level in effect.levels),
+            ((value_words(level.value), level_words(level)) for level in effect.levels),
         )
     if claim.exceptions:
         yield "\n".join(
@@ -397,11 +401,11 @@ class Box:
 
     x: int
     y: int
-    cell: Cell
+    cell: TableCell
 
 
 @dataclass(frozen=True)
-class Figure:
+class PointFigure:
     """The figure's layout: a row per alternative, a column per claim."""
 
     width: int
@@ -412,7 +416,7 @@ class Figure:
     description: str
 
 
-def figure_of(multiverse: Multiverse) -> Figure:
+def figure_of(multiverse: Multiverse) -> PointFigure:
     """Lay out the figure; decisive alternatives are on top."""
     lines = grid(multiverse)
     boxes = [
@@ -422,7 +426,7 @@ def figure_of(multiverse: Multiverse) -> Figure:
         if cell is not None
     ]
     decisive = sum(one.cell.kind is AlternativeClass.DECISIVE for one in boxes)
-    return Figure(
+    return PointFigure(
         width=LABELS + len(multiverse.claims) * COLUMN,
         height=TOP + len(lines) * ROW + 8,
         rows=tuple((TOP + i * ROW, _cut(line.name)) for i, line in enumerate(lines)),
@@ -451,7 +455,7 @@ def multiverse_html(multiverse: Multiverse) -> str:
             count=count_words,
             why=alternative_words,
             run=value_run,
-            effect=effect_words,
+            effect=level_words,
             came_out=_default,
         )
     )

@@ -17,12 +17,12 @@ from reproaudit.diff import (
 )
 from reproaudit.reports.phrasing import clean, method, number, value_words, words
 
-LONGEST = 160
+LONGEST_LINE = 160
 """Characters of a value that are shown; the JSON has all of it."""
 
 
 @dataclass(frozen=True)
-class Line:
+class OutlineLine:
     """One line: what it is of, what it says, and how much it matters.
 
     Attributes:
@@ -42,7 +42,7 @@ class ClaimOutline:
 
     id: str
     verdicts: str
-    lines: tuple[Line, ...]
+    lines: tuple[OutlineLine, ...]
     changed: bool
 
 
@@ -57,16 +57,19 @@ class Outline:
         summary: the last line.
     """
 
-    heading: tuple[Line, ...]
-    sections: tuple[tuple[Line, ...], ...]
+    heading: tuple[OutlineLine, ...]
+    sections: tuple[tuple[OutlineLine, ...], ...]
     claims: tuple[ClaimOutline, ...]
-    summary: Line
+    summary: OutlineLine
 
 
 def outline(comparison: Comparison) -> Outline:
     """A comparison in words."""
-    notes = (Line("note", clean(note)) for note in comparison.notes)
-    sides = (Line("before", _side(comparison.before)), Line("after", _side(comparison.after)))
+    notes = (OutlineLine("note", clean(note)) for note in comparison.notes)
+    sides = (
+        OutlineLine("before", _side(comparison.before)),
+        OutlineLine("after", _side(comparison.after)),
+    )
     return Outline(
         heading=(*sides, *notes),
         sections=tuple(tuple(_section(comparison, kind)) for kind in KINDS),
@@ -85,16 +88,16 @@ def _side(side: SideModel) -> str:
 # --- changes --------------------------------------------------------------------------------------
 
 
-def _section(comparison: Comparison, kind: str) -> Iterator[Line]:
+def _section(comparison: Comparison, kind: str) -> Iterator[OutlineLine]:
     if kind not in comparison.compared:
-        yield Line(kind, "not compared: one side does not hold it", "dim")
+        yield OutlineLine(kind, "not compared: one side does not hold it", "dim")
         return
     lines = [_change(one) for one in comparison.changes if one.kind == kind]
     if kind == "records" and comparison.measured_again:
         again, common = comparison.measured_again, comparison.records
         lines.append((f"{again} of {common} common cells were measured again", ""))
     for index, (text, style) in enumerate(lines or [("no difference", "dim")]):
-        yield Line(kind if index == 0 else "", clean(text), style)
+        yield OutlineLine(kind if index == 0 else "", clean(text), style)
 
 
 def _change(one: Change) -> tuple[str, str]:
@@ -108,7 +111,7 @@ def _change(one: Change) -> tuple[str, str]:
 
 def _value(value: Any) -> str:
     text = _plain(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
 
 
 def _plain(value: Any) -> str:
@@ -125,12 +128,14 @@ def _plain(value: Any) -> str:
 
 
 def _claim(claim: ClaimChange) -> ClaimOutline:
-    lines: list[Line] = []
+    lines: list[OutlineLine] = []
     if claim.before and claim.after:
-        lines += [Line("", clean(text)) for text in _moved(claim.before, claim.after)]
-        lines += [Line(words(one.state), clean(change_words(one))) for one in _telling(claim)]
+        lines += [OutlineLine("", clean(text)) for text in _moved(claim.before, claim.after)]
+        lines += [
+            OutlineLine(words(one.state), clean(change_words(one))) for one in _telling(claim)
+        ]
     if claim.changed:
-        lines.append(Line("cause", clean(cause_words(claim)), "bold"))
+        lines.append(OutlineLine("cause", clean(cause_words(claim)), "bold"))
     return ClaimOutline(clean(claim.id), _verdicts(claim), tuple(lines), claim.changed)
 
 
@@ -213,12 +218,12 @@ def cause_words(claim: ClaimChange) -> str:
     return f"{several} differ; which of them did it cannot be told{noise}"
 
 
-def _summary(comparison: Comparison) -> Line:
+def _summary(comparison: Comparison) -> OutlineLine:
     if not comparison.claims:
-        return Line("", "results not compared: that takes a scorecard on both sides", "dim")
+        return OutlineLine("", "results not compared: that takes a scorecard on both sides", "dim")
     changed = sum(claim.changed for claim in comparison.claims)
     beyond = sum(claim.state == "beyond_noise" for claim in comparison.claims)
-    return Line(
+    return OutlineLine(
         "",
         f"{changed} of {len(comparison.claims)} claims changed; {beyond} with an estimate that "
         "moved by more than noise",

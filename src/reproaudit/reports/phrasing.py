@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproaudit.audit.model import Value
+from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import EvidenceLevel, Verdict
 from reproaudit.scorecard import (
@@ -249,23 +249,23 @@ def evidence_words(claim: ClaimModel) -> str:
     return f"{claim.evidence}: {EVIDENCE_MEANING.get(claim.evidence, '')}"
 
 
-def evidence_level(claim: ClaimModel) -> str:
+def evidence_label(claim: ClaimModel) -> str:
     """The evidence level alone; of an unjudged claim ``none``."""
     return evidence_words(claim).partition(":")[0]
 
 
-def differences(control: ControlModel) -> str:
+def control_differences(control: ControlModel) -> str:
     """What a control does differently: its settings, and what is judged in place of what."""
     read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
     return ", ".join([*([settings_words(control.settings)] if control.settings else []), *read])
 
 
-def settings_words(settings: Mapping[str, Value]) -> str:
+def settings_words(settings: Mapping[str, SettingValue]) -> str:
     """``learning_rate = 0, mechanism = none``."""
     return ", ".join(f"{name} = {value_words(settings[name])}" for name in sorted(settings))
 
 
-def value_words(value: Value) -> str:
+def value_words(value: SettingValue) -> str:
     """A setting's value, as an audit writes it."""
     if isinstance(value, tuple):
         return f"[{', '.join(value_words(v) for v in value)}]"
@@ -375,7 +375,7 @@ def findings_about(scorecard: Scorecard, claim: ClaimModel) -> list[tuple[int, s
     ]
 
 
-def claims_of(scorecard: Scorecard, finding: Mapping[str, Any]) -> list[tuple[int | None, str]]:
+def claims_named(scorecard: Scorecard, finding: Mapping[str, Any]) -> list[tuple[int | None, str]]:
     """The claims that a finding names: each with its number on the scorecard, if it is there."""
     numbers = {claim.id: number for number, claim in enumerate(scorecard.claims, start=1)}
     named = dict.fromkeys([*finding["claims"], *(e["claim"] for e in finding.get("effects", ()))])

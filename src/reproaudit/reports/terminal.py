@@ -165,7 +165,7 @@ def _beside(scorecard: Scorecard) -> RenderableType:
                 "elsewhere",
                 _answer(
                     claim,
-                    phrasing.evidence_level(claim),
+                    phrasing.evidence_label(claim),
                     phrasing.sentence(part) if part else "no estimate",
                 ),
             ),
@@ -217,7 +217,7 @@ def _agreement_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]
 def _finding_rows(scorecard: Scorecard) -> Iterable[tuple[str, RenderableType]]:
     for finding in scorecard.findings:
         said = [f"{finding['kind']}, {finding['as_of']}: {finding['statement']}"]
-        if named := ", ".join(name for _, name in phrasing.claims_of(scorecard, finding)):
+        if named := ", ".join(name for _, name in phrasing.claims_named(scorecard, finding)):
             said.append(f"Claims: {named}.")
         said.append(f"Measured effect: {phrasing.effect_words(finding)}")
         name = (clean(str(finding["id"])), "bold")

@@ -43,7 +43,7 @@ CONNECT_SECONDS = 30.0
 ALONE_SECONDS = 600.0
 """How long to go on without any worker: a queue may bring others."""
 
-POLL_SECONDS = 0.1
+CLUSTER_POLL_SECONDS = 0.1
 
 GPU = "GPU"
 """The Dask resource that a worker with a card offers: ``dask worker --resources GPU=1``."""
@@ -170,7 +170,7 @@ class DaskCluster:
                     f"--dask {self._address}: the scheduler has no worker{needs}. Start some with "
                     f"'dask worker{f' --resources {GPU}=1' if needs else ''}'."
                 )
-            time.sleep(POLL_SECONDS)
+            time.sleep(CLUSTER_POLL_SECONDS)
 
     def __exit__(
         self,
@@ -211,7 +211,7 @@ class DaskCluster:
             for future in done:
                 yield self._outcome(future)
             if not done:
-                time.sleep(POLL_SECONDS / 5)
+                time.sleep(CLUSTER_POLL_SECONDS / 5)
 
     # --- giving jobs
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproaudit.records import Cell, Record, Status
+from reproaudit.cell import Cell
+from reproaudit.records import CellStatus, Record
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,6 @@ class Summary:
     diverged: int = 0
     failed: int = 0
 
-    def count(self, status: Status) -> None:
+    def count(self, status: CellStatus) -> None:
         """Adds one cell that ended so."""
         setattr(self, status.value, getattr(self, status.value) + 1)

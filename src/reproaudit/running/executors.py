@@ -27,9 +27,10 @@ from typing import Any, Protocol
 
 from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError
 from reproaudit.lab.settings import build_settings
-from reproaudit.records import Environment, Measurements, SettingValue
+from reproaudit.records import Environment, Measurements
 from reproaudit.running.devices import THREAD_VARIABLES, use_threads
 from reproaudit.running.fingerprint import package_versions
 from reproaudit.running.store import Clock, Partial
@@ -124,7 +125,7 @@ def lost(job: Job, error: str) -> Outcome:
     clock = Partial(job.partial).clock()
     return Outcome(
         job=job,
-        environment=environment(job.device, job.threads),
+        environment=describe_environment(job.device, job.threads),
         started=clock.started,
         seconds=clock.seconds,
         error=error,
@@ -201,7 +202,7 @@ def _device_name(device: str) -> str:
     return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
 
 
-def environment(device: str, threads: int) -> Environment:
+def describe_environment(device: str, threads: int) -> Environment:
     """This process's environment; the git revision is the caller's to add."""
     return Environment(
         python=platform.python_version(),
@@ -229,7 +230,7 @@ def compute(job: Job, on_advance: OnAdvance) -> Outcome:
         error = one_line(raised, job.module.file.resolve().parent)
     return Outcome(
         job=job,
-        environment=environment(job.device, job.threads),
+        environment=describe_environment(job.device, job.threads),
         started=session.clock.started,
         seconds=session.clock.seconds,
         measurements=measurements,

@@ -14,8 +14,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.records import Cell, canonical_settings
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba")
 """The packages whose version can change a number."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.records import Cell, canonical_settings
 from reproaudit.running.fingerprint import code_hash, fingerprint, versions
 from reproaudit.running.store import Store
 
 
 @dataclass(frozen=True)
-class Task:
+class QueuedCell:
     """A cell that is ready to run."""
 
     cell: Cell
@@ -99,7 +99,7 @@ class Plan:
         self._versions = versions(device)
         self._store = store
         self.papers: dict[str, _Paper] = {}
-        self.tasks: list[Task] = []
+        self.tasks: list[QueuedCell] = []
         faults: dict[str, None] = {}
         seen: set[tuple[str, str, str]] = set()
         for cell in cells:
@@ -115,12 +115,12 @@ class Plan:
         if faults:
             raise SpecError("\n".join(faults))
 
-    def _task(self, cell: Cell) -> Task:
+    def _task(self, cell: Cell) -> QueuedCell:
         if cell.paper not in self.papers:
             self.papers[cell.paper] = _Paper(self._locate(cell.paper), self._device)
         paper = self.papers[cell.paper]
         shared = paper.prepare(cell)
-        return Task(
+        return QueuedCell(
             cell=cell,
             fingerprint=fingerprint(cell, paper.code, self._versions, shared.data),
             code=paper.code,
@@ -131,9 +131,9 @@ class Plan:
             blocked=shared.blocked,
         )
 
-    def pending(self, fresh: bool) -> list[tuple[Task, ...]]:
+    def pending(self, fresh: bool) -> list[tuple[QueuedCell, ...]]:
         """The cells without a readable record, grouped into jobs."""
-        groups: dict[object, list[Task]] = {}
+        groups: dict[object, list[QueuedCell]] = {}
         for number, task in enumerate(self.tasks):
             if fresh or not _is_present(self._store, task):
                 cell = task.cell
@@ -143,7 +143,7 @@ class Plan:
         return [tuple(group) for group in groups.values()]
 
 
-def _is_present(store: Store, task: Task) -> bool:
+def _is_present(store: Store, task: QueuedCell) -> bool:
     try:
         return store.find(task.cell, task.fingerprint) is not None
     except StoreError:

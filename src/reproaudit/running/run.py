@@ -17,8 +17,9 @@ import numpy as np
 
 import reproaudit
 from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.records import Cell, Measurements, Record, Status
+from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.running.devices import available_cores
 from reproaudit.running.events import (
     CellFinished,
@@ -32,7 +33,7 @@ from reproaudit.running.events import (
     Summary,
 )
 from reproaudit.running.executors import Advanced, Executor, InProcess, Job, LocalProcesses, Outcome
-from reproaudit.running.queue import Plan, Task
+from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
 
 POLL_SECONDS = 0.2
@@ -131,7 +132,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 class _Claimed:
     """Cells whose locks this run holds."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[QueuedCell, ...]
     locks: list[CellLock]
 
     def release(self, *, finished: Collection[str] = ()) -> None:
@@ -156,7 +157,7 @@ class _Run:
     _held: dict[int, _Claimed] = field(default_factory=dict)
     _keys: int = 0
 
-    def all(self, groups: Sequence[tuple[Task, ...]], executor: Executor) -> None:
+    def all(self, groups: Sequence[tuple[QueuedCell, ...]], executor: Executor) -> None:
         """Runs the groups; those that another run holds come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
@@ -164,7 +165,7 @@ class _Run:
         """
         told: set[str] = set()
         while groups:
-            busy: list[tuple[Task, ...]] = []
+            busy: list[tuple[QueuedCell, ...]] = []
             for outcome in executor.run(self._jobs(groups, busy, executor), self._advanced):
                 self._settle(outcome)
             for group in busy:
@@ -185,8 +186,8 @@ class _Run:
 
     def _jobs(
         self,
-        groups: Sequence[tuple[Task, ...]],
-        busy: list[tuple[Task, ...]],
+        groups: Sequence[tuple[QueuedCell, ...]],
+        busy: list[tuple[QueuedCell, ...]],
         executor: Executor,
     ) -> Iterator[Job]:
         """A job per group that can be taken now; the others are noted as busy."""
@@ -200,7 +201,7 @@ class _Run:
             if claimed.tasks:
                 yield self._job(claimed, executor.threads)
 
-    def _claim(self, group: tuple[Task, ...]) -> _Claimed | None:
+    def _claim(self, group: tuple[QueuedCell, ...]) -> _Claimed | None:
         """Locks a group's cells, less those that have got a record meanwhile; None if one is held.
 
         Locks are taken in one order everywhere and given back if one is missing.
@@ -232,7 +233,7 @@ class _Run:
                 self.on_event(CellFinished(task.cell, record, reused=True))
         return left
 
-    def _made_meanwhile(self, task: Task) -> Record | None:
+    def _made_meanwhile(self, task: QueuedCell) -> Record | None:
         """The record that another run has written since this one planned."""
         path = self.store.path(task.cell, task.fingerprint)
         if self.fresh and not (path.exists() and path.stat().st_mtime >= self.began):
@@ -285,7 +286,7 @@ class _Run:
         for task in claimed.tasks:
             record = self._record(task, outcome)
             self.store.write(record)
-            if record.status is not Status.FAILED:
+            if record.status is not CellStatus.FAILED:
                 finished.add(task.fingerprint)
             self.summary.count(record.status)
             self.on_event(CellFinished(task.cell, record))
@@ -295,7 +296,7 @@ class _Run:
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
 
-    def _record(self, task: Task, outcome: Outcome) -> Record:
+    def _record(self, task: QueuedCell, outcome: Outcome) -> Record:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
         status, error = self._judged(cell, measured, outcome.error)
@@ -320,17 +321,21 @@ class _Run:
 
     def _judged(
         self, cell: Cell, measured: Measurements, error: str | None
-    ) -> tuple[Status, str | None]:
+    ) -> tuple[CellStatus, str | None]:
         if error is not None:
-            return Status.FAILED, error
+            return CellStatus.FAILED, error
         divergence = _divergence(measured)
         declared = self.declared.get(cell.paper, {}).get(cell.experiment)
         if declared is not None:
             missing = sorted(set(declared) - measured.names) if divergence is None else []
             unknown = sorted(measured.names - set(declared))
             if missing or unknown:
-                return Status.FAILED, _undeclared(missing, unknown)
-        return (Status.COMPLETED, None) if divergence is None else (Status.DIVERGED, divergence)
+                return CellStatus.FAILED, _undeclared(missing, unknown)
+        return (
+            (CellStatus.COMPLETED, None)
+            if divergence is None
+            else (CellStatus.DIVERGED, divergence)
+        )
 
 
 def _undeclared(missing: Sequence[str], unknown: Sequence[str]) -> str:

@@ -30,8 +30,9 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.records import RECORD_VERSION, Cell, Record, Status, canonical_settings
+from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.running.fingerprint import code_hash, fingerprint, package_versions, versions
 
 __all__ = [
@@ -305,7 +306,7 @@ class Store:
         folder = self.folder(record.paper, record.tier, record.experiment)
         path = folder / f"{record.fingerprint}.json"
         failed = folder / f"{record.fingerprint}.failed.json"
-        target = failed if record.status is Status.FAILED else path
+        target = failed if record.status is CellStatus.FAILED else path
         write_whole(target, record.model_dump_json().encode() + b"\n", durable=True)
         if target is path:
             with suppress(OSError):
@@ -377,7 +378,7 @@ class CellLock:
 
 
 def _standing(record: Record) -> tuple[bool, datetime]:
-    return record.status is not Status.FAILED, record.started
+    return record.status is not CellStatus.FAILED, record.started
 
 
 def _listing(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from reproaudit.audit.agreement import agreement
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.model import Audit, Setting, TierName
 from reproaudit.audit.plan import plan, seeds_of
-from reproaudit.checks import PartFinding, binding
+from reproaudit.checks import PartResult, binding
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import (
     BatchOutcome,
@@ -16,7 +16,7 @@ from reproaudit.judging.verdict import (
     Lookup,
     Verdict,
     best_answers,
-    judge,
+    judge_claims,
 )
 from reproaudit.records import Record
 from reproaudit.scorecard.figures import build_figures
@@ -57,9 +57,9 @@ def build(
         lookup: where the records are.
         custom_records: how many records of other seeds or settings the store holds.
         custom: what these are.
-        agrees_over_ledger: as in `judge`.
+        agrees_over_ledger: as in `judge_claims`.
     """
-    outcomes = judge(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
+    outcomes = judge_claims(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
     batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
     records = [
         RecordModel(
@@ -142,7 +142,7 @@ def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
     return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
 
 
-def _part(part: PartFinding, control: str | None) -> PartModel:
+def _part(part: PartResult, control: str | None) -> PartModel:
     return PartModel(
         **dict(_answer(part)),
         reason=part.reason,
@@ -152,7 +152,7 @@ def _part(part: PartFinding, control: str | None) -> PartModel:
     )
 
 
-def _answer(part: PartFinding) -> AnswerModel:
+def _answer(part: PartResult) -> AnswerModel:
     finding = part.finding
     return AnswerModel(
         name=part.name,

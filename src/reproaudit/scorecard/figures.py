@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.audit.model import Audit, Figure, TierName, Value
+from reproaudit.audit.model import Audit, Figure, TierName
 from reproaudit.audit.plan import experiment_batch
+from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate, Declaration, misfit
 from reproaudit.judging.model import ReportModel
 from reproaudit.judging.verdict import Lookup
-from reproaudit.records import Record, Status
+from reproaudit.records import CellStatus, Record
 from reproaudit.stats import Scale, mean_interval
 
 MAX_CURVE_POINTS = 120
@@ -60,7 +61,7 @@ def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[Figu
     """The data of every figure whose experiment has completed records that can be drawn."""
     for figure in audit.figures:
         batch = experiment_batch(audit, figure.experiment, tier)
-        completed = [r for r in lookup(batch).values() if r.status is Status.COMPLETED]
+        completed = [r for r in lookup(batch).values() if r.status is CellStatus.COMPLETED]
         settings = completed[0].settings if completed else batch.settings(audit)
         records = _alike(audit, figure, completed, settings)
         if records:
@@ -68,7 +69,7 @@ def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[Figu
 
 
 def _alike(
-    audit: Audit, figure: Figure, records: Iterable[Record], settings: Mapping[str, Value]
+    audit: Audit, figure: Figure, records: Iterable[Record], settings: Mapping[str, SettingValue]
 ) -> list[Record]:
     """The records that measured what a figure shows, at the steps of the newest of them.
 
@@ -93,7 +94,7 @@ def _alike(
 
 
 def _figure(
-    audit: Audit, figure: Figure, records: Sequence[Record], settings: Mapping[str, Value]
+    audit: Audit, figure: Figure, records: Sequence[Record], settings: Mapping[str, SettingValue]
 ) -> FigureModel:
     declared = audit.experiments[figure.experiment].measurements
     units = {declared[name].unit for name in figure.measurements}
@@ -155,7 +156,7 @@ def _curves(
     name: str,
     declaration: Declaration,
     records: Sequence[Record],
-    settings: Mapping[str, Value],
+    settings: Mapping[str, SettingValue],
     log: bool,
 ) -> Iterable[CurveModel]:
     series = [record.measurements.series[name] for record in records]
@@ -177,7 +178,7 @@ def _curves(
 
 
 def _matrices(
-    name: str, declaration: Declaration, record: Record, settings: Mapping[str, Value]
+    name: str, declaration: Declaration, record: Record, settings: Mapping[str, SettingValue]
 ) -> Iterable[MatrixModel]:
     values = record.measurements.arrays[name]
     leading = declaration.axes[:-2]
@@ -194,7 +195,7 @@ def _comparison(
     name: str,
     declaration: Declaration,
     records: Sequence[Record],
-    settings: Mapping[str, Value],
+    settings: Mapping[str, SettingValue],
     axis: str,
     log: bool,
 ) -> Iterable[CurveModel]:

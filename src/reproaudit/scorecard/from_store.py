@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reproaudit.audit.model import TIERS, Audit, TierName, Value
+from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
+from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.judging.verdict import Lookup, lookup_newest
 from reproaudit.multiverse.completions import lookup_variations
 from reproaudit.multiverse.read import agreeing_claims
-from reproaudit.records import Cell, Record, canonical_settings
+from reproaudit.records import Record
 from reproaudit.running.store import Store
 from reproaudit.scorecard import CustomModel, Scorecard, build
 
@@ -61,7 +62,7 @@ def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
 def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:
     """What custom records are: each experiment with what it changed, and over which seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
-    changed: dict[tuple[str, str], dict[str, Value]] = {}
+    changed: dict[tuple[str, str], dict[str, SettingValue]] = {}
     for record in records:
         planned = {}
         if record.experiment in audit.experiments:

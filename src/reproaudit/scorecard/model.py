@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from reproaudit.audit.model import Value
+from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.stats import FLOOR
@@ -57,7 +57,7 @@ class ControlModel(ReportModel):
     estimate: float | None
     interval: IntervalModel | None
     experiment: str
-    settings: dict[str, Value]
+    settings: dict[str, SettingValue]
     substitutes: dict[str, str] = Field(default_factory=dict)
     """Measurement of the claim -> what was judged in its place."""
     tier: str
@@ -164,10 +164,10 @@ class LedgerModel(ReportModel):
 
     experiment: str | None
     setting: str
-    value: Value
+    value: SettingValue
     source: str
     why: str
-    others: tuple[Value, ...]
+    others: tuple[SettingValue, ...]
 
 
 class SettingModel(ReportModel):
@@ -176,12 +176,12 @@ class SettingModel(ReportModel):
     experiment: str | None
     """None if all experiments share it."""
     name: str
-    value: Value
+    value: SettingValue
     """At the scorecard's tier."""
-    paper: Value
+    paper: SettingValue
     """At the paper's scale."""
     source: str
-    others: tuple[Value, ...]
+    others: tuple[SettingValue, ...]
     """What else it could be."""
 
 
@@ -199,7 +199,7 @@ class CustomModel(ReportModel):
     """Records of other seeds, settings or single experiments; they feed no verdict."""
 
     experiment: str
-    settings: dict[str, Value]
+    settings: dict[str, SettingValue]
     """Those that differ from the scorecard's tier."""
     seeds: tuple[int, ...]
 
@@ -211,7 +211,7 @@ class OriginModel(ReportModel):
     source: str
     framework: str
     made: str
-    settings: dict[str, Value]
+    settings: dict[str, SettingValue]
     """What differs from the tier in every run."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
@@ -252,7 +252,7 @@ class RecordModel(ReportModel):
     experiment: str
     role: str
     tier: str
-    overrides: dict[str, Value]
+    overrides: dict[str, SettingValue]
     seed: int
     status: str
     fingerprint: str

@@ -27,13 +27,13 @@ bootstrap is too narrow.
 
 One module for each: `scales` (where a measure is near normal), `intervals` (of a mean, of a share),
 `limits` (a rule as a range, what meets and what misses it), `power` (what an undecided rule could
-have shown), `decisions` (from seeds to a `Finding`) and `onsets`. What others use is named here.
+have shown), `decisions` (from seeds to a `RuleResult`) and `onsets`. What others use is named here.
 """
 
 from reproaudit.stats.acceptance import Side
 from reproaudit.stats.decisions import (
     Decision,
-    Finding,
+    RuleResult,
     decide_bound,
     decide_equivalence,
     decide_every_seed,
@@ -45,18 +45,18 @@ from reproaudit.stats.decisions import (
 from reproaudit.stats.intervals import Interval, mean_interval, wilson
 from reproaudit.stats.onsets import Onset, onset
 from reproaudit.stats.power import MOST_SEEDS, POWER
-from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, equivalence_range
+from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, equivalence_range
 
 __all__ = [
     "FLOOR",
     "MOST_SEEDS",
     "POWER",
-    "Array",
     "Decision",
-    "Finding",
     "FittingAxis",
+    "FloatArray",
     "Interval",
     "Onset",
+    "RuleResult",
     "Scale",
     "Side",
     "decide_bound",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np
 from reproaudit.stats.intervals import checked_confidence, t_ends
-from reproaudit.stats.scales import Array
+from reproaudit.stats.scales import FloatArray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class Side(StrEnum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class AcceptanceRule:
     """A range on the rising fitting scale, and the confidences of its two decisions.
 
     A bound is a range that is open (infinite) at one end, so that both rules are this one.
@@ -54,7 +54,7 @@ class Rule:
         return "Student t" if self.parts == 1 else f"Student t, error divided by {self.parts} parts"
 
 
-def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> Rule:
+def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> AcceptanceRule:
     """The range on one side of a limit; what is met lies within by the 1 − α interval.
 
     Args:
@@ -68,19 +68,21 @@ def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> Rule:
     """
     missed = _miss_confidence(checked_confidence(confidence), parts)
     low, high = (-math.inf, limit) if Side(side) is Side.AT_MOST else (limit, math.inf)
-    return Rule(low, high, confidence, missed, parts)
+    return AcceptanceRule(low, high, confidence, missed, parts)
 
 
-def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> Rule:
+def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> AcceptanceRule:
     """The range from low to high, by two one-sided tests: met is by the 1 − 2α interval.
 
     Args and errors as in `bound_rule`, except that the confidence is above one half.
     """
     missed = _miss_confidence(checked_confidence(confidence, least=0.5), parts)
-    return Rule(low, high, _rounded(2 * confidence - 1), missed, parts, two_tests=True)
+    return AcceptanceRule(low, high, _rounded(2 * confidence - 1), missed, parts, two_tests=True)
 
 
-def met_and_missed(z: Array, rule: Rule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def met_and_missed(
+    z: FloatArray, rule: AcceptanceRule
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether the rule is met and whether it is missed, of seeds of shape (…, seed)."""
     low, high = t_ends(z, rule.met)
     met = (low >= rule.low) & (high <= rule.high)

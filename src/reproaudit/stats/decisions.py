@@ -7,7 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np
-from reproaudit.stats.acceptance import Rule, Side, bound_rule, equivalence_rule, met_and_missed
+from reproaudit.stats.acceptance import (
+    AcceptanceRule,
+    Side,
+    bound_rule,
+    equivalence_rule,
+    met_and_missed,
+)
 from reproaudit.stats.intervals import (
     Interval,
     checked_confidence,
@@ -16,7 +22,7 @@ from reproaudit.stats.intervals import (
     student_t,
 )
 from reproaudit.stats.power import deciding
-from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
+from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -31,7 +37,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleResult:
     """What the seeds say about one rule; every number in natural units.
 
     Attributes:
@@ -74,7 +80,7 @@ def decide_bound(
     confidence: float = 0.95,
     parts: int = 1,
     floor: float = FLOOR,
-) -> Finding:
+) -> RuleResult:
     """Whether the mean over seeds lies on its side of a bound.
 
     Args:
@@ -103,7 +109,7 @@ def decide_equivalence(
     confidence: float = 0.95,
     parts: int = 1,
     floor: float = FLOOR,
-) -> Finding:
+) -> RuleResult:
     """Whether the mean over seeds is equivalent to a target, by two one-sided tests.
 
     Args:
@@ -147,18 +153,20 @@ def expected_errors(bounds: int = 0, equivalences: int = 0, *, confidence: float
     return bounds * alpha / 2 + equivalences * alpha
 
 
-def _found(seeds: Array, z: Array, bound: float, rule: Rule, axis: FittingAxis) -> Finding:
+def _found(
+    seeds: FloatArray, z: FloatArray, bound: float, rule: AcceptanceRule, axis: FittingAxis
+) -> RuleResult:
     """The finding of seeds whose places on the rising scale are z; both of shape (seed,)."""
     mean = float(moments(z)[0])
     if seeds.size < 2:
-        return Finding(axis.natural(mean), None, Decision.UNDECIDED, float(bound), _tuple(seeds))
+        return RuleResult(axis.natural(mean), None, Decision.UNDECIDED, float(bound), _tuple(seeds))
     met, missed = met_and_missed(z, rule)
     decision = Decision.MET if met else Decision.MISSED if missed else Decision.UNDECIDED
     holds = rule.holds(mean)
     confidence = rule.met if holds else rule.missed
     undecided = decision is Decision.UNDECIDED
     detectable, seeds_needed = deciding(z, rule) if undecided else (None, None)
-    return Finding(
+    return RuleResult(
         estimate=axis.natural(mean),
         interval=student_t(axis, z, confidence, rule.method(holds)),
         decision=decision,
@@ -172,7 +180,7 @@ def _found(seeds: Array, z: Array, bound: float, rule: Rule, axis: FittingAxis) 
 # ---------------------------------------------------------------- without an interval
 
 
-def decide_every_seed(values: ArrayLike, bound: float, side: Side) -> Finding:
+def decide_every_seed(values: ArrayLike, bound: float, side: Side) -> RuleResult:
     """Whether every seed lies on its side of a bound: a count, without interval or undecided.
 
     Raises:
@@ -191,7 +199,7 @@ def decide_every_seed_within(
     *,
     scale: Scale = Scale.LINEAR,
     floor: float = FLOOR,
-) -> Finding:
+) -> RuleResult:
     """Whether every seed lies within the margin of a target (`equivalence_range`).
 
     Raises:
@@ -202,7 +210,7 @@ def decide_every_seed_within(
     return _counted(seeds, np.minimum(z - low, high - z), target)
 
 
-def decide_exact_bound(value: float, bound: float, side: Side) -> Finding:
+def decide_exact_bound(value: float, bound: float, side: Side) -> RuleResult:
     """Whether an exactly enumerated value lies on its side of a bound.
 
     Raises:
@@ -218,7 +226,7 @@ def decide_exact_equivalence(
     *,
     scale: Scale = Scale.LINEAR,
     floor: float = FLOOR,
-) -> Finding:
+) -> RuleResult:
     """Whether an exactly enumerated value lies within the margin of a target.
 
     Raises:
@@ -227,9 +235,9 @@ def decide_exact_equivalence(
     return _exact(decide_every_seed_within([value], target, margin, scale=scale, floor=floor))
 
 
-def _counted(seeds: Array, slack: Array, bound: float) -> Finding:
+def _counted(seeds: FloatArray, slack: FloatArray, bound: float) -> RuleResult:
     satisfied = int((slack >= 0).sum())
-    return Finding(
+    return RuleResult(
         estimate=float(seeds[int(np.argmin(slack))]),
         interval=None,
         decision=Decision.MET if satisfied == seeds.size else Decision.MISSED,
@@ -239,9 +247,9 @@ def _counted(seeds: Array, slack: Array, bound: float) -> Finding:
     )
 
 
-def _exact(one: Finding) -> Finding:
-    return Finding(one.estimate, None, one.decision, one.bound, one.per_seed)
+def _exact(one: RuleResult) -> RuleResult:
+    return RuleResult(one.estimate, None, one.decision, one.bound, one.per_seed)
 
 
-def _tuple(seeds: Array) -> tuple[float, ...]:
+def _tuple(seeds: FloatArray) -> tuple[float, ...]:
     return tuple(float(x) for x in seeds)

@@ -35,7 +35,7 @@ _LARGEST = math.log(sys.float_info.max)
 
 
 @dataclass(frozen=True)
-class Difference:
+class SeedDifference:
     """How far the later seeds lie from the earlier ones, in natural units.
 
     Attributes:
@@ -60,7 +60,7 @@ class Difference:
     detectable: float | None
 
 
-def difference(
+def seed_difference(
     before: Sequence[float],
     after: Sequence[float],
     *,
@@ -68,7 +68,7 @@ def difference(
     scale: Scale = Scale.LINEAR,
     confidence: float = 0.95,
     floor: float = FLOOR,
-) -> Difference:
+) -> SeedDifference:
     """The mean difference of two sets of seeds on a scale, with its interval.
 
     Args:
@@ -91,7 +91,7 @@ def difference(
     error, freedom = _paired_error(b - a) if paired else _welch_error(a, b)
     half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     detectable = None if error == 0 else _least_shift(freedom, confidence) * error
-    return Difference(
+    return SeedDifference(
         form=FORMS[scale],
         estimate=_natural(mean, scale),
         low=_natural(mean - half, scale),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np, scipy
-from reproaudit.stats.scales import FLOOR, Array, FittingAxis, Scale, finite
+from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -76,7 +76,7 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
     return Interval(low, high, confidence, "Wilson", Scale.LINEAR.value)
 
 
-def moments(z: Array) -> tuple[Array, Array]:
+def moments(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard error over the last axis, of shape (…, seed), at least one seed.
 
     Deviations are taken relative to the largest, so that squares neither overflow nor vanish, and
@@ -95,7 +95,7 @@ def moments(z: Array) -> tuple[Array, Array]:
     return mean, largest * np.sqrt(variance / n)
 
 
-def t_ends(z: Array, confidence: float) -> tuple[Array, Array]:
+def t_ends(z: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Both ends of the Student-t interval of the mean over the last axis, at least two seeds."""
     mean, error = moments(z)
     with np.errstate(over="ignore"):
@@ -104,14 +104,14 @@ def t_ends(z: Array, confidence: float) -> tuple[Array, Array]:
 
 
 def student_t(
-    axis: FittingAxis, z: Array, confidence: float, method: str = "Student t"
+    axis: FittingAxis, z: FloatArray, confidence: float, method: str = "Student t"
 ) -> Interval:
     """The interval, in natural units, of seeds whose places on the axis are z; shape (seed,)."""
     low, high = map(axis.natural, t_ends(z, confidence))
     return Interval(low, high, confidence, method, axis.scale.value)
 
 
-def seeds_given(values: ArrayLike) -> Array:
+def seeds_given(values: ArrayLike) -> FloatArray:
     """One value per seed as an array of shape (seed,).
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np
-from reproaudit.stats.scales import Array, finite
+from reproaudit.stats.scales import FloatArray, finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -91,7 +91,7 @@ def onset(
 
 
 def _crossing(
-    s: Array, v: Array, start: float, share: float, least_change: float
+    s: FloatArray, v: FloatArray, start: float, share: float, least_change: float
 ) -> tuple[float, float | None]:
     """The change, and the step of its last crossing (None if the change is too small)."""
     final = v[-max(1, int(FINAL_SHARE * v.size)) :].mean()
@@ -108,7 +108,7 @@ def _crossing(
 
 
 def _varied(
-    s: Array, v: Array, start: float, share: float, least_change: float
+    s: FloatArray, v: FloatArray, start: float, share: float, least_change: float
 ) -> list[float | None]:
     """The onsets under the varied shares (kept between 0 and 1) and the shorter horizon."""
     shares = max(share - SHARE_VARIED, share / 2), min(share + SHARE_VARIED, (1 + share) / 2)

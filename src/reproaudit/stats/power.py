@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from reproaudit.lazy import scipy
-from reproaudit.stats.acceptance import Rule
+from reproaudit.stats.acceptance import AcceptanceRule
 from reproaudit.stats.intervals import moments
-from reproaudit.stats.scales import Array
+from reproaudit.stats.scales import FloatArray
 
 Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
 
@@ -19,7 +19,7 @@ MOST_SEEDS = 10_000
 """Beyond this many, `Finding.seeds_needed` is None: no one will run them."""
 
 
-def deciding(z: Array, rule: Rule) -> tuple[float | None, int | None]:
+def deciding(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None, int | None]:
     """What would be decided: `Finding.detectable` on the rising scale, and `Finding.seeds_needed`.
 
     Args:
@@ -39,12 +39,12 @@ def deciding(z: Array, rule: Rule) -> tuple[float | None, int | None]:
     return _detectable(with_mean, rule, mean, error), _seeds_needed(with_seeds, rule, mean)
 
 
-def _power_to_miss(rule: Rule, away: Distance, n: int) -> float:
+def _power_to_miss(rule: AcceptanceRule, away: Distance, n: int) -> float:
     """The power to miss with a mean outside; the far limit adds next to nothing and is left out."""
     return one_sided(min(away(rule.low), away(rule.high)), n, rule.missed)
 
 
-def _power_to_meet(rule: Rule, away: Distance, n: int) -> float:
+def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
     """The power to meet with a mean within: both tests must pass, at least 1 − both failures.
 
     The bound is exact for an open end and, being a lower one, never promises too much.
@@ -69,7 +69,7 @@ def one_sided(noncentrality: float, n: int, confidence: float) -> float:
 
 
 def _detectable(
-    power: Callable[[float], float], rule: Rule, mean: float, error: float
+    power: Callable[[float], float], rule: AcceptanceRule, mean: float, error: float
 ) -> float | None:
     """The mean nearest to the limit, on the estimate's side of it, with power enough."""
     limit = rule.nearest(mean)
@@ -86,7 +86,7 @@ def _detectable(
     return limit + away * float(enough) * error
 
 
-def _seeds_needed(power: Callable[[int], float], rule: Rule, mean: float) -> int | None:
+def _seeds_needed(power: Callable[[int], float], rule: AcceptanceRule, mean: float) -> int | None:
     """The smallest number of seeds with power enough; power rises with it."""
     if mean == rule.nearest(mean):
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-Array: TypeAlias = "NDArray[np.float64]"
+FloatArray: TypeAlias = "NDArray[np.float64]"
 
 FLOOR = 1e-12
 """The resolution that a measurement is given on a log-type scale unless its rule says otherwise."""
@@ -40,7 +40,7 @@ class Scale(StrEnum):
     LOG_COMPLEMENT = "log_complement"
     """log(1 − p) for shares, cosines or R² near 1; p ≤ 1. It falls where p rises."""
 
-    def forward(self, values: ArrayLike, *, floor: float = FLOOR) -> Array:
+    def forward(self, values: ArrayLike, *, floor: float = FLOOR) -> FloatArray:
         """Natural units to this scale, shape kept.
 
         Raises:
@@ -60,7 +60,7 @@ class Scale(StrEnum):
         ends = np.minimum([share, complement], 1.0 - floor)  # both flat within the floor of an end
         return np.asarray(np.log(ends[0]) - np.log(ends[1]))
 
-    def inverse(self, values: ArrayLike) -> Array:
+    def inverse(self, values: ArrayLike) -> FloatArray:
         """This scale to natural units, shape kept; beyond the largest float, that float."""
         y = np.asarray(values, dtype=np.float64)
         if self is Scale.LINEAR:
@@ -70,7 +70,9 @@ class Scale(StrEnum):
         capped = np.minimum(y, _LARGEST_EXPONENT)
         return np.exp(capped) if self is Scale.LOG else np.asarray(-np.expm1(capped))
 
-    def _resolved(self, distance: Array, values: Array, floor: float, fault: str) -> Array:
+    def _resolved(
+        self, distance: FloatArray, values: FloatArray, floor: float, fault: str
+    ) -> FloatArray:
         """The distance from an end of the domain, no smaller than the floor."""
         if (distance < -floor).any():
             worst = float(values.flat[int(np.argmin(distance))])
@@ -94,7 +96,7 @@ class FittingAxis:
         """−1 where the scale falls as natural units rise."""
         return -1.0 if self.scale is Scale.LOG_COMPLEMENT else 1.0
 
-    def place(self, values: ArrayLike) -> Array:
+    def place(self, values: ArrayLike) -> FloatArray:
         """Natural units to the axis, shape kept; errors as in `Scale.forward`."""
         return self.sign * self.scale.forward(values, floor=self.floor)
 
@@ -157,7 +159,7 @@ def equivalence_range(target: float, margin: float, scale: Scale) -> tuple[float
     return float(at / (1 + by)), float(at * (1 + by))
 
 
-def finite(values: ArrayLike, what: str) -> Array:
+def finite(values: ArrayLike, what: str) -> FloatArray:
     """Numbers as an array.
 
     Raises:

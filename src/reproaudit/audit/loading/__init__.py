@@ -41,7 +41,7 @@ from reproaudit.errors import SpecError
 
 __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
 
-MAX_BYTES = 2**20
+MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
 
 PIECE = 2**16
@@ -112,7 +112,7 @@ def _bytes(path: Path) -> bytes:
 
     In pieces, since to ask for the limit at once would reserve a whole MiB for every file.
     """
-    pieces, left = [], MAX_BYTES + 1
+    pieces, left = [], MAX_AUDIT_BYTES + 1
     with path.open("rb", buffering=0) as stream:
         while left > 0 and (piece := stream.read(min(left, PIECE))):
             pieces.append(piece)
@@ -122,8 +122,8 @@ def _bytes(path: Path) -> bytes:
 
 def _decode(data: bytes, file: str) -> tuple[str, Fault | None]:
     """The text of a file's bytes; a byte order mark is left out."""
-    if len(data) > MAX_BYTES:
-        return "", _fault(file, "RA001", f"found more than {MAX_BYTES} bytes")
+    if len(data) > MAX_AUDIT_BYTES:
+        return "", _fault(file, "RA001", f"found more than {MAX_AUDIT_BYTES} bytes")
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:

@@ -70,7 +70,7 @@ def has_errors(faults: Iterable[Fault]) -> bool:
     return any(fault.severity is Severity.ERROR for fault in faults)
 
 
-def show(value: str, limit: int = 60) -> str:
+def quoted(value: str, limit: int = 60) -> str:
     """Text as an error message quotes it: on one line, without control characters, cut off."""
     return repr(value if len(value) <= limit else value[: limit - 1] + "…")
 

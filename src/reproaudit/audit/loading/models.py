@@ -19,14 +19,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from reproaudit.audit.field_docs import description
-from reproaudit.audit.loading.fault import Fault, show
+from reproaudit.audit.loading.fault import Fault, quoted
 from reproaudit.audit.loading.tree import (
     MappingNode,
     Node,
     ScalarNode,
     SequenceNode,
     as_written,
-    child,
+    child_node,
     node_at,
     place_of,
 )
@@ -104,13 +104,13 @@ def _lead_back(error: Any, root: Node) -> Complaint:
     loc: Loc = ()
     members: list[tuple[int, str]] = []
     for step in steps[:-1] if at_key else steps:
-        below = child(node, step)
+        below = child_node(node, step)
         if below is None:
             members.append((len(loc), str(step)))
         else:
             node, loc = below, (*loc, step)
     if kind == "union_tag_invalid":
-        below = child(node, "kind")
+        below = child_node(node, "kind")
         node, loc = below if below is not None else node, (*loc, "kind")
     if kind == "extra_forbidden":
         field, at_key = str(steps[-1]), True
@@ -221,7 +221,7 @@ def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
     node: Node | None = root
     for step in loc:
         annotations = [a for one in annotations for a in _below(one, step)]
-        node = child(node, step) if node is not None else None
+        node = child_node(node, step) if node is not None else None
     models = [a for one in annotations for a in _members(one) if _is_model(a)]
     if not isinstance(node, MappingNode):
         return models[0] if models else None
@@ -319,7 +319,7 @@ def found_words(node: Node) -> str:
         return "a list" if node.items else "an empty list"
     if node.value is None:
         return "nothing"
-    return show(node.text) if isinstance(node.value, str) else node.text
+    return quoted(node.text) if isinstance(node.value, str) else node.text
 
 
 def _words(one: Complaint, root: Node) -> tuple[str, str]:
@@ -355,7 +355,7 @@ def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
     known = list(model.model_fields) if model is not None else []
     name = model.__name__ if model is not None else "mapping"
     return (
-        f"found the unknown field {show(one.field)}; expected a field of {name}",
+        f"found the unknown field {quoted(one.field)}; expected a field of {name}",
         did_you_mean(one.field, known),
     )
 
@@ -389,7 +389,7 @@ def _options(options: list[str]) -> str:
 
 def _unknown_kind(one: Complaint, _: Node) -> tuple[str, str]:
     options = re.findall(r"'([^']*)'", one.context["expected_tags"])
-    return _choice(f"the kind {show(str(one.context['tag']))}", str(one.context["tag"]), options)
+    return _choice(f"the kind {quoted(str(one.context['tag']))}", str(one.context["tag"]), options)
 
 
 def _no_kind(_: Complaint, __: Node) -> tuple[str, str]:
@@ -401,7 +401,7 @@ def _form(one: Complaint, _: Node) -> tuple[str, str]:
     word = str(one.loc[-1]) if one.at_key else str(getattr(one.node, "value", ""))
     pattern = str(one.context["pattern"])
     form = next((words for part, words in _FORMS if part in pattern), f"the form {pattern}")
-    return f"found {show(word)}; expected {form}", ""
+    return f"found {quoted(word)}; expected {form}", ""
 
 
 def _too_short(one: Complaint, _: Node) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from reproaudit.audit.loading.tree import (
     Node,
     ScalarNode,
     SequenceNode,
-    child,
+    child_node,
     node_at,
 )
 from reproaudit.audit.rules import Loc
@@ -80,7 +80,7 @@ class Pruner:
         parent: Node = self.root
         above: list[Node] = [parent]
         for step in loc[:-1]:
-            below = child(parent, step)
+            below = child_node(parent, step)
             if below is None:
                 return False
             parent = below

@@ -13,7 +13,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from reproaudit.audit.loading.fault import show
+from reproaudit.audit.loading.fault import quoted
 
 LARGEST_INTEGER = 2**63 - 1
 
@@ -73,7 +73,7 @@ def _read_int(text: str) -> tuple[Plain, Doubt | None]:
     if _INTEGER.fullmatch(text) is None:
         return _as_loaded(text, "int"), _odd_number(text)
     if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
-        return 0, Doubt("RA012", f"found {show(text)}; expected a number of at most 63 bits")
+        return 0, Doubt("RA012", f"found {quoted(text)}; expected a number of at most 63 bits")
     return int(text), None
 
 
@@ -84,7 +84,7 @@ def _read_float(text: str) -> tuple[Plain, Doubt | None]:
         return _as_loaded(text, "float"), _odd_number(text)
     value = float(text)
     if not math.isfinite(value):
-        return 0.0, Doubt("RA012", f"found {show(text)}, which is infinite; expected a number")
+        return 0.0, Doubt("RA012", f"found {quoted(text)}, which is infinite; expected a number")
     return value, None
 
 
@@ -105,7 +105,7 @@ def _odd_number(text: str) -> Doubt:
     )
     return Doubt(
         "RA011",
-        f"found {show(text)}, which YAML 1.1 reads as {meant}; expected a decimal number",
+        f"found {quoted(text)}, which YAML 1.1 reads as {meant}; expected a decimal number",
     )
 
 
@@ -115,15 +115,18 @@ def _read_text(text: str) -> tuple[Plain, Doubt | None]:
     if _LOOKS_LIKE_FLOAT.fullmatch(text):
         value = float(text)
         if not math.isfinite(value):
-            return 0.0, Doubt("RA012", f"found {show(text)}, which is infinite; expected a number")
+            return 0.0, Doubt(
+                "RA012", f"found {quoted(text)}, which is infinite; expected a number"
+            )
         return value, Doubt(
             "RA009",
-            f"found {show(text)}, which YAML reads as text; expected a number",
+            f"found {quoted(text)}, which YAML reads as text; expected a number",
             f"Write {_with_point(text)}, or '{text}' in quotes if it is text.",
         )
     if _LOOKS_LIKE_INTEGER.fullmatch(text):
         return 0, Doubt(
-            "RA011", f"found {show(text)}, which YAML 1.1 reads as text; expected a decimal number"
+            "RA011",
+            f"found {quoted(text)}, which YAML 1.1 reads as text; expected a decimal number",
         )
     return text, None
 
@@ -153,5 +156,5 @@ def doubt_about_name(text: str) -> Doubt | None:
     if tag == "bool":
         return Doubt("RA010", f"found the name {text}, which YAML reads as a truth value")
     if tag in ("null", "int", "float"):
-        return Doubt("RA015", f"found the name {show(text)}; expected text")
+        return Doubt("RA015", f"found the name {quoted(text)}; expected text")
     return None

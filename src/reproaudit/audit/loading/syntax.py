@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from reproaudit.audit.loading.fault import START, Place, show
+from reproaudit.audit.loading.fault import START, Place, quoted
 from reproaudit.audit.rules import RULES
 
 _MEANINGS = (
@@ -75,4 +75,4 @@ def explain_syntax(error: yaml.YAMLError) -> tuple[Place, str, str]:
     for part, meaning, remedy in _MEANINGS:
         if part in said:
             return place, meaning, remedy
-    return place, show(said.splitlines()[0] if said else "unreadable"), RULES["RA003"].remedy
+    return place, quoted(said.splitlines()[0] if said else "unreadable"), RULES["RA003"].remedy

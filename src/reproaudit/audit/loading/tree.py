@@ -28,7 +28,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from reproaudit.audit.loading.fault import START, Fault, Place, show
+from reproaudit.audit.loading.fault import START, Fault, Place, quoted
 from reproaudit.audit.loading.scalars import Plain, doubt_about_name, read_plain
 from reproaudit.audit.loading.syntax import explain_syntax
 from reproaudit.audit.rules import RULES, Loc
@@ -152,7 +152,7 @@ def plain(node: Node) -> Any:
     return node.value
 
 
-def child(node: Node, step: str | int) -> Node | None:
+def child_node(node: Node, step: str | int) -> Node | None:
     """What stands one step further down, if anything does."""
     if isinstance(node, MappingNode) and isinstance(step, str):
         return node.entries.get(step)
@@ -173,7 +173,7 @@ def node_at(root: Node, loc: Loc) -> Node | None:
     """What stands at a loc, if anything does."""
     node: Node | None = root
     for step in loc:
-        node = child(node, step) if node is not None else None
+        node = child_node(node, step) if node is not None else None
     return node
 
 
@@ -182,7 +182,7 @@ def as_written(root: Node, loc: Loc) -> Loc:
     node: Node | None = root
     written: list[str | int] = []
     for step in loc:
-        below = child(node, step) if node is not None else None
+        below = child_node(node, step) if node is not None else None
         if below is not None and isinstance(node, SequenceNode) and isinstance(step, int):
             step = node.position(step)
         written.append(step)
@@ -198,7 +198,7 @@ def place_of(root: Node, loc: Loc, *, at_key: bool = False) -> Place:
     """
     node, place = root, root.place
     for i, step in enumerate(loc):
-        below = child(node, step)
+        below = child_node(node, step)
         if below is None:
             break
         place = below.place
@@ -306,7 +306,7 @@ class TreeBuilder:
         if event.anchor is not None:
             self._report_here(event, "RA007", f"found the anchor &{event.anchor}; expected none")
         if event.tag is not None:
-            self._report_here(event, "RA008", f"found the tag {show(event.tag)}; expected none")
+            self._report_here(event, "RA008", f"found the tag {quoted(event.tag)}; expected none")
         return event.tag is not None
 
     def _begin_mapping(self, event: MappingStartEvent) -> None:
@@ -429,7 +429,7 @@ class TreeBuilder:
                 _place(mark),
                 (*self._loc(-1), name),
                 "RA006",
-                f"found {show(name)} a second time (first on line {first}); expected it once",
+                f"found {quoted(name)} a second time (first on line {first}); expected it once",
             )
             top.name = None
         else:

@@ -2,8 +2,8 @@
 
 The models of `reproaudit.audit.model` look at one node at a time. The rules here look at several:
 does the claim's measurement exist, does its control change anything, has the contradiction a
-finding? Each is a function from an audit to the places that break it, listed in a table beside it with its
-id, its severity, why it exists and what to do.
+finding? Each is a function from an audit to the places that break it, listed in a table beside it
+with its id, its severity, why it exists and what to do.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from reproaudit.audit.rules.nodes import FILE_RULES, MODEL_RULES
 from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation, leaves
 from reproaudit.errors import UsageError, did_you_mean
 
-__all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain"]
+__all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
 
 RULES: dict[str, Rule] = {
     rule.id: rule
     for rule in (
         *FILE_RULES,
         *MODEL_RULES,
-        *claims.RULES,
-        *checks.RULES,
-        *controls.RULES,
-        *experiments.RULES,
-        *settings.RULES,
-        *papers.RULES,
+        *claims.CLAIM_RULES,
+        *checks.CHECK_RULES,
+        *controls.CONTROL_RULES,
+        *experiments.EXPERIMENT_RULES,
+        *settings.SETTING_RULES,
+        *papers.PAPER_RULES,
     )
 }
 """Every rule by its id."""
@@ -53,7 +53,7 @@ def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule
                 yield rule, violation
 
 
-def explain(rule_id: str) -> str:
+def explain_rule(rule_id: str) -> str:
     """A rule in three lines: its id and severity, why it exists, what to do.
 
     Raises:

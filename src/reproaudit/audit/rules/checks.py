@@ -195,7 +195,7 @@ def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-RULES = (
+CHECK_RULES = (
     Rule(
         "RA102",
         Severity.ERROR,

@@ -62,7 +62,7 @@ def part_names_differ(audit: Audit) -> Iterator[Violation]:
             )
 
 
-RULES = (
+CLAIM_RULES = (
     Rule(
         "RA101",
         Severity.ERROR,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reproaudit.audit.model import Audit, Claim, Control, TierName, Value
+from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.rules.looks import JUDGED, coordinates, declared
 from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.audit.rules.values import among, same, shown
+from reproaudit.cell import SettingValue
 from reproaudit.checks import all_quantities
 from reproaudit.checks.measurements import Declaration, MeasurementKind, Quantity
 from reproaudit.errors import did_you_mean
@@ -44,7 +45,7 @@ def control_settings_exist(audit: Audit) -> Iterator[Violation]:
 
 def _own_value(
     audit: Audit, claim: Claim, control: Control, name: str, tier: TierName
-) -> Value | None:
+) -> SettingValue | None:
     """What the claim runs with; where it lacks a setting, what the control's experiment has."""
     for experiment in (claim.experiment, control.experiment):
         value = audit.value_of(experiment, name, tier) if experiment in audit.experiments else None
@@ -161,7 +162,7 @@ def _lost(
             )
 
 
-RULES = (
+CONTROL_RULES = (
     Rule(
         "RA110",
         Severity.ERROR,

@@ -175,7 +175,7 @@ def comparison_has_axis(audit: Audit) -> Iterator[Violation]:
             )
 
 
-RULES = (
+EXPERIMENT_RULES = (
     Rule(
         "RA121",
         Severity.ERROR,

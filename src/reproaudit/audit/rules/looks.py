@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reproaudit.audit.model import Audit, Claim, TierName, Value
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.rules.rule import Loc
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Check, all_quantities
 from reproaudit.checks.measurements import Axis, Coordinate, Declaration, Quantity
 
@@ -58,7 +59,7 @@ def coordinates(
     experiment: str,
     axis: Axis,
     tier: TierName,
-    overrides: Mapping[str, Value] | None = None,
+    overrides: Mapping[str, SettingValue] | None = None,
 ) -> tuple[Coordinate, ...] | None:
     """An axis's coordinates at a tier, None if the axis itself is at fault (RA121, RA122)."""
     if (axis.values, axis.setting, axis.size).count(None) != 2:
@@ -66,7 +67,7 @@ def coordinates(
     if axis.setting is None:
         return axis.coordinates({})
     if overrides is not None and axis.setting in overrides:
-        value: Value | None = overrides[axis.setting]
+        value: SettingValue | None = overrides[axis.setting]
     else:
         value = audit.value_of(experiment, axis.setting, tier)
     return value if isinstance(value, tuple) else None

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
-from reproaudit.audit.model import TIERS, Audit, Value, VariableName
+from reproaudit.audit.model import TIERS, Audit, VariableName
 from reproaudit.audit.rules.names import ids_of_their_own, unknown
 from reproaudit.audit.rules.rule import Leaves, Loc, Rule, Severity, Violation
 from reproaudit.audit.rules.values import among, repeated, shown
+from reproaudit.cell import SettingValue
 from reproaudit.errors import did_you_mean
 
 LARGEST_SEED = 2**32 - 1
@@ -83,7 +84,7 @@ def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
 def effects_exist(audit: Audit) -> Iterator[Violation]:
     """A measured effect is of a claim of the audit, by another value of an open setting."""
     claims = {claim.id for claim in audit.claims}
-    others: dict[str, list[Value]] = {}
+    others: dict[str, list[SettingValue]] = {}
     for entry in audit.ledger():
         others.setdefault(entry.name, []).extend(entry.setting.others)
     for i, finding in enumerate(audit.findings):
@@ -111,7 +112,7 @@ def effects_exist(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def _listed(values: Sequence[Value]) -> str:
+def _listed(values: Sequence[SettingValue]) -> str:
     return ", ".join(shown(value) for value in values)
 
 
@@ -200,7 +201,7 @@ def _years_before(day: date, years: int) -> date:
         return day.replace(year=day.year - years, day=28)
 
 
-RULES = (
+PAPER_RULES = (
     Rule(
         "RA151",
         Severity.ERROR,

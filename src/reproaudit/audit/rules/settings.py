@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproaudit.audit.model import Audit, Setting, Source, Value
+from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
 from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
+from reproaudit.cell import SettingValue
 
 
 def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
@@ -17,7 +18,7 @@ def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
             yield ("experiments", experiment, "settings", name), name, setting
 
 
-def _others(setting: Setting) -> Iterator[tuple[Loc, Value]]:
+def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
     """Every value of a setting besides its own."""
     for i, value in enumerate(setting.alternatives):
         yield ("alternatives", i), value
@@ -101,7 +102,7 @@ def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
             )
 
 
-RULES = (
+SETTING_RULES = (
     Rule(
         "RA141",
         Severity.ERROR,

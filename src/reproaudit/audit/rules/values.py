@@ -8,36 +8,36 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeVar
 
-from reproaudit.audit.model import Value
+from reproaudit.cell import SettingValue
 
-_V = TypeVar("_V", bound=Value)
+_V = TypeVar("_V", bound=SettingValue)
 
 
-def _key(value: Value) -> Hashable:
+def _key(value: SettingValue) -> Hashable:
     """What two values share exactly if they are the same setting."""
     if isinstance(value, tuple):
         return tuple(_key(v) for v in value)
     return isinstance(value, bool), value
 
 
-def same(a: Value, b: Value) -> bool:
+def same(a: SettingValue, b: SettingValue) -> bool:
     """Whether two values are the same setting: true is not 1, but 1 is 1.0."""
     return _key(a) == _key(b)
 
 
-def among(value: Value, others: Iterable[Value]) -> bool:
+def among(value: SettingValue, others: Iterable[SettingValue]) -> bool:
     """Whether one of the others is the same value."""
     key = _key(value)
     return any(key == _key(other) for other in others)
 
 
-def without(values: Iterable[_V], others: Iterable[Value]) -> tuple[_V, ...]:
+def without(values: Iterable[_V], others: Iterable[SettingValue]) -> tuple[_V, ...]:
     """The values that are not among the others."""
     keys = {_key(other) for other in others}
     return tuple([value for value in values if _key(value) not in keys])
 
 
-def repeated(values: Iterable[Value]) -> Iterator[int]:
+def repeated(values: Iterable[SettingValue]) -> Iterator[int]:
     """Where a value stands that came before."""
     seen: set[Hashable] = set()
     for i, value in enumerate(values):
@@ -46,7 +46,7 @@ def repeated(values: Iterable[Value]) -> Iterator[int]:
         seen.add(_key(value))
 
 
-def fits(value: Value, model: Value) -> bool:
+def fits(value: SettingValue, model: SettingValue) -> bool:
     """Whether a value can stand where the model stands; a whole number may stand for a decimal."""
     if isinstance(model, tuple):
         if not isinstance(value, tuple):
@@ -58,7 +58,7 @@ def fits(value: Value, model: Value) -> bool:
     return type(value) in allowed
 
 
-def kind_of(value: Value) -> str:
+def kind_of(value: SettingValue) -> str:
     """The type in a reviewer's words."""
     if isinstance(value, tuple):
         return "a list"
@@ -66,7 +66,7 @@ def kind_of(value: Value) -> str:
     return words[type(value)]
 
 
-def shown(value: Value) -> str:
+def shown(value: SettingValue) -> str:
     """The value as it is written in an audit."""
     if isinstance(value, bool):
         return "true" if value else "false"

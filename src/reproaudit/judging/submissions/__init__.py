@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path, PurePosixPath
 
-from reproaudit.audit.model import Audit, TierName, Value
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
 from reproaudit.judging.submissions.files import Found, read_file
 from reproaudit.judging.submissions.fitting import fit
@@ -35,7 +36,7 @@ from reproaudit.judging.submissions.manifest import (
 )
 from reproaudit.judging.submissions.misfit import Misfits
 from reproaudit.judging.verdict import Lookup
-from reproaudit.records import Environment, Origin, Record, Status, canonical_settings
+from reproaudit.records import CellStatus, Environment, Origin, Record
 
 __all__ = ["Submission", "read_submission"]
 
@@ -56,7 +57,7 @@ class Submission:
     audit: Audit
     tier: TierName
     records: tuple[Record, ...]
-    settings: Mapping[str, Value]
+    settings: Mapping[str, SettingValue]
     absent: tuple[str, ...]
     lookup: Lookup
 
@@ -91,7 +92,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     return _submission(audit, manifest, found)
 
 
-def _key(experiment: str, overrides: Mapping[str, Value]) -> tuple[str, str]:
+def _key(experiment: str, overrides: Mapping[str, SettingValue]) -> tuple[str, str]:
     return experiment, canonical_settings(overrides)
 
 
@@ -250,7 +251,7 @@ class _Reader:
             experiment=run.experiment,
             settings=settings,
             seed=seed,
-            status=Status(run.status),
+            status=CellStatus(run.status),
             error="as its manifest says" if diverged else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from reproaudit.judging.submissions.misfit import Misfits
 
-MAX_BYTES = 2**26
+MAX_TABLE_BYTES = 2**26
 """Of one file, unpacked: curves and small matrices, not checkpoints."""
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One number of a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Table:
     place: str
     axes: tuple[str, ...]
     stepped: bool
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def read_file(
         misfits.add(shown, f"found '{path.suffix}'; expected one of {', '.join(readers)}.")
         return {}
     try:
-        if path.stat().st_size > MAX_BYTES:
-            misfits.add(shown, f"found more than {MAX_BYTES} bytes; expected fewer.")
+        if path.stat().st_size > MAX_TABLE_BYTES:
+            misfits.add(shown, f"found more than {MAX_TABLE_BYTES} bytes; expected fewer.")
             return {}
         data = path.read_bytes()
     except OSError as error:
@@ -183,7 +183,7 @@ class _TableReader:
                     continue
             yield number, row
 
-    def rows(self, lines: list[tuple[int, dict[str, str]]], column: str) -> Iterator[Row]:
+    def rows(self, lines: list[tuple[int, dict[str, str]]], column: str) -> Iterator[TableRow]:
         """The numbers of one column; an empty cell was not observed."""
         for number, row in lines:
             if row[column] == "":
@@ -191,7 +191,7 @@ class _TableReader:
             step = self._whole(number, "step", row["step"]) if "step" in row else None
             value = self._number(number, column, row[column])
             if value is not None and ("step" not in row or step is not None):
-                yield Row(number, step, {axis: row[axis] for axis in self.axes}, value)
+                yield TableRow(number, step, {axis: row[axis] for axis in self.axes}, value)
 
     def _whole(self, line: int, column: str, text: str) -> int | None:
         value = self._number(line, column, text)
@@ -244,8 +244,10 @@ def _read_json(data: bytes, shown: str, misfits: Misfits) -> Found:
 def _read_npz(data: bytes, shown: str, misfits: Misfits) -> Found:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
-                misfits.add(shown, f"found more than {MAX_BYTES} bytes unpacked; expected fewer.")
+            if sum(one.file_size for one in archive.infolist()) > MAX_TABLE_BYTES:
+                misfits.add(
+                    shown, f"found more than {MAX_TABLE_BYTES} bytes unpacked; expected fewer."
+                )
                 return {}
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             tree = {name: arrays[name] for name in arrays.files}

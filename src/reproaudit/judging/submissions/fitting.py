@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reproaudit.checks.measurements import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
-from reproaudit.judging.submissions.files import Block, Found, Row, Table
+from reproaudit.judging.submissions.files import Block, Found, Table, TableRow
 from reproaudit.judging.submissions.misfit import Misfits
 from reproaudit.records import Measurements, Series
 
@@ -202,7 +202,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-Cells = dict[tuple[int, tuple[int, ...]], Row]
+Cells = dict[tuple[int, tuple[int, ...]], TableRow]
 """(step, place along every axis) -> the row that holds it."""
 
 

@@ -12,15 +12,15 @@ from pydantic import Field, ValidationError
 
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
+from reproaudit.audit.model import Text
+from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Name, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.judging.submissions.misfit import Misfits
-from reproaudit.records import SettingValue
 
 NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
-MAX_BYTES = 2**20
+MAX_MANIFEST_BYTES = 2**20
 
-Text = Annotated[str, Field(min_length=1)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 
@@ -130,12 +130,14 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
 
 def _parse(file: Path, misfits: Misfits) -> tuple[Any, Node | None]:
     try:
-        text = file.read_bytes()[: MAX_BYTES + 1].decode("utf-8-sig")
+        text = file.read_bytes()[: MAX_MANIFEST_BYTES + 1].decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         misfits.add(file.name, f"cannot be read as UTF-8 text ({error}).")
         return None, None
-    if len(text) > MAX_BYTES:
-        misfits.add(file.name, f"found more than {MAX_BYTES} bytes; expected a small manifest.")
+    if len(text) > MAX_MANIFEST_BYTES:
+        misfits.add(
+            file.name, f"found more than {MAX_MANIFEST_BYTES} bytes; expected a small manifest."
+        )
         return None, None
     if file.suffix == ".json":
         try:

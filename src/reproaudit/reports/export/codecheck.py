@@ -19,7 +19,7 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.export.provenance import identifiers, running_times
 from reproaudit.scorecard import Scorecard
 
-SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
+CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certif
     if known:
         paper["reference"] = known[0].url
     data: dict[str, Any] = {
-        "version": SPECIFICATION,
+        "version": CODECHECK_SPECIFICATION,
         "paper": paper,
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": [_person(one) for one in certificate.checkers],
@@ -146,7 +146,20 @@ def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certif
     if certificate.number is not None:
         data["certificate"] = certificate.number
     data["report"] = certificate.report or next(iter(files))
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, explicit_start=True, width=100)
+    return yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, explicit_start=True, width=100
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Escapes Unicode's line breaks, which PyYAML writes as they are and reads as blanks."""
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        breaks = any(character in text for character in "\x85\u2028\u2029")
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if breaks else None)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def _person(one: Codechecker) -> dict[str, str]:

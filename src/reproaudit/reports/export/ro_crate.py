@@ -21,9 +21,9 @@ from reproaudit.reports.export.provenance import identifiers, running_times
 from reproaudit.scorecard import Scorecard
 
 METADATA = "ro-crate-metadata.json"
-SPECIFICATION = "https://w3id.org/ro/crate/1.1"
+RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-CONTEXT = (f"{SPECIFICATION}/context", "https://w3id.org/ro/terms/workflow-run/context")
+CONTEXT = (f"{RO_CRATE_SPECIFICATION}/context", "https://w3id.org/ro/terms/workflow-run/context")
 
 Entity = dict[str, Any]
 
@@ -65,7 +65,7 @@ def crate_metadata(
             "@id": METADATA,
             "@type": "CreativeWork",
             "about": _to("./"),
-            "conformsTo": _to(SPECIFICATION),
+            "conformsTo": _to(RO_CRATE_SPECIFICATION),
         },
         _root(card, parts, action, article[0]["@id"], license_url),
         {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},

@@ -1,0 +1,55 @@
+"""A cell: one experiment with one set of settings and one seed, the smallest thing that is run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reproaudit.errors import SpecError
+
+Scalar = bool | int | float | str
+SettingValue = Scalar | tuple[Scalar, ...]
+"""A setting's value: a scalar, or a list of scalars of one type."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One experiment with one set of settings and one seed, before it has run.
+
+    Attributes:
+        paper: the audit's slug.
+        tier: smoke, quick, paper or custom.
+        experiment: the experiment's name in the audit.
+        settings: every setting by name; no defaults are filled in later.
+        seed: at least 0.
+    """
+
+    paper: str
+    tier: str
+    experiment: str
+    settings: Mapping[str, SettingValue]
+    seed: int
+
+
+def _canonical(value: Any) -> Any:
+    """A setting as it is compared: 1 and 1.0 are the same value, True is not 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_canonical(one) for one in value]
+    return value
+
+
+def canonical_settings(settings: Mapping[str, SettingValue]) -> str:
+    """The settings as one line of JSON that is equal for equal settings.
+
+    Raises:
+        SpecError: if a value is infinite or NaN, or no setting at all.
+    """
+    plain = {name: _canonical(value) for name, value in settings.items()}
+    try:
+        return json.dumps(plain, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"settings that cannot be compared ({error}): {dict(settings)}") from error

@@ -1,0 +1,80 @@
+"""One word, one thing: no public name of the tool has two meanings."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reproaudit
+from reproaudit import lab
+
+PACKAGE = Path(reproaudit.__file__).parent
+PAPERS = PACKAGE / "papers"
+
+
+def public_names(file: Path) -> Iterator[tuple[str, str]]:
+    """Each public top-level name that a module defines, with what it is: class, function, value."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name, "class"
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, "function"
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from ((one.id, "value") for one in targets if isinstance(one, ast.Name))
+
+
+def defined(files: Iterator[Path]) -> dict[str, dict[str, set[str]]]:
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for file in files:
+        for name, kind in public_names(file):
+            if not name.startswith("_"):
+                found[name][str(file.relative_to(PACKAGE))].add(kind)
+    return found
+
+
+def role_of(place: str) -> str:
+    """The module of a paper that a name belongs to; the plain and the fast form are one role."""
+    module = place.split("/")[2].removesuffix(".py")
+    return "model" if module == "fast" else module
+
+
+TOOL = defined(file for file in PACKAGE.rglob("*.py") if PAPERS not in file.parents)
+BY_PAPER = {
+    folder.name: defined(folder.rglob("*.py")) for folder in PAPERS.iterdir() if folder.is_dir()
+}
+
+
+def test_no_public_name_of_the_tool_is_defined_twice() -> None:
+    twice = {name: sorted(places) for name, places in TOOL.items() if len(places) > 1}
+    assert not twice
+
+
+@pytest.mark.parametrize("slug", sorted(BY_PAPER))
+def test_no_paper_defines_a_name_twice_or_one_of_the_tool(slug: str) -> None:
+    own = BY_PAPER[slug]
+    roles = {name: {role_of(place) for place in places} for name, places in own.items()}
+    assert not {name: sorted(own[name]) for name, several in roles.items() if len(several) > 1}
+    assert not {name: sorted(TOOL[name]) for name in own.keys() & TOOL.keys()}
+
+
+def test_a_name_of_several_papers_fills_the_same_role() -> None:
+    """The same kind of thing, in the module of the same name."""
+    roles = defaultdict(set)
+    for own in BY_PAPER.values():
+        for name, places in own.items():
+            for place, kinds in places.items():
+                roles[name].add((role_of(place), *sorted(kinds)))
+    assert not {name: sorted(role) for name, role in roles.items() if len(role) > 1}
+
+
+def test_what_a_paper_imports_is_one_documented_place() -> None:
+    assert sorted(lab._ORIGINS) == sorted(lab.__all__)
+    for name in lab.__all__:
+        assert getattr(lab, name) is not None
+    with pytest.raises(AttributeError, match="generator"):
+        getattr(lab, "generater")  # noqa: B009  the misspelt name is the point
