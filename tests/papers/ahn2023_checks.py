@@ -1,4 +1,4 @@
-"""What the tests of ahn2023 share: random problems, and what counts as equal."""
+"""Random problems and comparisons that the tests of ahn2023 share."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
 
 
 def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner() -> None:
-    """What the audit's reason for the bound of 0.1 says: several times 0.1 away."""
+    """It is several times 0.1 away, as the audit's reason for that bound says."""
     distances = []
     for seed in range(50):
         task = RunTask.of(seed, 20, settings("sparse"))

@@ -1,4 +1,4 @@
-"""Where ahn2023's compiled form does not work, and how stale compiled code is kept out."""
+"""The fallback of ahn2023 without a compiler, and how stale compiled code is kept out."""
 
 from __future__ import annotations
 

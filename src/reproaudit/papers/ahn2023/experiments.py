@@ -199,7 +199,7 @@ def _phase_per_length(settings: ContextLength) -> Mapping[str, int]:
 
 
 _TOGETHER = frozenset({"cuda"})
-"""Where all seeds are trained in one call: on a card they share each batched product."""
+"""The devices on which one call trains all seeds, which there share each batched product."""
 
 
 def _experiment(

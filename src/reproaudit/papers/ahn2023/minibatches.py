@@ -93,7 +93,7 @@ def threefry(counter: list[Words], key: list[Words]) -> list[Words]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which words and normals of a prompt are used for what.
+    """The order in which a prompt's words and normals are used.
 
     Attributes:
         n: pairs.
@@ -105,7 +105,7 @@ class Layout:
 
     @property
     def triangular(self) -> bool:
-        """Whether T is Bartlett's factor."""
+        """True where T is Bartlett's factor, False where it is d×n."""
         return self.n >= self.d
 
     @property
@@ -120,17 +120,17 @@ class Layout:
 
     @property
     def normals(self) -> int:
-        """How many standard normals there are."""
+        """The number of standard normals."""
         return 2 * self.d + len(self.entries) + sum(k % 2 for k in self.freedoms)
 
     @property
     def normal_words(self) -> int:
-        """How many words they take."""
+        """The number of words that the normals take, always even."""
         return 2 * -(-self.normals // 2)
 
     @property
     def words(self) -> int:
-        """How many words there are in all."""
+        """The number of words of a prompt."""
         return self.normal_words + sum(k // 2 for k in self.freedoms)
 
 

@@ -77,7 +77,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class RunTask:
-    """What one seed is trained and tested on, for one number of pairs.
+    """The data that one seed is trained and tested on, for one number of pairs.
 
     Attributes:
         seed: of the run.

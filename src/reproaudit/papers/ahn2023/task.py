@@ -30,10 +30,10 @@ class Covariance:
     """Σ = R Rᵀ by its root.
 
     Attributes:
-        root: R = U D, (d, d), float64.
+        root: R = U D.
     """
 
-    root: NDArray[np.float64]
+    root: Float[Array, "d d"]
 
     @property
     def dim(self) -> int:
@@ -41,17 +41,17 @@ class Covariance:
         return len(self.root)
 
     @property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Float[Array, "d d"]:
         """Σ."""
-        return self.root @ self.root.T
+        return np.asarray(self.root @ self.root.T)
 
     @property
-    def inverse(self) -> NDArray[np.float64]:
+    def inverse(self) -> Float[Array, "d d"]:
         """Σ⁻¹."""
-        return self.dual @ self.dual.T
+        return np.asarray(self.dual @ self.dual.T)
 
     @property
-    def symmetric_root(self) -> NDArray[np.float64]:
+    def symmetric_root(self) -> Float[Array, "d d"]:
         """Σ^{1/2}, the positive one."""
         values, vectors = np.linalg.eigh(self.matrix)
         return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
@@ -86,41 +86,36 @@ class Prompts:
     """Prompts as drawn, in whitened coordinates: x_i = R z_i, w = R⁻ᵀ v, x_{n+1} = R z_{n+1}.
 
     Attributes:
-        z: (batch, n, d), the whitened inputs.
-        v: (batch, d), the whitened regression weights; v·z = w·x.
-        z_query: (batch, d), the whitened query.
+        z: the whitened inputs.
+        v: the whitened regression weights; v·z = w·x.
+        z_query: the whitened query.
         covariance: Σ.
     """
 
-    z: Array
-    v: Array
-    z_query: Array
+    z: Float[Array, "batch n d"]
+    v: Float[Array, "batch d"]
+    z_query: Float[Array, "batch d"]
     covariance: Covariance
 
     @property
-    def x(self) -> Array:
-        """(batch, n, d)."""
+    def x(self) -> Float[Array, "batch n d"]:
+        """The inputs of the pairs."""
         return np.asarray(self.z @ self.covariance.root.T.astype(self.z.dtype))
 
     @property
-    def w(self) -> Array:
-        """(batch, d)."""
+    def w(self) -> Float[Array, "batch d"]:
+        """The regression weights."""
         return np.asarray(self.v @ self.covariance.dual.T.astype(self.v.dtype))
 
     @property
-    def query(self) -> Array:
-        """(batch, d)."""
+    def query(self) -> Float[Array, "batch d"]:
+        """The query x_{n+1}."""
         return np.asarray(self.z_query @ self.covariance.root.T.astype(self.z.dtype))
 
     @property
-    def moment(self) -> Array:
-        """S = (1/n) Σ x xᵀ, (batch, d, d)."""
+    def moment(self) -> Float[Array, "batch d d"]:
+        """S = (1/n) Σ_i x_i x_iᵀ."""
         return np.asarray(self.x.transpose(0, 2, 1) @ self.x / self.z.shape[1])
-
-    @property
-    def whitened_moment(self) -> Array:
-        """(1/n) Σ z zᵀ, (batch, d, d)."""
-        return np.asarray(self.z.transpose(0, 2, 1) @ self.z / self.z.shape[1])
 
     def minibatch(self) -> Minibatch:
         """The same prompts for the fast forms."""

@@ -29,7 +29,7 @@ _FAST = "reproaudit.papers.ahn2023.fast"
 
 @cache
 def compiles_here() -> bool:
-    """Whether the compiled form works; tried once, on the smallest problem there is."""
+    """True if the compiled form works on this machine; tried once, on the smallest problem."""
     try:
         sampler, kernel = (import_module(f"{_FAST}.{name}") for name in ("sampler", "kernel"))
         drawn = sampler.draw_minibatch(isotropic(1), 1, 1, minibatches.Stream.of(0, "trial", 0))

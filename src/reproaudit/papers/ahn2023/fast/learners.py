@@ -26,7 +26,7 @@ Draw = Callable[[int], Minibatch]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a model is trained.
+    """The settings of training: learning rates, minibatches, Adam and clipping.
 
     Attributes:
         learning_rate: at the start.

@@ -19,7 +19,7 @@ One register on a wide processor; the compiler splits it where registers are nar
 
 
 def lanes_of(dtype: DTypeLike) -> int:
-    """How many prompts one vector of this precision holds."""
+    """The number of prompts in a vector of this precision."""
     return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 

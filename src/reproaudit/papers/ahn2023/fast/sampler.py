@@ -170,7 +170,7 @@ class _Draw:
         return code.multiply_add(e, code.constant(math.log(2.0)), code.multiply(s, series))
 
     def _cosine_and_sine(self, word: Word) -> tuple[Number, Number]:
-        """Of 2π word / 2³²: by Taylor's series within an eighth of a turn, then by quarters."""
+        """Cosine and sine of 2π word / 2³², by Taylor's series within an eighth of a turn."""
         code = self._code
         quarter = code.shift_right(code.add_words(word, code.word(1 << 29)), 30)
         within = code.number_of_word(
@@ -195,7 +195,7 @@ class _Draw:
 
 
 def _terms_until(size: Any, dtype: np.dtype[Any]) -> int:
-    """How many terms of a series matter: the first one left out is below a quarter of the eps."""
+    """The number of terms after which the next one is below a quarter of the precision's eps."""
     terms = 1
     while size(terms) > np.finfo(dtype).eps / 4:
         terms += 1

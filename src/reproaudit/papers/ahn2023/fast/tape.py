@@ -128,7 +128,7 @@ class _Step:
 
 @dataclass
 class Tape:
-    """What was computed, in order, and where it is stored.
+    """A record of what was computed, in order, and where it is stored.
 
     Attributes:
         code: receives the instructions.

@@ -27,7 +27,7 @@ Number = str
 Word = str
 """A vector of 32-bit words, by its name in the assembly."""
 
-Choice = str
+Mask = str
 """A vector of truth values, by its name in the assembly."""
 
 
@@ -159,21 +159,21 @@ class VectorCode:
         kind = "sitofp" if signed else "uitofp"
         return self._let(f"{kind} {self._words} {a} to {self._vector}")
 
-    def has_bit(self, a: Word, bit: int) -> Choice:
+    def has_bit(self, a: Word, bit: int) -> Mask:
         """For each lane, whether this bit is set; for `select`."""
         masked = self._let(f"and {self._words} {a}, {self.word(1 << bit)}")
         return self._let(f"icmp ne {self._words} {masked}, zeroinitializer")
 
-    def equal_words(self, a: Word, b: Word) -> Choice:
+    def equal_words(self, a: Word, b: Word) -> Mask:
         """For each lane, whether two words are equal; for `select_word`."""
         return self._let(f"icmp eq {self._words} {a}, {b}")
 
-    def select(self, which: Choice, a: Number, b: Number) -> Number:
+    def select(self, which: Mask, a: Number, b: Number) -> Number:
         """For each lane a where chosen, else b."""
         kind = self._vector
         return self._let(f"select <{self.lanes} x i1> {which}, {kind} {a}, {kind} {b}")
 
-    def select_word(self, which: Choice, a: Word, b: Word) -> Word:
+    def select_word(self, which: Mask, a: Word, b: Word) -> Word:
         """For each lane a where chosen, else b."""
         kind = self._words
         return self._let(f"select <{self.lanes} x i1> {which}, {kind} {a}, {kind} {b}")
