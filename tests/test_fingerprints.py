@@ -88,7 +88,7 @@ def test_code_is_what_is_imported_of_ours_and_nothing_else(
     changed = set()
     for name in FILES:
         path = tree / name
-        path.write_text(FILES[name] + "# changed\n")
+        path.write_text(FILES[name] + "print(1)\n")
         if hashed(tree, module) != before:
             changed.add(name)
         path.write_text(FILES[name])
