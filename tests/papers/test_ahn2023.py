@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,8 +24,18 @@ from reproaudit.papers.ahn2023.fast.prompts import pack
 from reproaudit.papers.ahn2023.measures import distance_to_identity
 from reproaudit.papers.ahn2023.runs import RunTask
 from reproaudit.records import Measurements
+from reproaudit.running.devices import available_cores
 
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """One thread for PyTorch: its products here are too small to share."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 class Memory:
@@ -175,3 +189,39 @@ def test_lengths_are_compared_with_least_squares_too() -> None:
     assert least_squares < 1e-10 < min(descent)  # without noise, 20 pairs determine w
     *_, of_two = experiments.length_baselines(RunTask.of(1, 2, chosen), 3)
     assert 1.0 < of_two < 5.0  # three of five directions stay unseen
+
+
+MEASURE_ALL = """
+import pickle, sys
+import torch
+from papers.test_ahn2023 import SMALL, measure
+torch.set_num_threads(int(sys.argv[1]))
+few = {**SMALL, "precision": "float32", "prompts": 2000, "test_prompts": 2000}
+results = {
+    (name, weights): measure(name, 1, **{**few, "validation_prompts": 2000, "weights": weights})[1]
+    for name in ("sparse", "full", "depth", "context_length", "one_layer")
+    for weights in ("trained", "constructed")
+}
+sys.stdout.buffer.write(pickle.dumps(results))
+"""
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="one core only")
+def test_no_bit_depends_on_the_number_of_threads() -> None:
+    """Every experiment, trained and constructed, in processes of one and of two threads."""
+    results = []
+    for threads in ("1", "2"):
+        variables = ("OMP", "MKL", "OPENBLAS", "NUMBA")
+        environment = {**os.environ, **{f"{name}_NUM_THREADS": threads for name in variables}}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        command = [sys.executable, "-c", MEASURE_ALL, threads]
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True)
+        results.append(pickle.loads(ran.stdout))
+    one, two = results
+    assert one.keys() == two.keys()
+    for cell, measured in one.items():
+        assert measured.scalars == two[cell].scalars, cell
+        for name, series in measured.series.items():
+            np.testing.assert_array_equal(two[cell].series[name].values, series.values)
+        for name, array in measured.arrays.items():
+            np.testing.assert_array_equal(two[cell].arrays[name], array)

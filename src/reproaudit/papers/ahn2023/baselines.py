@@ -8,17 +8,16 @@ b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the err
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import constructed
 from reproaudit.papers.ahn2023.constructed import Steps
 from reproaudit.papers.ahn2023.task import Prompts
 
-Array = NDArray[Any]
 Vector = NDArray[np.float64]
 
 

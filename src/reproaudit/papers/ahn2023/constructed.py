@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -23,7 +22,8 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import roots_genlaguerre
 
-Array = NDArray[Any]
+from reproaudit.lab import Array
+
 Vector = NDArray[np.float64]
 Steps = Sequence[float] | Float[Vector, " steps"]
 """The step size of each step."""

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reproaudit.lab import Experiment, Measure, Measurements, Series, Session, one_thread, per_seed
+from reproaudit.lab import (
+    Array,
+    Experiment,
+    Measure,
+    Measurements,
+    Series,
+    Session,
+    one_thread,
+    per_seed,
+)
 from reproaudit.papers.ahn2023 import constructed, measures
 from reproaudit.papers.ahn2023.baselines import FairDescent, ReleasedDescent, least_squares
 from reproaudit.papers.ahn2023.runs import RunTask, Trained, TrainingSettings, train_models
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
+from reproaudit.lab import Array
 from reproaudit.papers.ahn2023.task import Covariance
-
-Array = NDArray[Any]
 
 
 def distance_to_identity(M: Float[Array, "*layers d d"]) -> Float[Array, "*layers"]:

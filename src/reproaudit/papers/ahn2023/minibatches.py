@@ -27,17 +27,15 @@ is odd. Both precisions use the same words, so they are the same draw but for ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt32
 from numpy.typing import DTypeLike, NDArray
 
-from reproaudit.lab import generator
+from reproaudit.lab import Array, generator
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch, pack
 from reproaudit.papers.ahn2023.task import Covariance
 
-Array = NDArray[Any]
 Words = NDArray[np.uint32]
 
 ROUNDS = 20

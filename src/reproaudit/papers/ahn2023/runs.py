@@ -13,13 +13,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
 from reproaudit.lab import (
+    Array,
     Series,
     Session,
     Stateful,
@@ -39,8 +39,6 @@ from reproaudit.papers.ahn2023.task import (
     draw_prompts,
     isotropic,
 )
-
-Array = NDArray[Any]
 
 OBSERVATIONS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-from reproaudit.lab import generator
+from reproaudit.lab import Array, generator
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch, pack
-
-Array = NDArray[Any]
 
 PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 """The diagonal of D in the released code."""

@@ -1,7 +1,8 @@
 """Chooses the fast form: compiled where that works, batched PyTorch and NumPy elsewhere.
 
 The compiled form needs Numba and an LLVM that knows this processor. Where either fails, one warning
-says so, and everything runs all the same, several times slower.
+says so, and everything runs all the same, several times slower. So nothing in here imports the
+compiled form before it is known to work.
 """
 
 from __future__ import annotations
@@ -9,29 +10,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import DTypeLike
 
+from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import minibatches
 from reproaudit.papers.ahn2023.fast.learners import BatchedLearner, Draw, Learner, Schedule
-from reproaudit.papers.ahn2023.fast.prompts import Array, Minibatch
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
 from reproaudit.papers.ahn2023.fast.recursion import recursion_loss
 from reproaudit.papers.ahn2023.task import Covariance, isotropic
 
 log = logging.getLogger(__name__)
-
-_FAST = "reproaudit.papers.ahn2023.fast"
 
 
 @cache
 def compiles_here() -> bool:
     """True if the compiled form works on this machine; tried once, on the smallest problem."""
     try:
-        sampler, kernel = (import_module(f"{_FAST}.{name}") for name in ("sampler", "kernel"))
+        from reproaudit.papers.ahn2023.fast import kernel, sampler
+
         drawn = sampler.draw_minibatch(isotropic(1), 1, 1, minibatches.Stream.of(0, "trial", 0))
         state = kernel.TrainingState.start(*np.zeros((2, 1, 1, 1), np.float32))
         kernel.advance(state, drawn, 1, learning_rate=0.0, betas=(0.9, 0.9), clip=1.0, free_b=False)
@@ -56,10 +56,9 @@ def make_learner(
 ) -> Learner:
     """The compiled kernel for one seed on the CPU, batched PyTorch otherwise."""
     if device == "cpu" and len(draws) == 1 and compiles_here():
-        learner: Learner = import_module(f"{_FAST}.kernel_learner").KernelLearner(
-            draws[0], A[0], B[0], schedule
-        )
-        return learner
+        from reproaudit.papers.ahn2023.fast.kernel_learner import KernelLearner
+
+        return KernelLearner(draws[0], A[0], B[0], schedule)
     return BatchedLearner(draws, A, B, schedule, device)
 
 
@@ -74,11 +73,10 @@ def draw_minibatch(
 ) -> Minibatch:
     """A training minibatch; arguments as for `minibatches.draw_plain`."""
     if compiles_here():
-        draw = import_module(f"{_FAST}.sampler").draw_minibatch
+        from reproaudit.papers.ahn2023.fast.sampler import draw_minibatch as draw
     else:
         draw = minibatches.draw_plain
-    made: Minibatch = draw(covariance, batch, n, stream, dtype=dtype, shuffled=shuffled)
-    return made
+    return draw(covariance, batch, n, stream, dtype=dtype, shuffled=shuffled)
 
 
 def in_context_loss(
@@ -87,7 +85,8 @@ def in_context_loss(
     """The mean squared error of one model on prepared prompts, in their precision."""
     A, B = (matrices.astype(minibatch.data.dtype) for matrices in (A, B))
     if compiles_here():
-        kernel = import_module(f"{_FAST}.kernel")
-        return float(kernel.loss_and_gradient(minibatch, A, B if B.any() else None)[0])
+        from reproaudit.papers.ahn2023.fast.kernel import loss_and_gradient
+
+        return loss_and_gradient(minibatch, A, B if B.any() else None)[0]
     S, w, query, offset = (torch.from_numpy(part.copy()) for part in minibatch.unpacked())
     return float(recursion_loss(S, w, query, torch.from_numpy(A), torch.from_numpy(B), offset))

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from reproaudit.lab import Stateful
+from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023.fast import kernel
 from reproaudit.papers.ahn2023.fast.learners import Draw, Schedule, SeedMatrices
-from reproaudit.papers.ahn2023.fast.prompts import Array, Minibatch
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
 
 
 class KernelLearner:

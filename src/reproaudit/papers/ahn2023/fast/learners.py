@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from reproaudit.lab import Stateful
-from reproaudit.papers.ahn2023.fast.prompts import Array, Minibatch
+from reproaudit.lab import Array, Stateful
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
 from reproaudit.papers.ahn2023.fast.recursion import recursion_loss
 
 Draw = Callable[[int], Minibatch]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-Array = NDArray[Any]
+from reproaudit.lab import Array
 
 VECTOR_BYTES = 64
 """Bytes in a vector: 16 lanes of float32 or 8 of float64.
