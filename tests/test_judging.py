@@ -27,7 +27,8 @@ from reproaudit.judging.verdict import (
     judge_claims,
 )
 from reproaudit.records import CellStatus, Measurements, Record
-from reproaudit.scorecard import Scorecard, build
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision, RuleResult
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED

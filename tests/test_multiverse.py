@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
+from rendering import render_json
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -43,11 +45,12 @@ from reproaudit.multiverse.model import AlternativeClass, CompletionStatus, Mult
 from reproaudit.multiverse.read import agreeing_claims, read
 from reproaudit.multiverse.smallest_set import smallest_sets
 from reproaudit.records import CellStatus, Environment, Measurements, Record
-from reproaudit.reports.files import render_json
-from reproaudit.reports.multiverse import multiverse_html, multiverse_markdown
+from reproaudit.reports.html import html_page
+from reproaudit.reports.markdown import markdown_text
+from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.running.store import Store
-from reproaudit.scorecard import OriginModel, Scorecard, SettingModel
 from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.model import OriginModel, Scorecard, SettingModel
 from reproaudit.stats import Decision
 
 GUESSES = Path(__file__).parent / "toy" / "guesses.py"
@@ -601,11 +604,12 @@ def test_the_table_fits_a_terminal_of_80_columns(
 
 def test_pages_hold_every_cell_and_load_nothing(command: Command, tmp_path: Path) -> None:
     found = Multiverse.model_validate(command.json())
-    page, text = multiverse_html(found), multiverse_markdown(found)
+    document = multiverse_document(found)
+    page, text = html_page(document), markdown_text(document)
     for claim_ in found.claims:
         assert claim_.id in page
         assert claim_.advice in page
-    assert page.count('<rect class="cell"') == 6 + 4
+    assert len(re.findall(r' title="[a-z_.]+ = ', page)) == 6 + 4
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "<script" not in page
     assert "missed!" in text

@@ -38,14 +38,19 @@ class TechnicalError(AuditError):
     exit_code = 3
 
 
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Returns the known name that a word was probably meant to be, or None."""
+    return next(iter(difflib.get_close_matches(word, sorted(set(known)), n=1, cutoff=0.6)), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy for an unknown name: the closest known one, or the list of all.
+    """Returns a remedy for an unknown name: the closest known one, or the list of all.
 
     Returns:
         ``"Did you mean 'ahn2023'?"``, or ``"Known: a, b, c."``, or nothing if none is known.
     """
     names = sorted(set(known))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean '{close[0]}'?"
+    near = closest(word, names)
+    if near:
+        return f"Did you mean '{near}'?"
     return f"Known: {', '.join(names)}." if names else ""
