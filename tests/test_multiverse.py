@@ -41,8 +41,13 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.cost import Costs
 from reproaudit.multiverse.effects import Judged, classify
-from reproaudit.multiverse.model import AlternativeClass, CompletionStatus, Multiverse
-from reproaudit.multiverse.read import agreeing_claims, read
+from reproaudit.multiverse.model import (
+    AlternativeClass,
+    AlternativeModel,
+    CompletionStatus,
+    Multiverse,
+)
+from reproaudit.multiverse.read import advice, agreeing_claims, read
 from reproaudit.multiverse.smallest_set import smallest_sets
 from reproaudit.records import CellStatus, Environment, Measurements, Record
 from reproaudit.reports.html import html_page
@@ -827,3 +832,27 @@ def test_assumed_evidence_contradicts_once_every_alternative_agrees(
 def test_change_labels() -> None:
     assert Override("main", "width", 1, 1).label == "main.width"
     assert Override(None, "width", 1, 1).label == "width"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "says"),
+    [
+        (("met", "met"), "toy.a depends on no guess: it stays met under every alternative."),
+        (
+            ("met", "undecided", "met"),
+            "No guess is shown to flip toy.a: it is met as audited, and of the alternatives 2 met, "
+            "1 undecided, none of them beyond seed noise.",
+        ),
+    ],
+)
+def test_the_advice_agrees_with_the_counts(statuses: tuple[str, ...], says: str) -> None:
+    """What comes out otherwise within noise is told, though nothing is decisive."""
+    shown = dict.fromkeys(("measured", "difference", "interval", "margin", "scale"))
+    alternatives = [
+        AlternativeModel(
+            setting="width", value=n, run_as=n, default=0, kind=AlternativeClass.HARMLESS,
+            status=CompletionStatus(status), estimate=None, note="", **shown,
+        )
+        for n, status in enumerate(statuses, start=1)
+    ]  # fmt: skip
+    assert advice("toy.a", CompletionStatus.MET, alternatives) == says

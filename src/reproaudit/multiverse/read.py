@@ -306,7 +306,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
 
 
 def _place(one: AlternativeModel) -> tuple[int, float]:
-    """Decisive first; among equals the larger in margins."""
+    """Orders decisive alternatives first, and among equals the larger in margins."""
     relative = 0.0
     if one.difference is not None and one.margin:
         relative = abs(one.difference) / one.margin
@@ -317,7 +317,7 @@ def _place(one: AlternativeModel) -> tuple[int, float]:
 
 
 def advice(claim: str, default: CompletionStatus, alternatives: Sequence[AlternativeModel]) -> str:
-    """The sentence for the authors."""
+    """Returns the sentence for the authors, as far as the single alternatives tell."""
     if not alternatives:
         return f"{claim} rests on no setting that is left open."
     by_kind: Mapping[AlternativeClass, list[AlternativeModel]] = {
@@ -337,7 +337,16 @@ def advice(claim: str, default: CompletionStatus, alternatives: Sequence[Alterna
             f"State {_listed(matters)}: no guess flips {claim}, but its estimate depends on it"
             f"{limit}."
         )
-    return f"{claim} depends on no guess: it stays {default.value} over every alternative{limit}."
+    unfinished = (CompletionStatus.NOT_RUN, CompletionStatus.FAILED)
+    run = Counter(one.status for one in alternatives if one.status not in unfinished)
+    word = default.value.replace("_", " ")
+    if set(run) == {default}:
+        return f"{claim} depends on no guess: it stays {word} under every alternative{limit}."
+    outcomes = ", ".join(f"{count} {status.value}" for status, count in run.items())
+    return (
+        f"No guess is shown to flip {claim}: it is {word} as audited, and of the alternatives "
+        f"{outcomes}, none of them beyond seed noise."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -41,9 +41,7 @@ def claim_row(
         name = (link, o.soft(f" (not ours, {origin.made})"))
     weights = (numbers.stated(claim.weight),) if weight else ()
     estimate = o.digits(phrasing.claim_sentence(claim))
-    return o.GridRow(
-        (name, badge(claim.verdict), phrasing.evidence_label(claim), *weights, estimate)
-    )
+    return name, badge(claim.verdict), phrasing.evidence_label(claim), *weights, estimate
 
 
 # --- a claim ------------------------------------------------------------------------------------
@@ -56,23 +54,21 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
         f"{phrasing.evidence_label(claim)} · experiment {claim.experiment} · rule "
         f"{claim.rule_hash[:8]}"
     )
-    blocks: list[o.Piece] = [o.Paragraph(claim.statement, "statement"), o.Paragraph(meta, "soft")]
-    blocks += [o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)]
-    blocks += [
+    pictures = (
         o.Picture(_plot_caption(measured, plot), plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
         for i, (measured, plot) in enumerate(_plots(claim), start=1)
-    ]
-    blocks.append(
-        o.Grid(
-            ("Who", "Decision", "Estimate [interval] against bound", "How"),
-            tuple(_answers(card, claim)),
-            caption="The claim, and the controls that must fail or pass",
-            layout="stacked",
-        )
     )
-    blocks.append(o.Rows(tuple(_facts(card, claim))))
-    if len(claim.parts) > 1:
-        blocks.append(_parts(claim, number))
+    columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
+    caption = "The claim, and the controls that must fail or pass"
+    blocks = (
+        o.Paragraph(claim.statement, "statement"),
+        o.Paragraph(meta, "soft"),
+        *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
+        *pictures,
+        o.Grid(columns, list(_answers(card, claim)), caption, "stacked"),
+        o.Rows(list(_facts(card, claim))),
+        *([_parts(claim, number)] if len(claim.parts) > 1 else []),
+    )
     title = (badge(claim.verdict), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
 
@@ -94,23 +90,18 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
 
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
     part = phrasing.deciding_part(claim)
+    said, how = "no estimate", ""
     if part is not None:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
-        how = (
-            f"Measured: {phrasing.measured_words(part)}.{among} {numbers.spread(part, claim.seeds)}"
-        )
-        yield _answer("this claim", part.decision, numbers.sentence(part), how)
-    else:
-        why = "no estimate"
-        if claim.decision is not None:
-            why = phrasing.no_estimate(card, claim.experiment, card.tier, {})
-        yield _answer("this claim", phrasing.decision_words(claim.decision), why, "")
+        said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
+        how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}"
+    elif claim.decision is not None:
+        said = phrasing.no_estimate(card, claim.experiment, card.tier, {})
+    yield _answer("this claim", phrasing.decision_words(claim.decision), said, how)
     for name, control in phrasing.controls_of(claim):
+        differs = (phrasing.control_differences(control), f"{control.tier} scale")
+        how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
         said = phrasing.control_words(card, claim, control)
-        differs = ", ".join(
-            filter(None, (phrasing.control_differences(control), f"{control.tier} scale"))
-        )
-        how = f"{control.why} ({control.experiment} with {differs})"
         yield _answer(name, phrasing.decision_words(control.decision), said, how)
     if claim.positive_control is None:
         reason = claim.positive_control_missing or phrasing.NO_REASON
@@ -118,34 +109,27 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
 
 
 def _answer(name: str, decision: str, estimate: str, how: str) -> o.GridRow:
-    return o.GridRow((name, o.strong(decision), o.digits(estimate), how))
+    return name, o.strong(decision), o.digits(estimate), how
 
 
 def _parts(claim: ClaimModel, number: int) -> o.Piece:
-    deciding = phrasing.deciding_part(claim)
-    rows = []
-    plots = _part_plots(claim)
+    deciding, plots, rows = phrasing.deciding_part(claim), _part_plots(claim), []
     for index, part in enumerate(claim.parts):
         name = phrasing.measured_words(part)
         rows.append(
-            o.GridRow(
-                (
-                    (name, o.soft(" (decides)")) if part is deciding else name,
-                    part.decision.value,
-                    o.digits(numbers.sentence(part)),
-                    o.PlotCell(plots[index], f"part-{number}-{index + 1}"),
-                    "not judged" if part.control is None else part.control.value,
-                    o.Lines(tuple(o.digits(said) for said in _part_controls(claim, index))),
-                )
+            (
+                (name, o.soft(" (decides)")) if part is deciding else name,
+                part.decision.value,
+                o.digits(numbers.sentence(part)),
+                o.PlotCell(plots[index], f"part-{number}-{index + 1}"),
+                phrasing.decision_words(part.control),
+                o.Lines([o.digits(said) for said in _part_controls(claim, index)]),
             )
         )
-    columns = ("Part", "Decision", "Estimate [interval] against bound", "Picture", "Controls")
-    table = o.Grid(
-        (*columns, "Each control"),
-        rows,
-        caption="Parts in the audit's order; in the pictures the square is the control",
-        pages_only=("Each control",),
-    )
+    estimate = "Estimate [interval] against bound"
+    columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
+    caption = "Parts in the audit's order; in the pictures the square is the control"
+    table = o.Grid(columns, rows, caption, pages_only=("Each control",))
     return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
 
 

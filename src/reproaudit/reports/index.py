@@ -48,7 +48,7 @@ def list_document(entries: Iterable[ListEntry]) -> o.Document:
         if one.verdicts is not None:
             verdicts = (f"{one.tier or ''}: ", *_pieces(verdict_badges(one.verdicts)))
         score = f"{one.strict} → {one.reviewed} of {one.of}"
-        rows.append(o.GridRow((one.slug, one.title, one.venue, score, verdicts)))
+        rows.append((one.slug, one.title, one.venue, score, verdicts))
     table = o.Grid(("paper", "title", "venue", "card → reviewed", "last verdicts"), rows)
     return o.Document("papers", "", (), (table,))
 
@@ -135,7 +135,7 @@ def _papers(cards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere]) -> Itera
 def _paper(name: Sequence[o.Line], card: Scorecard, score: str, sharing: str) -> o.GridRow:
     verdicts = verdict_badges(phrasing.verdict_counts(card.claims))
     tested = f"{card.coverage.tested} of {card.coverage.claims}"
-    return o.GridRow((o.Lines(name), card.tier, score, sharing, verdicts, tested))
+    return (o.Lines(name), card.tier, score, sharing, verdicts, tested)
 
 
 def _claims(cards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere]) -> Iterator[o.GridRow]:
@@ -170,7 +170,7 @@ def _documentation(cards: Sequence[Scorecard]) -> o.Section:
             phrasing.agreement_words(one.agreement) if one.agreement else "one reviewer"
             for one in every
         ]
-    rows += [o.GridRow((name, *values)) for name, values in totals.items()]
+    rows += [(name, *values) for name, values in totals.items()]
     table = o.Grid(
         ("Variable", *(_slug(card) for card in cards)),
         rows,
@@ -184,7 +184,7 @@ def _documentation(cards: Sequence[Scorecard]) -> o.Section:
 def _variable_row(name: str, every: Sequence[DocumentationModel]) -> o.GridRow:
     found = (next((v for v in one.variables if v.name == name), None) for one in every)
     label: o.Line = (name, o.soft(" (not scored)")) if name in UNSCORED else name
-    return o.GridRow((label, *(_variable(one) for one in found)))
+    return (label, *(_variable(one) for one in found))
 
 
 def _variable(one: VariableModel | None) -> o.GridCell:

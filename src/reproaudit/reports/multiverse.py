@@ -7,7 +7,7 @@ In the table each cell says how the claim came out, and a mark says what that me
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reproaudit.judging.model import IntervalModel
@@ -226,16 +226,13 @@ def _grid(multiverse: Multiverse) -> o.Piece:
         ),
     )
     places = range(len(multiverse.claims))
-    rows = [o.GridRow(("as audited", *(OUTCOMES[c.default] for c in multiverse.claims)))]
+    rows: list[o.GridRow] = [("as audited", *(OUTCOMES[c.default] for c in multiverse.claims))]
     for line in lines:
         first = next(iter(line.values()))
         name = f"{first.setting} = {numbers.value_words(first.value)}"
-        rows.append(o.GridRow((name, *(_outcome(line[i]) if i in line else "·" for i in places))))
-    return o.Grid(
-        ("Alternative", *(str(place + 1) for place in places)),
-        rows if lines else (),
-        layout="narrow",
-    )
+        rows.append((name, *(_outcome(line[i]) if i in line else "·" for i in places)))
+    columns = ("Alternative", *(str(place + 1) for place in places))
+    return o.Grid(columns, rows if lines else (), layout="narrow")
 
 
 def _outcome(one: AlternativeModel) -> o.Span:
@@ -252,39 +249,45 @@ TOLD = (AlternativeClass.DECISIVE, AlternativeClass.MATTERS)
 
 def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
     for number, claim in enumerate(multiverse.claims, start=1):
-        blocks = list(_claim(claim))
-        told = claim.effects or claim.exceptions or any(a.kind in TOLD for a in claim.alternatives)
-        detail = o.Detail.BRIEF if told else o.Detail.FULL
-        title = (f"{number}. ", o.code(claim.id))
-        yield o.Section(title, blocks, level=3, anchor=f"claim-{number}", detail=detail)
-
-
-def _claim(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
-    yield o.Paragraph(claim.statement, "statement", detail=o.Detail.FULL)
-    yield o.Paragraph(f"{count_words(claim)}. {claim.advice}", detail=o.Detail.FULL)
-    yield o.Grid(
-        ("Alternative", "Class", "Came out", "Why"),
-        [
-            o.GridRow(
-                (
-                    f"{a.setting} = {_value_run(a)} (default {numbers.value_words(a.default)})",
-                    o.Span(a.kind.value, "badge", CLASSES[a.kind].tone),
-                    OUTCOMES[a.status],
-                    _effect_of(a),
-                ),
-                o.Detail.BRIEF if a.kind in TOLD else o.Detail.FULL,
-            )
-            for a in claim.alternatives
-        ],
-        caption=f"Alternatives, decisive ones first; by default it is {OUTCOMES[claim.default]}",
-        layout="stacked",
-    )
-    for effect in claim.effects:
-        yield o.Grid(
-            (effect.setting, f"Mean of {effect.measured}"),
-            [o.GridRow((numbers.value_words(one.value), _level(one))) for one in effect.levels],
-            caption=f"Main effect of {effect.setting} on {effect.measured}",
+        told = [one for one in claim.alternatives if one.kind in TOLD]
+        rest = [one for one in claim.alternatives if one.kind not in TOLD]
+        brief = told or claim.effects or claim.exceptions
+        yield o.Section(
+            (f"{number}. ", o.code(claim.id)),
+            (
+                o.Paragraph(claim.statement, "statement", detail=o.Detail.FULL),
+                o.Paragraph(f"{count_words(claim)}. {claim.advice}", detail=o.Detail.FULL),
+                _alternatives(told, claim, o.Detail.BRIEF),
+                _alternatives(rest, claim, o.Detail.FULL),
+                *_combinations(claim),
+            ),
+            level=3,
+            anchor=f"claim-{number}",
+            detail=o.Detail.BRIEF if brief else o.Detail.FULL,
         )
+
+
+def _alternatives(
+    some: Sequence[AlternativeModel], claim: ClaimVariationsModel, detail: o.Detail
+) -> o.Grid:
+    rows = [
+        (
+            f"{one.setting} = {_value_run(one)} (default {numbers.value_words(one.default)})",
+            o.Span(one.kind.value, "badge", CLASSES[one.kind].tone),
+            OUTCOMES[one.status],
+            _effect_of(one),
+        )
+        for one in some
+    ]
+    caption = f"With the audit's own settings it is {OUTCOMES[claim.default]}"
+    columns = ("Alternative", "Class", "Came out", "Why")
+    return o.Grid(columns, rows, caption, "stacked", detail=detail)
+
+
+def _combinations(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
+    for effect in claim.effects:
+        rows = [(numbers.value_words(one.value), _level(one)) for one in effect.levels]
+        yield o.Grid((effect.setting, f"Mean of {effect.measured}"), rows, "Main effect")
     if claim.exceptions:
         items = [
             o.Item((f"{OUTCOMES[one.status]} with {numbers.settings_words(one.changes)}",))

@@ -162,14 +162,7 @@ class PlotCell:
 
 
 GridCell = Line | Lines | PlotCell
-
-
-@dataclass(frozen=True)
-class GridRow:
-    """A row of a table; a terminal may have no room for it."""
-
-    cells: Sequence[GridCell]
-    detail: Detail = Detail.BRIEF
+GridRow = Sequence[GridCell]
 
 
 @dataclass(frozen=True)
@@ -253,7 +246,7 @@ def shown_pieces(blocks: Iterable[Piece], detail: Detail) -> list[Piece]:
 
 def cells(table: Grid, detail: Detail) -> tuple[Sequence[str], list[list[GridCell]]]:
     """Returns the columns and rows that a rendering of this detail shows."""
-    rows = [row.cells for row in table.rows if row.detail <= detail]
+    rows = table.rows
     kept = [
         place
         for place, column in enumerate(table.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -83,53 +83,37 @@ def _links(paper: Mapping[str, Any]) -> Iterator[o.Span]:
 
 
 def _summary(card: Scorecard, multiverse: bool) -> o.Section:
-    left_open: tuple[str | o.Span, ...] = (
-        f"{numbers.counted(len(card.ledger), 'setting')} that the paper leaves open (the ",
-        o.Span("ledger", href="#ledger"),
-        ")",
-    )
+    documentation, found = card.documentation, len(card.findings)
+    settings = f"{numbers.counted(len(card.ledger), 'setting')} that the paper leaves open"
+    left_open: tuple[str | o.Span, ...] = (o.Span(settings, href="#ledger"),)
     if multiverse:
         left_open += ("; ", o.Span("the claims that depend on them", href="multiverse.html"))
-    documentation = card.documentation
+    discrepancies = f"{found} {'discrepancy' if found == 1 else 'discrepancies'}"
+    score = f"{phrasing.score_words(documentation)}. {phrasing.rate_words(documentation)}"
     rows: list[tuple[o.Line, o.Line]] = [
         ("verdicts", verdict_badges(phrasing.verdict_counts(card.claims))),
         ("coverage", phrasing.coverage_words(card)),
         ("chance", phrasing.chance_words(card)),
-        (
-            "documentation",
-            f"{phrasing.score_words(documentation)}. {phrasing.rate_words(documentation)}",
-        ),
+        ("documentation", score),
         *_agreement_rows(card),
         ("left open", left_open),
         (
             "findings",
-            (
-                o.Span(numbers.counted(len(card.findings), "discrepancy"), href="#findings")
-                if len(card.findings) == 1
-                else o.Span(f"{len(card.findings)} discrepancies", href="#findings"),
-                " between paper, card, code and practice",
-            ),
+            (o.Span(discrepancies, href="#findings"), " between paper, card, code and practice"),
         ),
         ("records", phrasing.records_words(card)),
         *(("custom records", phrasing.custom_words(one)) for one in card.custom),
     ]
     table = o.Grid(
         ("Claim", "Verdict", "Evidence", "Weight", "Estimate [interval] against bound"),
-        tuple(claim_row(claim, f"#claim-{n}", weight=True) for n, claim in _numbered(card)),
-        caption="Every audited claim, with the estimate of its deciding part",
+        [claim_row(claim, f"#claim-{n}", weight=True) for n, claim in _numbered(card)],
+        "Every audited claim, with the estimate of its deciding part",
         detail=o.Detail.FULL,
     )
-    meanings = o.Rows(
-        tuple((badge(verdict), row.meaning) for verdict, row in VERDICTS.items())
-        + tuple(
-            (o.Span(level.value, "badge", Tone.NEUTRAL), said) for level, said in EVIDENCE.items()
-        )
-    )
-    how = o.Fold(
-        "How to read this page",
-        (meanings, o.Paragraph(HOW_TO_READ_PICTURES, "soft")),
-        detail=o.Detail.PAGE,
-    )
+    verdicts = [(badge(verdict), row.meaning) for verdict, row in VERDICTS.items()]
+    levels = [(o.Span(k.value, "badge", Tone.NEUTRAL), said) for k, said in EVIDENCE.items()]
+    legend = (o.Rows([*verdicts, *levels]), o.Paragraph(HOW_TO_READ_PICTURES, "soft"))
+    how = o.Fold("How to read this page", legend, detail=o.Detail.PAGE)
     return o.Section("Summary", (o.Rows(rows), table, how), anchor="summary", closing=True)
 
 
@@ -198,28 +182,13 @@ def _documentation(card: Scorecard) -> o.Section:
         if documentation.agreement and len(one.decisions) > 1:
             decided += [f"{who}: {phrasing.words(what)}" for who, what in one.decisions.items()]
         counts = "yes" if one.documented else "no"
-        rows.append(
-            o.GridRow(
-                (
-                    one.name,
-                    o.Lines((one.card, o.soft(one.card_as_of))),
-                    o.Lines(tuple(decided)),
-                    "not scored" if one.name in UNSCORED else counts,
-                    o.Lines(one.reasons),
-                    o.Lines(one.evidence),
-                )
-            )
-        )
-    blocks: list[o.Piece] = [
-        o.Grid(
-            ("Variable", "Card", "Review", "Documented", "Reasons", "Evidence"),
-            rows,
-            caption="The nine reproducibility variables: the automated card against the review. "
-            f"{phrasing.score_words(documentation)}.",
-        )
-    ]
-    if documentation.agreement is not None:
-        blocks += _agreement(card)
+        counts = "not scored" if one.name in UNSCORED else counts
+        result = o.Lines((one.card, o.soft(one.card_as_of)))
+        told = (o.Lines(one.reasons), o.Lines(one.evidence))
+        rows.append((one.name, result, o.Lines(decided), counts, *told))
+    columns = ("Variable", "Card", "Review", "Documented", "Reasons", "Evidence")
+    caption = "The nine reproducibility variables: the automated card against the review"
+    blocks = (o.Grid(columns, rows, caption), *_agreement(card))
     return o.Section("Documentation", blocks, anchor="documentation", detail=o.Detail.FULL)
 
 
@@ -229,45 +198,27 @@ def _agreement(card: Scorecard) -> Iterator[o.Piece]:
         return
     yield o.Paragraph(f"{phrasing.agreement_words(agreement)}.")
     still_open = phrasing.open_disagreements(card.documentation)
-    yield o.Grid(
-        ("Variable", "Reviewers", "Agreeing pairs", "Open"),
-        [
-            o.GridRow(
-                (
-                    one.name,
-                    str(one.reviewers),
-                    f"{one.agreeing} of {one.pairs} ({100 * one.agreeing / one.pairs:.0f} %)",
-                    still_open.get(one.name, "no"),
-                )
-            )
-            for one in agreement.variables
-        ],
-        caption="Pairs of reviewers that decided alike, by variable",
-    )
+    rows = []
+    for one in agreement.variables:
+        share = f"{one.agreeing} of {one.pairs} ({100 * one.agreeing / one.pairs:.0f} %)"
+        rows.append((one.name, str(one.reviewers), share, still_open.get(one.name, "no")))
+    columns = ("Variable", "Reviewers", "Agreeing pairs", "Open")
+    yield o.Grid(columns, rows, "Pairs of reviewers that decided alike, by variable")
 
 
 def _ledger(card: Scorecard) -> o.Section:
-    rows = [
-        o.GridRow(
-            (
-                o.code(entry.setting),
-                entry.experiment or "all",
-                numbers.value_words(entry.value),
-                phrasing.words(entry.source),
-                entry.why,
-                "; ".join(numbers.value_words(one) for one in entry.others),
-            )
-        )
-        for entry in card.ledger
-    ]
-    table = o.Grid(
-        ("Setting", "Experiment", "Value run", "Source", "Why", "Other values"),
-        rows,
-        caption="Settings that the paper leaves open or that its sources contradict",
-    )
+    rows = []
+    for one in card.ledger:
+        value = numbers.value_words(one.value)
+        others = "; ".join(numbers.value_words(other) for other in one.others)
+        source = phrasing.words(one.source)
+        rows.append((o.code(one.setting), one.experiment or "all", value, source, one.why, others))
+    columns = ("Setting", "Experiment", "Value run", "Source", "Why", "Other values")
+    caption = "Settings that the paper leaves open or that its sources contradict"
     empty = o.Paragraph("Empty: no setting is assumed or contradicted.")
+    block = o.Grid(columns, rows, caption) if rows else empty
     title = "Underspecification ledger"
-    return o.Section(title, (table if rows else empty,), anchor="ledger", detail=o.Detail.FULL)
+    return o.Section(title, (block,), anchor="ledger", detail=o.Detail.FULL)
 
 
 def _findings(card: Scorecard) -> o.Section:
@@ -275,11 +226,8 @@ def _findings(card: Scorecard) -> o.Section:
         o.Item(tuple(_finding(card, one)), f"finding-{number}")
         for number, one in enumerate(card.findings, start=1)
     ]
-    return o.Section("Findings", (_list(items, "None."),), anchor="findings")
-
-
-def _list(items: Sequence[o.Item], empty: str) -> o.Piece:
-    return o.Bullets(items) if items else o.Paragraph(empty)
+    block = o.Bullets(items) if items else o.Paragraph("None.")
+    return o.Section("Findings", (block,), anchor="findings")
 
 
 def _finding(card: Scorecard, one: Mapping[str, Any]) -> Iterator[o.Line]:
@@ -301,7 +249,8 @@ def _not_audited(card: Scorecard) -> o.Section:
         o.Item((f"{one['statement']} ({one['locator']})", f"Why not: {one['reason']}"))
         for one in card.not_audited
     ]
-    return o.Section("Claims not audited", (_list(items, "None listed."),), anchor="not-audited")
+    block = o.Bullets(items) if items else o.Paragraph("None listed.")
+    return o.Section("Claims not audited", (block,), anchor="not-audited")
 
 
 def _environment(card: Scorecard) -> o.Section:
@@ -321,34 +270,18 @@ def _environment(card: Scorecard) -> o.Section:
     if card.custom:
         blocks.append(o.Paragraph("Custom records, which feed no verdict:"))
         blocks.append(o.Bullets([o.Item((phrasing.custom_words(one),)) for one in card.custom]))
-    blocks.append(
-        o.Fold(f"{len(card.records)} records", (_records(card),), detail=o.Detail.PAGE),
-    )
+    summary = f"{len(card.records)} records"
+    blocks.append(o.Fold(summary, (_records(card),), detail=o.Detail.PAGE))
     title = "Environment and records"
     return o.Section(title, blocks, anchor="environment", detail=o.Detail.FULL)
 
 
 def _records(card: Scorecard) -> o.Grid:
-    return o.Grid(
-        (
-            *("Experiment", "Role", "Scale", "Replaced settings", "Seed", "Status"),
-            *("Fingerprint", "Started", "Time"),
-        ),
-        [
-            o.GridRow(
-                (
-                    record.experiment,
-                    record.role.value,
-                    record.tier,
-                    numbers.settings_words(record.overrides) or "none",
-                    str(record.seed),
-                    record.status.value,
-                    o.code(record.fingerprint[:16]),
-                    f"{record.started:%Y-%m-%d %H:%M}",
-                    numbers.duration(record.seconds),
-                )
-            )
-            for record in card.records
-        ],
-        caption="Every record behind the verdicts",
-    )
+    columns = "Experiment,Role,Scale,Replaced settings,Seed,Status,Fingerprint,Started,Time"
+    rows = []
+    for one in card.records:
+        what = (one.experiment, one.role.value, one.tier)
+        run = (numbers.settings_words(one.overrides) or "none", str(one.seed), one.status.value)
+        when = (f"{one.started:%Y-%m-%d %H:%M}", numbers.duration(one.seconds))
+        rows.append((*what, *run, o.code(one.fingerprint[:16]), *when))
+    return o.Grid(columns.split(","), rows, "Every record behind the verdicts")
