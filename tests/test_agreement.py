@@ -14,7 +14,7 @@ import factories
 from rendering import render_html, render_html_index, render_markdown, render_scorecard
 from reproaudit.audit.agreement import agreement, nominal_alpha
 from reproaudit.audit.documentation import majority, reviewed_yes, score
-from reproaudit.audit.model import ReviewDecision, Variable, VariableName
+from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
 from reproaudit.scorecard.model import Scorecard
 
 # Four observers, twelve units: the example of section C of Krippendorff's note, transposed.
