@@ -147,8 +147,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
+from yaml.error import Mark
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -40,18 +41,6 @@ MAX_DEPTH = 32
 
 MAX_VALUES = 200_000
 """Values and names in a file; the largest audit so far has four thousand."""
-
-
-class Mark(Protocol):
-    """A place as the parser counts, from 0."""
-
-    @property
-    def line(self) -> int:
-        """The line."""
-
-    @property
-    def column(self) -> int:
-        """The column."""
 
 
 class _Marked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -75,19 +76,49 @@ class Rule:
         why: the reason for the rule, one sentence.
         remedy: what to do.
         find: returns where an audit breaks the rule; None if that shows while the file is read.
-        find_in_leaves: returns which texts and dates break the rule, for rules of a single text or
-            date; an audit is walked once for all of them.
+        reads_leaves: True if `find` takes texts and dates, which are gathered once for all rules.
     """
 
     id: str
     severity: Severity
     why: str
     remedy: str
-    find: Callable[[Audit], Iterable[Violation]] | None = None
-    find_in_leaves: Callable[[Leaves], Iterable[Violation]] | None = None
+    find: Callable[[Any], Iterable[Violation]] | None = None
+    reads_leaves: bool = False
 
 
-def leaves(audit: Audit, today: date) -> Leaves:
+_F = TypeVar("_F", bound=Callable[..., Iterable[Violation]])
+
+KNOWN: dict[str, Rule] = {}
+"""Every rule that is defined, by its id."""
+
+
+def define(rule: Rule) -> None:
+    """Add a rule, whose id nobody has yet."""
+    assert rule.id not in KNOWN, f"{rule.id} is defined twice"
+    KNOWN[rule.id] = rule
+
+
+def error(rule_id: str, why: str, remedy: str) -> Callable[[_F], _F]:
+    """Makes a function that finds violations the rule of this id; breaking it is an error."""
+    return _defines(rule_id, Severity.ERROR, why, remedy)
+
+
+def warning(rule_id: str, why: str, remedy: str) -> Callable[[_F], _F]:
+    """Makes a function that finds violations the rule of this id; breaking it is a warning."""
+    return _defines(rule_id, Severity.WARNING, why, remedy)
+
+
+def _defines(rule_id: str, severity: Severity, why: str, remedy: str) -> Callable[[_F], _F]:
+    def defined(find: _F) -> _F:
+        reads_leaves = "leaves" in inspect.signature(find).parameters
+        define(Rule(rule_id, severity, why, remedy, find, reads_leaves))
+        return find
+
+    return defined
+
+
+def leaves_of(audit: Audit, today: date) -> Leaves:
     """Every text and date of an audit."""
     texts: list[Leaf[str]] = []
     dates: list[Leaf[date]] = []
