@@ -11,6 +11,7 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -18,8 +19,8 @@ import typer
 from rich.console import Console
 
 from reproaudit import __version__
-from reproaudit.audit.catalog import Catalog, Entry
-from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.model import TIERS, TierName
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
@@ -81,7 +82,7 @@ def run_command(arguments: Sequence[str]) -> int:
         code = int(result) if isinstance(result, int) else 0
         return _interrupted(errors) if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
     except AuditError as error:
-        errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        _print_error(error)
         return error.exit_code
     except _ClickException as error:
         if not arguments:  # what was raised is the help
@@ -95,6 +96,12 @@ def run_command(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         return 0
+
+
+def _print_error(error: AuditError) -> None:
+    Console(stderr=True).print(
+        str(error), style="red", markup=False, highlight=False, soft_wrap=True
+    )
 
 
 def _interrupted(errors: Console) -> int:
@@ -153,6 +160,7 @@ def list_papers(
     from reproaudit.audit.documentation import score
     from reproaudit.reports.phrasing import verdict_counts
     from reproaudit.reports.terminal import ListEntry, render_list
+    from reproaudit.running.groups import TiedGroupsError, todays_groups
     from reproaudit.running.store import Store
     from reproaudit.scorecard.from_store import highest_tier, scorecard_of
 
@@ -162,7 +170,10 @@ def list_papers(
         tier = highest_tier(Store(store), audit)
         verdicts = None
         if tier is not None:
-            verdicts = verdict_counts(scorecard_of(Store(store), audit, tier).claims)
+            today = todays_groups(entry.module)
+            with suppress(TiedGroupsError):  # `report` names the groups
+                card = scorecard_of(Store(store), audit, tier, today=today)
+                verdicts = verdict_counts(card.claims)
         scores = score(audit.variables)
         entries.append(
             ListEntry(
@@ -215,6 +226,7 @@ def run(
     """
     from reproaudit.commands.run import Custom, How, read_data_from, run_custom, run_tier
     from reproaudit.running.store import Store
+    from reproaudit.scorecard.from_store import scorecard_of
 
     read_data_from(data_dir)
     catalog = Catalog(audits)
@@ -225,26 +237,20 @@ def run(
     how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
-    failed = run_tier(papers, chosen, how)
-    scorecards = _scorecards(papers, store, chosen)
+    summary = run_tier(papers, chosen, how)
+    scorecards = [
+        scorecard_of(how.store, audit, chosen, planned=summary.planned[entry.slug])
+        for entry, audit in papers
+    ]
     _show(scorecards, as_json)
-    return _exit_code(scorecards, wanted, failed)
-
-
-def _scorecards(
-    papers: Sequence[tuple[Entry, Audit]], store: Path, tier: TierName
-) -> list[Scorecard]:
-    from reproaudit.running.store import Store
-    from reproaudit.scorecard.from_store import scorecard_of
-
-    return [scorecard_of(Store(store), audit, tier) for _, audit in papers]
+    return _exit_code(scorecards, wanted, summary.failed > 0)
 
 
 def _show(scorecards: Sequence[Scorecard], as_json: bool) -> None:
     from reproaudit.reports.terminal import render_index, render_scorecard
 
     if as_json:
-        several = [one.model_dump(mode="json") for one in scorecards]
+        several = [one.as_data() for one in scorecards]
         _print_json(several[0] if len(several) == 1 else several)
         return
     console = Console()
@@ -270,13 +276,17 @@ def report(
     ),
     audits: Audits = None,
     store: StorePath = Path("runs"),
+    group: Annotated[
+        str | None, typer.Option("--group", help="The group of records to show, by its id.")
+    ] = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
     """Render scorecards from records, without running anything.
 
-    The newest records of the highest tier, unless --tier says otherwise. Where a tier has no
-    records but its scorecard.json is in the report folder, that is rendered again.
+    Of the highest tier, unless --tier says otherwise: the records that today's code and versions
+    made, else those of the group with most of the tier's cells. Where a tier has no records but its
+    scorecard.json is in the report folder, that is rendered again.
     """
     from reproaudit.commands.report import render_files, scorecards_to_report
     from reproaudit.running.store import Store
@@ -284,14 +294,18 @@ def report(
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
     kinds = _formats(formats, ("terminal", "html", "md", "json"))
-    scorecards = scorecards_to_report(entries, Store(store), chosen, out)
+    errors: list[AuditError] = []
+    on_error = errors.append if everything or len(entries) > 1 else None
+    scorecards = scorecards_to_report(entries, Store(store), chosen, out, group, on_error)
     if as_json or "terminal" in kinds:
         _show(scorecards, as_json)
     written = render_files(scorecards, out, kinds - {"terminal"})
     console = Console(stderr=as_json)
     for path in written:
         console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
-    return _exit_code(scorecards, wanted, failed=False)
+    for error in errors:
+        _print_error(error)
+    return errors[0].exit_code if errors else _exit_code(scorecards, wanted, failed=False)
 
 
 def _formats(words: str, known: Sequence[str]) -> frozenset[str]:

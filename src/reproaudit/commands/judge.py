@@ -17,9 +17,10 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.files import read_scorecard, refresh_index, write_report
 from reproaudit.reports.outline import change_words
 from reproaudit.reports.terminal import render_scorecard
+from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard import BesideModel, ClaimModel, OriginModel, Scorecard, build
-from reproaudit.scorecard.from_store import lookup_in
+from reproaudit.scorecard.from_store import choose_records, lookup_chosen
 
 
 def judge_submission(
@@ -42,10 +43,10 @@ def judge_submission(
     audit = entry.audit()
     submission = read_submission(audit, measurements)
     card = scorecard_of_submission(
-        submission, own_scorecard(audit, submission.tier, store, reports)
+        submission, own_scorecard(entry, audit, submission.tier, store, reports)
     )
     if as_json:
-        data = card.model_dump(mode="json")
+        data = card.as_data()
         sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         render_scorecard(card, Console())
@@ -56,11 +57,14 @@ def judge_submission(
     return 0
 
 
-def own_scorecard(audit: Audit, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
+def own_scorecard(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, reports: Path
+) -> Scorecard | None:
     """Our own scorecard at a tier: from records, else from the report folder; None if neither."""
     slug = audit.paper.slug
     if next(iter(store.records(slug, tier)), None) is not None:
-        return build(audit, tier, lookup_in(store, audit))
+        chosen = choose_records(store, audit, tier, today=todays_groups(entry.module))
+        return build(audit, tier, lookup_chosen(audit, chosen))
     committed = reports / tier / slug / "scorecard.json"
     return read_scorecard(committed) if committed.is_file() else None
 

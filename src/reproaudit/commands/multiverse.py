@@ -38,6 +38,7 @@ from reproaudit.multiverse.read import read
 from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import print_multiverse
 from reproaudit.reports.phrasing import duration
+from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
@@ -87,11 +88,12 @@ class Varied:
     def __post_init__(self) -> None:
         self._console = Console(stderr=True)
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
+        (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
         self.default_failed = False
 
     def lookup(self) -> Lookup:
         """The records as they are now."""
-        return lookup_variations(self.how.store, self.audit)
+        return lookup_variations(self.how.store, self.audit, self._today)
 
     def run(self, design: Design) -> Multiverse:
         """Runs what a design lacks, the default first, and reads it."""

@@ -28,8 +28,8 @@ from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
 
 
 def render_json(scorecard: Scorecard) -> str:
-    """The scorecard as JSON: sorted keys, no NaN, one trailing newline."""
-    return _json(scorecard.model_dump(mode="json"))
+    """The scorecard as JSON with its digest: sorted keys, no NaN, one trailing newline."""
+    return _json(scorecard.as_data())
 
 
 def _json(data: Any) -> str:
@@ -160,7 +160,7 @@ def read_scorecard(path: Path) -> Scorecard:
         return Scorecard.model_validate_json(json.dumps(data))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(map(str, first["loc"])) or "as a whole"
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import SpecError
+from reproaudit.records import Environment, Record
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba")
 """The packages whose version can change a number."""
@@ -55,6 +56,20 @@ def versions(device: str) -> dict[str, str]:
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, "device": device, **package_versions()}
+
+
+def versions_of(environment: Environment) -> dict[str, str]:
+    """What `versions` gave on the machine that made a record."""
+    python = ".".join(environment.python.split(".")[:2])
+    device = environment.device.split(" ")[0]
+    packages = {name: environment.packages.get(name, "absent") for name in COMPUTING_PACKAGES}
+    return {"python": python, "device": device, **packages}
+
+
+def fingerprint_of(record: Record) -> str:
+    """The fingerprint that follows from what a record says of itself."""
+    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+    return fingerprint(cell, record.code, versions_of(record.environment), record.data)
 
 
 @cache
