@@ -20,7 +20,7 @@ from reproaudit.errors import StoreError
 from reproaudit.records import Record
 from reproaudit.reports.files import read_scorecard
 from reproaudit.running.events import NotRepeated, SetAside, Summary
-from reproaudit.running.manifest import START, Manifest
+from reproaudit.running.manifest import EMPTY_ROOT, RecordManifest
 from reproaudit.running.partial import Clock, Partial
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -165,48 +165,51 @@ def test_a_record_that_says_other_settings_than_its_cell_is_refused(filled: Stor
 
 
 def test_the_manifest_lists_every_record_once(tmp_path: Path) -> None:
-    manifest = Manifest(tmp_path / "manifest.log")
-    assert (manifest.root(), manifest.digests()) == (START, {})
+    manifest = RecordManifest(tmp_path / "manifest.log")
+    assert (manifest.root(), manifest.digests()) == (EMPTY_ROOT, {})
     roots = []
     for path, digest in (("a b", "1"), ("a b", "1"), ("a b", "2"), ("c", "1")):
         manifest.add(path, digest)
         roots.append(manifest.root())
     assert manifest.digests() == {"a b": ["1", "2"], "c": ["1"]}
     assert len(set(roots)) == 3
-    again = Manifest(tmp_path / "manifest.log")
+    again = RecordManifest(tmp_path / "manifest.log")
     assert (again.root(), again.digests()) == (roots[-1], manifest.digests())
-    assert all(again.has_been(root) for root in [START, *roots])
+    assert all(again.has_been(root) for root in [EMPTY_ROOT, *roots])
     assert not again.has_been("1" * 64)
 
 
 def test_two_processes_write_one_manifest(tmp_path: Path) -> None:
-    one, other = Manifest(tmp_path / "manifest.log"), Manifest(tmp_path / "manifest.log")
+    one, other = (
+        RecordManifest(tmp_path / "manifest.log"),
+        RecordManifest(tmp_path / "manifest.log"),
+    )
     for number in range(20):
         (one if number % 3 else other).add(f"path {number}", "d")
     assert one.root() == other.root()
-    assert list(Manifest(one.file).digests()) == [f"path {number}" for number in range(20)]
+    assert list(RecordManifest(one.file).digests()) == [f"path {number}" for number in range(20)]
 
 
 def test_damage_within_the_manifest_is_found_and_a_torn_end_is_mended(tmp_path: Path) -> None:
     file = tmp_path / "manifest.log"
     for number in range(5):
-        Manifest(file).add(f"path {number}", f"{number}" * 64)
+        RecordManifest(file).add(f"path {number}", f"{number}" * 64)
     whole, dice = file.read_bytes(), random.Random(3)
     for _ in range(200):
         at = dice.randrange(whole.rindex(b"\n", 0, -1))  # all but the last line
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(StoreError, match=r"manifest.log:\d: this line does not follow"):
-            Manifest(file).digests()
+            RecordManifest(file).digests()
     file.write_bytes(whole[:-10])
-    assert len(Manifest(file).digests()) == 4
-    Manifest(file).add("path 4", "4" * 64)
+    assert len(RecordManifest(file).digests()) == 4
+    RecordManifest(file).add("path 4", "4" * 64)
     assert file.read_bytes() == whole
     file.unlink()
-    assert Manifest(file).digests() == {}
+    assert RecordManifest(file).digests() == {}
 
 
 def test_a_manifest_that_got_shorter_is_read_anew(tmp_path: Path) -> None:
-    manifest = Manifest(tmp_path / "manifest.log")
+    manifest = RecordManifest(tmp_path / "manifest.log")
     manifest.add("a", "1")
     first = manifest.file.read_bytes()
     manifest.add("b", "1")

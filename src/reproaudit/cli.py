@@ -315,6 +315,63 @@ def _formats(words: str, known: Sequence[str]) -> frozenset[str]:
     return kinds
 
 
+# --- verify, prune ------------------------------------------------------------------------------
+
+
+@app.command()
+def verify(
+    slugs: Slugs = None,
+    recompute: Annotated[
+        int, typer.Option("--recompute", min=0, help="Measure so many records again.")
+    ] = 0,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged files aside, and list sound records.")
+    ] = False,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    as_json: Json = False,
+) -> int:
+    """Check every record and checkpoint of a store.
+
+    Reads all of it: digests, identities, the list of records that were ever written. With
+    --recompute, a sample of the records that today's code made is measured again, bit by bit.
+    """
+    from reproaudit.commands.verify import verify_store
+    from reproaudit.running.store import Store
+
+    return verify_store(
+        Catalog(audits),
+        slugs or (),
+        Store(store),
+        recompute=recompute,
+        repair=repair,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def prune(
+    slugs: Slugs = None,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Checkpoints of unfinished cells, too.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print.")] = False,
+    store: StorePath = Path("runs"),
+    as_json: Json = False,
+) -> int:
+    """Remove from a store what no run needs any more.
+
+    Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
+    their record. Records, also replaced ones, stay.
+    """
+    from reproaudit.commands.verify import prune_store
+    from reproaudit.running.store import Store
+
+    return prune_store(
+        slugs or (), Store(store), unfinished=unfinished, dry_run=dry_run, as_json=as_json
+    )
+
+
 # --- check, new, schema -------------------------------------------------------------------------
 
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, sha256
 
-START = "0" * 64
+EMPTY_ROOT = "0" * 64
 """The root of an empty manifest."""
 
 
-class Manifest:
+class RecordManifest:
     """The manifest of a store.
 
     Args:
@@ -37,8 +37,8 @@ class Manifest:
     def _forget(self) -> None:
         self._read_to = 0
         self._lines = 0
-        self._root = START
-        self._roots = {START}
+        self._root = EMPTY_ROOT
+        self._roots = {EMPTY_ROOT}
         self._digests: dict[str, list[str]] = {}
 
     def digests(self) -> Mapping[str, list[str]]:

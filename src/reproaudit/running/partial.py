@@ -71,6 +71,14 @@ class Partial:
                     found.append((path, str(error)))
         return found
 
+    def set_aside(self, path: Path) -> Path:
+        """Moves a damaged file to the folder beside this one, and returns its new place."""
+        folder = self.folder.with_name(self.folder.name + ".bad")
+        folder.mkdir(exist_ok=True)
+        aside = free_name(folder / path.name, "bad")
+        os.replace(path, aside)
+        return aside
+
     def _place(self, path: Path) -> str:
         return f"{self.folder.name}/{path.name}"
 
@@ -84,10 +92,7 @@ class Partial:
             except FileNotFoundError:
                 return None
             except DamagedError as error:
-                folder = self.folder.with_name(self.folder.name + ".bad")
-                folder.mkdir(exist_ok=True)
-                aside = free_name(folder / path.name, "bad")
-                os.replace(path, aside)
+                aside = self.set_aside(path)
                 _log.warning(
                     "%s is damaged: %s. It was moved to %s; its phase starts anew.",
                     path,

@@ -47,7 +47,7 @@ from reproaudit.running.files import (
     write_whole,
 )
 from reproaudit.running.fingerprint import fingerprint_of
-from reproaudit.running.manifest import Manifest
+from reproaudit.running.manifest import RecordManifest
 from reproaudit.running.partial import Partial
 
 STALE_SECONDS = 3600.0
@@ -74,7 +74,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.abspath(root))
-        self.manifest = Manifest(self.root / "manifest.log")
+        self.manifest = RecordManifest(self.root / "manifest.log")
 
     # --- places
 
