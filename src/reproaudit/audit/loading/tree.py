@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
-from yaml.error import Mark
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -41,6 +40,15 @@ MAX_DEPTH = 32
 
 MAX_VALUES = 200_000
 """Values and names in a file; the largest audit so far has four thousand."""
+
+
+class Mark(Protocol):
+    """A place in a file as PyYAML's two readers give it, counted from 0."""
+
+    @property
+    def line(self) -> int: ...  # noqa: D102
+    @property
+    def column(self) -> int: ...  # noqa: D102
 
 
 class _Marked:
