@@ -67,7 +67,7 @@ def test_rules_are_complete_and_permanent() -> None:
 
 def test_no_id_is_given_twice() -> None:
     with pytest.raises(AssertionError, match="RA101 is defined twice"):
-        error("RA101", "Again.", "Again.")(lambda audit: ())
+        error("RA101", "Again.", "Again.")(lambda _audit: ())
     assert list(RULES) == sorted(DEFINED_RULES)
 
 
