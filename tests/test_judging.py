@@ -34,7 +34,8 @@ from reproaudit.judging.verdict import (
     lookup_newest,
 )
 from reproaudit.records import CellStatus, Measurements, Origin, Record
-from reproaudit.scorecard import Scorecard, build
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision, RuleResult
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED

@@ -173,7 +173,8 @@ def judge_claim(
     audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
 ) -> ClaimOutcome:
     """Judge one claim by its own experiment, its controls and its positive control."""
-    named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    stated = (*audit.controls_of(claim), audit.positive_control_of(claim))
+    named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
     others = [
@@ -257,7 +258,7 @@ def judge_batch(
         )
     if diverged:  # a run that diverges does not show the phenomenon: of a control, the point
         return BatchOutcome(batch, role, records, Decision.MISSED, (), None, diverged=diverged)
-    declarations = audit.experiments[batch.experiment].measurements
+    declarations = audit.measurements_of(batch.experiment)
     samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
         conditions = judge_conditions(checks, samples, audit.confidence)

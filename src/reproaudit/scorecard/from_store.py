@@ -17,7 +17,8 @@ from reproaudit.multiverse.completions import lookup_variations
 from reproaudit.multiverse.read import agreeing_claims
 from reproaudit.records import Record
 from reproaudit.running.store import Store
-from reproaudit.scorecard import CustomModel, Scorecard, build
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import CustomModel, Scorecard
 
 CUSTOM = "custom"
 """The tier of records made with other seeds, settings or experiments than a tier's rule says."""

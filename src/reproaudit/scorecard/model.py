@@ -7,10 +7,13 @@ from typing import Any
 
 from pydantic import Field
 
+from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.records import CellStatus
 from reproaudit.scorecard.figures import FigureModel
-from reproaudit.stats import FLOOR
+from reproaudit.stats import FLOOR, Decision
 
 SCORECARD_VERSION = 1
 
@@ -21,8 +24,8 @@ class AnswerModel(ReportModel):
     name: str
     """The part."""
     measured: str
-    """The binding condition of the part."""
-    decision: str
+    """The condition that decides the part."""
+    decision: Decision
     estimate: float
     interval: IntervalModel | None
     bound: float
@@ -46,14 +49,14 @@ class PartModel(AnswerModel):
     """Why the tolerance is what it is."""
     detectable: float | None
     seeds_needed: int | None
-    control: str | None
+    control: Decision | None
     """The part's best answer over the controls, which must be missed; None if none measured it."""
 
 
 class ControlModel(ReportModel):
     """What a control, or the positive control, says."""
 
-    decision: str | None
+    decision: Decision | None
     estimate: float | None
     interval: IntervalModel | None
     experiment: str
@@ -63,24 +66,24 @@ class ControlModel(ReportModel):
     tier: str
     why: str
     part: str | None
-    """The binding part."""
+    """The deciding part."""
     problem: str | None
     parts: tuple[AnswerModel, ...]
     """Its answer to every part, in the claim's order; empty if it diverged or could not run."""
 
 
 class ClaimModel(ReportModel):
-    """One claim, judged. The figures are those of the binding part."""
+    """One claim, judged. The figures are those of the deciding part."""
 
     id: str
     statement: str
     locator: str
     weight: float
     experiment: str
-    decision: str | None
-    verdict: str
+    decision: Decision | None
+    verdict: Verdict
     why: str
-    evidence: str
+    evidence: EvidenceLevel
     estimate: float | None
     interval: IntervalModel | None
     bound: float | None
@@ -221,8 +224,8 @@ class BesideModel(ReportModel):
     """Our own answer to a claim, beside one from elsewhere."""
 
     id: str
-    decision: str | None
-    verdict: str
+    decision: Decision | None
+    verdict: Verdict
     evidence: str
     reading: str
     """Our estimate with its interval against the bound."""
@@ -250,11 +253,11 @@ class RecordModel(ReportModel):
     """One record behind the scorecard."""
 
     experiment: str
-    role: str
+    role: Role
     tier: str
     overrides: dict[str, SettingValue]
     seed: int
-    status: str
+    status: CellStatus
     fingerprint: str
     started: datetime
     seconds: float

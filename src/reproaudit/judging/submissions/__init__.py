@@ -162,8 +162,8 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
         )
     _check_shared(audit, manifest, placed, misfits)
     units: dict[str, set[str]] = {}
-    for one in audit.experiments.values():
-        for name, declaration in one.measurements.items():
+    for experiment in audit.experiments:
+        for name, declaration in audit.measurements_of(experiment).items():
             units.setdefault(name, set()).add(declaration.unit)
     for name, unit in manifest.units.items():
         place = placed("units", name)
@@ -235,7 +235,7 @@ class _Reader:
         manifest, slug = self.manifest, self.audit.paper.slug
         overrides = {**settings_for(manifest.settings, run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, batch.tier, overrides)
-        declared = self.audit.experiments[run.experiment].measurements
+        declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
         measured = fit(found, declared, settings, diverged, self.misfits)
@@ -267,7 +267,7 @@ class _Reader:
 
     def _found(self, run: Run, index: int, seed: int) -> Found:
         """The numbers in the files of one seed."""
-        names = frozenset(self.audit.experiments[run.experiment].measurements)
+        names = frozenset(self.audit.measurements_of(run.experiment))
         found: Found = {}
         for number, written in enumerate(run.files):
             path = self._path(written, seed, self.placed("runs", index, "files", number))
