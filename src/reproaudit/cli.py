@@ -7,8 +7,6 @@ that the others start at once, and without torch.
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -81,18 +79,14 @@ FailOn = Annotated[
 
 def main() -> NoReturn:
     """Runs the program: every error that a user can mend is one line, never a traceback."""
-    if sys.stdout is None:  # closed by the caller; what Python opens first would take its place
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
-    output = GuardedOutput(sys.stdout)
-    sys.stdout = cast(Any, output)
+    output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
+    sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
     code = run_command(sys.argv[1:])
     output.flush()
     if output.fault is not None:
         _say(output.fault)
         code = code or TechnicalError.exit_code
+    errors.flush()
     sys.exit(code)
 
 
