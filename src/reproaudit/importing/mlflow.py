@@ -102,7 +102,7 @@ def _entries(folder: Path, place: str) -> Iterator[tuple[str, Path]]:
                 yield key, file
 
 
-_LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19}))?(?: .*)?")
+_LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 
 
 def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
