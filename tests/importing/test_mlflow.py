@@ -33,9 +33,7 @@ def read(folder: Path) -> LoggedRun:
 
 @SHARED
 @given(curves)
-def test_both_stores_hold_what_was_logged(
-    tmp_path: Path, curve: list[tuple[int, float]]
-) -> None:
+def test_both_stores_hold_what_was_logged(tmp_path: Path, curve: list[tuple[int, float]]) -> None:
     encoders.mlflow_run(tmp_path / "run", {"train/loss": curve}, {"lr": 0.1})
     run = read(tmp_path / "run")
     assert points(run, "train/loss") == curve if curve else "train/loss" not in run.curves
