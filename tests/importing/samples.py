@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import factories
 from reproaudit.audit.model import Audit
 from reproaudit.commands.import_logs import Asked, import_logs
-from reproaudit.importing.logged import LoggedRun
+from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.judging.submissions import Submission, read_submission
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -52,7 +53,7 @@ AUDIT: Audit = factories.make_audit(
 )
 
 
-def falling(seed: int, level: float = 0.01) -> list[tuple[int, float]]:
+def falling(seed: int, level: float = 2.0**-7) -> list[tuple[int, float]]:
     """A loss that falls to a level; exact in single precision."""
     return [(s, max(level, 2.0 ** -(s // 10)) + 2.0**-12 * (seed + 1)) for s in STEPS]
 
@@ -81,3 +82,13 @@ def points(run: LoggedRun, tag: str) -> list[tuple[int, float]]:
     (curve,) = run.curves[tag].values()
     assert curve.steps is not None
     return list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """Whatever is refused inside is refused in one line; nothing need be."""
+    try:
+        yield
+    except LogError as error:
+        if "\n" in str(error):
+            raise AssertionError(f"more than one line: {error}") from error

@@ -7,21 +7,23 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import encoders
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import points
 
-import encoders
 from reproaudit.importing import mlflow
 from reproaudit.importing.logged import LogError, LoggedRun
-from samples import points
 
 SHARED = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
 )
 CURVE = [(0, 1.0), (10, 0.5)]
 curves = st.lists(
-    st.tuples(st.integers(0, 2**53), st.floats(allow_nan=False)), max_size=9, unique_by=lambda p: p[0]
+    st.tuples(st.integers(0, 2**53), st.floats(allow_nan=False)),
+    max_size=9,
+    unique_by=lambda p: p[0],
 ).map(sorted)  # fmt: skip
 
 

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import encoders
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import points, told_in_one_line
 
-import encoders
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.tables import read_table
 from reproaudit.importing.trainers import read_lightning, read_trainer_state
-from samples import points
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -113,10 +113,8 @@ def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
     for name in ("log.csv", "h.jsonl"):
         file = tmp_path / name
         file.write_bytes(text.encode(errors="surrogatepass"))
-        try:
+        with told_in_one_line():
             read(file)
-        except LogError as error:
-            assert "\n" not in str(error)
 
 
 # --- exports that are samples ---------------------------------------------------------------------

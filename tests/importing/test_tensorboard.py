@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import encoders
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import points, told_in_one_line
 
-import encoders
 from reproaudit.importing import tensorboard
 from reproaudit.importing.logged import LogError, LoggedRun
-from samples import points
 
 FILE = "events.out.tfevents.1700000000.host"
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -110,10 +110,8 @@ def test_any_event_that_its_checksum_vouches_for_is_read_or_refused(
     tmp_path: Path, record: bytes
 ) -> None:
     (tmp_path / FILE).write_bytes(encoders.tf_record(record))
-    try:
+    with told_in_one_line():
         read(tmp_path / FILE)
-    except LogError as error:
-        assert "\n" not in str(error)
 
 
 def test_checksums_agree_with_the_plain_form() -> None:

@@ -64,6 +64,7 @@ class RunMeasurer:
     not_whole: dict[str, list[str]] = field(default_factory=dict)
     attested: bool = False
     _gaps: dict[str, list[str]] = field(default_factory=dict)
+    _axes: set[str] = field(default_factory=set)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
@@ -78,7 +79,7 @@ class RunMeasurer:
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
         values: list[ExpressionValue] = []
         absent: str | None = None
-        self._gaps = {}
+        self._gaps, self._axes = {}, set()
         for at in itertools.product(*coordinates):
             try:
                 value = self._value(quantity, dict(zip(names, at, strict=True)), place)
@@ -88,6 +89,12 @@ class RunMeasurer:
             values.append(_shaped(value, declaration.kind, place))
         if not values:
             return None
+        if unused := set(names) - self._axes:
+            raise LogError(
+                f"{place}, expression",
+                f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of "
+                "the measurement.",
+            )
         if absent is not None:
             raise LogError(place, f"found no '{absent}', though others are there; expected it.")
         measured = _stacked(values, tuple(len(one) for one in coordinates), place)
@@ -99,7 +106,7 @@ class RunMeasurer:
 
     def _value(self, quantity: LoggedQuantity, at: Coordinates, place: str) -> ExpressionValue:
         if quantity.tag is not None:
-            return self._lookup(quantity.tag, at)
+            return self._lookup(quantity.tag, at, whole=True)
         assert quantity.expression is not None, "a quantity is a tag or an expression"
         try:
             node: ast.expr = parse_expression(quantity.expression)
@@ -122,20 +129,27 @@ class RunMeasurer:
 
     # --- tags ---------------------------------------------------------------------------------
 
-    def _lookup(self, template: str, at: Coordinates) -> ExpressionValue:
-        """The curve under a tag at these coordinates, looked through for faults."""
+    def _lookup(self, template: str, at: Coordinates, whole: bool = False) -> ExpressionValue:
+        """The curve under a tag at these coordinates, looked through for faults.
+
+        Args:
+            template: the tag, with places for coordinates.
+            at: the coordinates.
+            whole: whether the curve must stand at all of them; a part of a formula need not.
+        """
         tag, rest = _filled(template, at)
         curves = self.placed.run.curves.get(tag, {})
-        matching = {have: curve for have, curve in curves.items() if _matches(have, rest)}
-        if not matching:
-            raise _NotLogged(tag if not rest else f"{tag} at {_words(rest)}")
-        if len(matching) > 1:
-            places = " and at ".join(_words(dict(one)) for one in [*matching][:2])
+        matching = {have: c for have, c in curves.items() if _matches(have, rest, whole)}
+        if curves and not matching and any({a for a, _ in have} - set(rest) for have in curves):
+            first = next(iter(curves))
             raise LogError(
                 f"{self.placed.run.name}, tag '{tag}'",
-                f"found numbers at {places}; expected the measurement to have these axes.",
+                f"found numbers at {_words(dict(first))}; expected a measurement with this axis.",
             )
-        (curve,) = matching.values()
+        if not matching:
+            raise _NotLogged(tag if not rest else f"{tag} at {_words(rest)}")
+        ((have, curve),) = matching.items()
+        self._axes |= {axis for axis, _ in have} | (set(at) - set(rest))
         self.used.add(tag)
         if tag not in self._gaps:
             self._gaps[tag] = self._faults(tag, curve)
@@ -180,10 +194,11 @@ def _filled(template: str, at: Coordinates) -> tuple[str, dict[str, Coordinate]]
     return _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template), rest
 
 
-def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate]) -> bool:
-    """Whether a curve of a table stands at all wanted coordinates."""
-    found = dict(have)
-    return all(axis in found and _same(found[axis], one) for axis, one in wanted.items())
+def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
+    """Whether a curve stands at the wanted coordinates: at all of them, or at its own axes'."""
+    if whole and len(have) != len(wanted):
+        return False
+    return all(axis in wanted and _same(text, wanted[axis]) for axis, text in have)
 
 
 def _same(text: str, coordinate: Coordinate) -> bool:
