@@ -457,7 +457,15 @@ def import_runs(
     from reproaudit.commands.import_logs import Asked, import_logs
 
     asked = Asked(
-        tuple(logs), out, mapping, tuple(claims or ()), tier, tuple(seeds or ()), who, source
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
     )
     return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
 

@@ -43,6 +43,7 @@ class Asked:
         seeds: NAME=NUMBER, as written.
         who: who submits, where it is said.
         source: from where, where it is said.
+        audits: the folder of the audit, where it is no shipped one.
     """
 
     logs: tuple[Path, ...]
@@ -53,6 +54,7 @@ class Asked:
     seeds: tuple[str, ...] = ()
     who: str | None = None
     source: str | None = None
+    audits: Path | None = None
 
 
 def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
@@ -253,15 +255,16 @@ def _show(
         line(f"not logged by {which}: {', '.join(names)}")
     for which in protocol["absent_roles"]:
         line(f"no run of {which}")
-    for which, tags in protocol["ignored"].items():
-        line(f"ignored tags of {which}: {_some(tags)}")
+    if ignored := sorted({tag for role in roles for tag in role.ignored}):
+        line(f"ignored tags: {_some(ignored)}")
     if protocol["ignored_runs"]:
         line(f"ignored runs: {_some(protocol['ignored_runs'])}")
     if protocol["skipped"]:
         line(f"passed over: {_some(protocol['skipped'])}")
     console.print(_settings_table(compared))
     line(f"wrote {asked.out}")
-    line(f"next: reproaudit judge {protocol['paper']} --measurements {asked.out}")
+    audits = "" if asked.audits is None else f" --audits {asked.audits}"
+    line(f"next: reproaudit judge {protocol['paper']}{audits} --measurements {asked.out}")
 
 
 def _some(names: Sequence[str]) -> str:

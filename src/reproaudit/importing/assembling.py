@@ -60,7 +60,8 @@ def assemble(
     """
     _refuse_unknown(audit, mapping)
     roles = []
-    for batch in dict.fromkeys(one.batch for one in placed):
+    there = {one.batch for one in placed}
+    for batch in (one for one in scope.batches if one in there):
         runs = {one.seed: one for one in placed if one.batch == batch}
         own = {
             name.partition(".")[2]: value

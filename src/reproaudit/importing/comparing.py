@@ -52,7 +52,7 @@ def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[Compare
         if known is None or len(one.stated) > len(known.stated):
             first[one.batch] = one
     compared = []
-    for batch, one in first.items():
+    for batch, one in sorted(first.items(), key=lambda pair: bool(pair[0].overrides)):
         values = batch.settings(audit)
         for name, setting in audit.settings_of(batch.experiment).items():
             stated = one.stated.get(name)
