@@ -127,6 +127,20 @@ def test_every_logger_leads_to_the_same_measurements(tmp_path: Path, logger: Log
     assert submitted(out).settings == {}
 
 
+def test_hyperparameters_in_a_folder_below_a_run_are_the_runs(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    tensorboard_run(logs, 0, {"loss": falling(0)}, None)
+    below = {"final": [(0, 1.0)]}
+    home = logs / "run0"
+    encoders.event_file(home / "1700000000.5" / "a.tfevents.1", below, {"seed": 4, "width": 8})
+    out = run_import(tmp_path, [logs])
+    assert records(out).keys() == {4}
+    assert submitted(out).settings == {"training.width": 8}
+    encoders.event_file(home / "1700000001.5" / "a.tfevents.1", below, {"seed": 5})
+    with pytest.raises(AuditError, match=r"seed = 5, and 4 beside it|seed = 4, and 5 beside it"):
+        run_import(tmp_path / "again", [logs])
+
+
 def test_a_table_with_seeds_and_axes(tmp_path: Path) -> None:
     rows = [
         {"seed": seed, "step": step, "layer": layer, "layer_loss": seed + step + layer / 8}

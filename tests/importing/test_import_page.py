@@ -1,4 +1,4 @@
-"""The worked example of docs/import.md: from somebody's logs to a verdict, as the page prints it."""
+"""The worked example of docs/import.md, from somebody's logs to a verdict, as it is printed."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ SEEDS = (3, 4)
 
 
 CONFIGURED = {
+    "tensorboard": ("lr", 0.1),
     "wandb": ("optimiser.lr", 0.1),
     "mlflow_files": ("lr", "0.1"),
     "mlflow_database": ("lr", "0.1"),

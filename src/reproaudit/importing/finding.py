@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def find_runs(
             root = Path(tempfile.mkdtemp(dir=scratch))
             unpack(path, shown, root)
         finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found.skipped)
-        runs = list(finder.runs())
+        runs = list(_with_hyperparameters(finder.runs(), found.skipped))
         if not runs:
             raise LogError(shown, f"found no log; expected {LOG_KINDS}.")
         for run in runs:
@@ -71,6 +72,34 @@ def find_runs(
             found.configs[run.name] = files
     _name_apart(found)
     return found
+
+
+_TIME = re.compile(r"\d{9,11}(\.\d+)?")
+
+
+def _with_hyperparameters(runs: Iterable[LoggedRun], skipped: list[str]) -> Iterator[LoggedRun]:
+    """The runs; the hyperparameters that PyTorch's writer puts below a run's folder are the run's.
+
+    Its ``add_hparams`` writes an event file of its own to a folder that is named after the time.
+    """
+    every = list(runs)
+    homes = {run.folder: dict(run.config) for run in every if run.source == "TensorBoard"}
+    kept: list[LoggedRun] = []
+    for run in every:
+        home = homes.get(run.folder.parent)
+        if home is None or run.folder not in homes or not _TIME.fullmatch(run.folder.name):
+            kept.append(run)
+            continue
+        for name, value in run.config.items():
+            if home.setdefault(name, value) != value:
+                raise LogError(
+                    run.name,
+                    f"found {name} = {value!r}, and {home[name]!r} beside it; expected one value. "
+                    "Take the file away that does not belong to this run.",
+                )
+        skipped.append(f"{run.name} (hyperparameters of the run above it)")
+    for run in kept:
+        yield run.with_config(homes[run.folder]) if run.source == "TensorBoard" else run
 
 
 def _name_apart(found: FoundLogs) -> None:
