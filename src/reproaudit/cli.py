@@ -408,6 +408,55 @@ def judge(
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
 
 
+# --- import ---------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
+
+
 @app.command()
 def export(
     slug: PaperName,
