@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := build/tools
 READY := $(VENV)/.ready
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: audit test lint types contracts slow bench bench-scaling bench-check schema clean
+.PHONY: audit test lint types contracts slow bench bench-scaling bench-check schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -38,6 +39,19 @@ bench-check: $(READY)
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json
+
+lock:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet uv
+	head -3 requirements.lock > $(TOOLS)/lock
+	$(TOOLS)/bin/uv pip compile pyproject.toml --all-extras -c constraints.txt --generate-hashes \
+	  --no-header --no-emit-index-url --no-annotate --quiet >> $(TOOLS)/lock
+	mv $(TOOLS)/lock requirements.lock
+
+vulnerabilities:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet pip-audit
+	$(TOOLS)/bin/pip-audit --disable-pip -r requirements.lock
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.model import Audit, TierName, VariableName
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
+from reproaudit.audit.variables import VariableName
 from reproaudit.judging.verdict import Lookup
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard import Scorecard, build

@@ -13,7 +13,7 @@ from rich.console import Console
 import factories
 from reproaudit.audit.agreement import agreement, nominal_alpha
 from reproaudit.audit.documentation import majority, reviewed_yes, score
-from reproaudit.audit.model import ReviewDecision, Variable, VariableName
+from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
 from reproaudit.reports.html import render_html, render_html_index
 from reproaudit.reports.markdown import render_markdown
 from reproaudit.reports.terminal import render_scorecard

@@ -315,7 +315,7 @@ def judged(values: tuple[float, ...], **check: Any) -> Judged:
         for seed, v in enumerate(values)
     ]
     found = judge_conditions(audit.claims[0].checks, samples, 0.95)
-    decision = found[0].finding.decision
+    decision = found[0].result.decision
     return Judged(CompletionStatus(decision.value), decision, found, seeds=len(values))
 
 

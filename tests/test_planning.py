@@ -13,8 +13,9 @@ import pytest
 
 from factories import CLAIMS, LEVELS, claim, make_audit, make_record, measurements
 from reproaudit.audit.documentation import PUBLISHED_RATES, SharingType, score
-from reproaudit.audit.model import TIERS, Audit, TierName, Variable
+from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.audit.variables import Variable
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import UsageError
 from reproaudit.judging.verdict import Verdict

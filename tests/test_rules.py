@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit, Control
+from reproaudit.audit.model import Audit, Control, Source
 from reproaudit.audit.rules import RULES, Severity, broken_rules, explain_rule
-from reproaudit.audit.rules.values import among, fits, kind_of, same, shown
+from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
 from reproaudit.checks.measurements import Declaration
 from reproaudit.errors import UsageError
 from test_loading import TEXT, TODAY, TOY
@@ -94,7 +94,7 @@ def test_explain() -> None:
 def test_only_doubtful_things_are_warnings() -> None:
     warnings = {rule.id for rule in RULES.values() if rule.severity is Severity.WARNING}
     assert warnings == {
-        *("RA116", "RA117", "RA143", "RA145", "RA153", "RA154", "RA166"),
+        *("RA017", "RA116", "RA117", "RA119", "RA143", "RA145", "RA146", "RA153", "RA154", "RA166"),
     }
 
 
@@ -255,8 +255,8 @@ def test_sameness_of_numbers_and_lists() -> None:
     assert not same(True, 1)
     assert not same((True,), (1,))
     assert not same((1, 2), (1,))
-    assert among(2, (1, 2))
-    assert not among(True, (1, 2))
+    assert key(2) in keys((1, 2))
+    assert key(True) not in keys((1, 2))
 
 
 @pytest.mark.parametrize(
@@ -287,3 +287,32 @@ def test_values_are_shown_as_they_are_written() -> None:
 
 def test_toy_text_is_what_was_loaded() -> None:
     assert AUDIT.paper.title in TEXT
+
+
+# --- findings, alternatives -----------------------------------------------------------------------
+
+
+def test_an_own_setting_may_be_named_with_its_experiment() -> None:
+    """As `run --set` and multiverse name it; a shared one has no experiment."""
+    (finding,) = AUDIT.findings
+    effect = finding.effects[0].model_copy(update={"setting": "training.batch"})
+    changes = {"settings": ("learning_rate", "training.batch"), "effects": (effect,)}
+    named = finding.model_copy(update=changes)
+    assert broken(AUDIT.model_copy(update={"findings": (named,)})) == []
+    wrong = finding.model_copy(update={"settings": ("learning_rate", "training.steps")})
+    assert broken(AUDIT.model_copy(update={"findings": (wrong,)})) == ["RA162"]
+
+
+@pytest.mark.parametrize(
+    ("alternative", "ids"),
+    [((1, 2), []), ((2, 1, 9), []), ((2, 3), ["RA146"]), ((3,), ["RA146", "RA146"])],
+)
+def test_alternatives_keep_the_coordinates_that_claims_read(
+    alternative: tuple[int, ...], ids: list[str]
+) -> None:
+    """Claims read the layers 1 and 2: by a fixed coordinate, and by `among`."""
+    layers = AUDIT.settings["layers"].model_copy(
+        update={"source": Source.ASSUMPTION, "why": "-", "alternatives": (alternative,)}
+    )
+    settings = {**AUDIT.settings, "layers": layers}
+    assert broken(AUDIT.model_copy(update={"settings": settings})) == ids

@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from factories import make_scorecard, variable, variables
 from reproaudit import scorecard
+from reproaudit.audit.findings import Effect, Finding, NotAudited
 from reproaudit.audit.loading.models import CHECKS
-from reproaudit.audit.model import Effect, Finding, NotAudited, Paper, VariableName
+from reproaudit.audit.model import Paper
+from reproaudit.audit.variables import VariableName
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import EvidenceLevel, Verdict
 from reproaudit.scorecard import figures

@@ -15,7 +15,7 @@ import json
 from datetime import date
 
 from reproaudit.audit.card import Card
-from reproaudit.audit.model import VariableName
+from reproaudit.audit.variables import VariableName
 
 TODO = "TODO"
 

@@ -124,7 +124,7 @@ def run_now(
 ) -> Summary:
     """Runs the cells that have no record, with live progress; arguments as `run_cells`."""
     declared = {
-        audit.paper.slug: {name: list(e.measurements) for name, e in audit.experiments.items()}
+        audit.paper.slug: {name: list(audit.measurements_of(name)) for name in audit.experiments}
         for _, audit in papers
     }
     with live_progress() as on_event:

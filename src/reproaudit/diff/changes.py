@@ -167,12 +167,12 @@ def _audit_words(audit: Audit) -> dict[str, Any]:
         {
             **claim.model_dump(mode="json", include=_CLAIM_WORDS),
             "reasons": {check.name: check.reason for check in claim.checks},
-            "controls": [control.why for control in claim.controls],
+            "controls": [control.why for control in audit.controls_of(claim)],
         }
         for claim in audit.claims
     ]
     data["experiments"] = {
-        name: one.model_dump(mode="json", exclude={"settings"})
+        name: {"title": one.title, "measurements": _plain(audit.measurements_of(name))}
         for name, one in audit.experiments.items()
     }
     return data

@@ -11,7 +11,7 @@ from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.fingerprint import code_hash, fingerprint, versions
+from reproaudit.running.fingerprint import CodeClosure, code_closure, fingerprint, versions
 from reproaudit.running.groups import TierKey
 from reproaudit.running.store import Store
 
@@ -23,6 +23,7 @@ class QueuedCell:
     cell: Cell
     fingerprint: str
     code: str
+    versions: Mapping[str, str]
     data: Mapping[str, str]
     proxy: str | None
     phases: Mapping[str, int]
@@ -50,8 +51,12 @@ class _Paper:
         self._prepared: dict[tuple[str, str], _Prepared] = {}
 
     @cached_property
-    def code(self) -> str:
-        return code_hash(self.module.file, self.module.roots)
+    def closure(self) -> CodeClosure:
+        return code_closure(self.module.file, self.module.roots)
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        return versions(self._device, self.closure.packages)
 
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
@@ -97,7 +102,6 @@ class Plan:
     ) -> None:
         self._locate = locate
         self._device = device
-        self._versions = versions(device)
         self._store = store
         self.papers: dict[str, _Paper] = {}
         self.tasks: list[QueuedCell] = []
@@ -123,8 +127,9 @@ class Plan:
         shared = paper.prepare(cell)
         return QueuedCell(
             cell=cell,
-            fingerprint=fingerprint(cell, paper.code, self._versions, shared.data),
-            code=paper.code,
+            fingerprint=fingerprint(cell, paper.closure.digest, paper.versions, shared.data),
+            code=paper.closure.digest,
+            versions=paper.versions,
             data=shared.data,
             proxy=shared.proxy,
             phases=shared.phases,

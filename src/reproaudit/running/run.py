@@ -19,7 +19,7 @@ import reproaudit
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.records import CellStatus, Measurements, Record, differing
+from reproaudit.records import CellStatus, Environment, Measurements, Record, differing
 from reproaudit.running.devices import available_cores
 from reproaudit.running.events import (
     CellFinished,
@@ -331,11 +331,18 @@ class _Run:
             code=task.code,
             data=dict(task.data),
             rules=dict(self.rules.get(cell.paper, {})),
-            environment=outcome.environment.model_copy(update={"revision": self._revision}),
+            environment=self._environment(task, outcome),
             started=outcome.started,
             seconds=outcome.seconds / len(outcome.job.seeds),
             measurements=measured if measured.finite else measured.finite_part(),
         )
+
+    def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
+        """Where the cell ran, with the versions of what its paper alone computes with."""
+        names = task.versions.keys() - {"python", "device"}
+        packages = {**{one: task.versions[one] for one in names}, **outcome.environment.packages}
+        more = {"revision": self._revision, "packages": dict(sorted(packages.items()))}
+        return outcome.environment.model_copy(update=more)
 
     def _judged(
         self, cell: Cell, measured: Measurements, error: str | None

@@ -1,9 +1,9 @@
 """The rules of an audit: every fault that is reported has one, with a permanent id.
 
-The models of `reproaudit.audit.model` look at one node at a time. The rules here look at several:
-does the claim's measurement exist, does its control change anything, has the contradiction a
-finding? Each is a function from an audit to the places that break it, listed in a table beside it
-with its id, its severity, why it exists and what to do.
+The models of `reproaudit.audit.model` check one node at a time. The rules here check several: that
+a claim's measurement exists, that its control changes something, that a contradiction has a
+finding. Each rule is a function from an audit to the places that break it. It stands in a table at
+the end of its module, with its id, its severity, its reason and its remedy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RULES: dict[str, Rule] = {
 
 
 def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule, Violation]]:
-    """Every rule that spans nodes and is broken, with each place where it is.
+    """Every rule about several nodes that is broken, with each place where it is.
 
     Args:
         audit: an audit that the models accept.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.controls import controls
-from reproaudit.audit.rules.names import ids_of_their_own
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.controls import experiments_of_controls
+from reproaudit.audit.rules.names import ids_of_their_own, unknown_experiment
+from reproaudit.audit.rules.rule import Rule, Severity, Violation
 from reproaudit.audit.rules.values import repeated
-from reproaudit.errors import did_you_mean
 
 LEAST_WEIGHT = 0.01
 """A claim that weighs less changes no coverage that a reader could see."""
@@ -17,18 +16,10 @@ LEAST_WEIGHT = 0.01
 
 def experiment_exists(audit: Audit) -> Iterator[Violation]:
     """A claim and its controls name experiments of the audit."""
-    named: list[tuple[Loc, str]] = [
-        (("claims", i), claim.experiment) for i, claim in enumerate(audit.claims)
-    ]
-    named += [(loc, control.experiment) for loc, _, control in controls(audit)]
-    for loc, experiment in named:
-        if experiment not in audit.experiments:
-            yield Violation(
-                (*loc, "experiment"),
-                f"found the unknown experiment '{experiment}'; expected a declared one",
-                did_you_mean(experiment, audit.experiments),
-                about=experiment,
-            )
+    for i, claim in enumerate(audit.claims):
+        yield from unknown_experiment(audit, ("claims", i), claim.experiment)
+    for loc, experiment in experiments_of_controls(audit):
+        yield from unknown_experiment(audit, loc, experiment)
 
 
 def claim_ids(audit: Audit) -> Iterator[Violation]:

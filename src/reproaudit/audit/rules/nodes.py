@@ -1,7 +1,7 @@
-"""Rules of one node of the file: what YAML allows and an audit does not, and the models' own.
+"""Rules of one node of the file: what YAML allows and an audit does not, and what models refuse.
 
-`reproaudit.audit.loading` finds these while it reads; here they have their ids, reasons and
-remedies.
+`reproaudit.audit.loading` finds these while it reads a file; their ids, reasons and remedies are
+listed here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FILE_RULES = (
     ),
     _error(
         "RA007",
-        "An audit holds facts, no templates: every value stands where it is read.",
+        "An audit holds facts, no templates: every value is written where it is read.",
         "Write the value out, without &, * and <<.",
     ),
     _error(
@@ -82,8 +82,20 @@ FILE_RULES = (
         "Rename the file or change paper.slug.",
     ),
     _error("RA015", "Names are text.", "Quote the name."),
+    _error(
+        "RA016",
+        "An audit is data that a reviewer reads, so a file of hundreds of thousands of values is a "
+        "slip or an attack.",
+        "Keep such data outside the audit.",
+    ),
+    Rule(
+        "RA017",
+        Severity.WARNING,
+        "Nobody reads more than a thousand faults at once.",
+        "Mend the faults that are listed, and check again.",
+    ),
 )
-"""RA001 to RA015: the file and its YAML."""
+"""RA001 to RA017: the file and its YAML."""
 
 MODEL_RULES = (
     _error(
@@ -93,7 +105,7 @@ MODEL_RULES = (
     ),
     _error("RA051", "The field is needed.", "Add it."),
     _error("RA052", "The value has another type than the field.", "Write the expected type."),
-    _error("RA053", "The value lies outside what the field allows.", "Change the value."),
+    _error("RA053", "The value lies outside the range that the field allows.", "Change the value."),
     _error("RA054", "The field takes one of a few words.", "Write one of them."),
     _error(
         "RA055",
@@ -101,21 +113,21 @@ MODEL_RULES = (
         "Rename it.",
     ),
     _error("RA056", "Dates are written YYYY-MM-DD.", "Write the date so."),
-    _error("RA057", "A list or mapping here holds a least number of entries.", "Add an entry."),
+    _error("RA057", "A list or mapping has fewer entries than it needs.", "Add an entry."),
     _error(
         "RA058",
-        "A draft leaves open what nobody has looked up or decided yet: it is not guessed.",
+        "A draft marks with TODO what nobody has looked up or decided yet; nothing is guessed.",
         "Write what belongs here.",
     ),
     _error("RA059", "The value breaks a rule of its field.", "Change it as the message says."),
     _error(
         "RA060",
-        "An assumption is a guess of ours: a reader must see why, and what else it could be.",
+        "An assumption is a guess of ours: a reader must see its reason and what else it could be.",
         "Give 'why' and 'alternatives', or the source and locator that state the value.",
     ),
     _error(
         "RA061",
-        "A value with a source must be found there by a reviewer.",
+        "A reviewer must be able to find a value in its source.",
         "Add 'locator': section, table, page, or file and line.",
     ),
     _error(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from reproaudit.audit.model import TIERS, Audit, VariableName
+from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.rules.names import ids_of_their_own, unknown
 from reproaudit.audit.rules.rule import Leaves, Loc, Rule, Severity, Violation
-from reproaudit.audit.rules.values import among, repeated, shown
+from reproaudit.audit.rules.values import MOST_SHOWN, key, keys, repeated, shown
+from reproaudit.audit.variables import VariableName
 from reproaudit.cell import SettingValue
-from reproaudit.errors import did_you_mean
 
 LARGEST_SEED = 2**32 - 1
-"""What every random generator in use takes (NumPy's legacy seeding is the narrowest)."""
+"""The largest seed that every random generator in use takes; NumPy's legacy one is narrowest."""
 
 STALE_AFTER_YEARS = 2
 
 _MARKS = ("TODO", "FIXME", "XXX", "TBD")
 
 UNFINISHED = re.compile(rf"\b({'|'.join(_MARKS)})\b")
-"""What stands for a text that is still to be written."""
+"""Marks of a text that is still to be written."""
 
 
 def variables_complete(audit: Audit) -> Iterator[Violation]:
@@ -69,7 +69,9 @@ def finding_ids(audit: Audit) -> Iterator[Violation]:
 
 def finding_settings_exist(audit: Audit) -> Iterator[Violation]:
     """A finding's settings are settings of the audit."""
-    known = {*audit.settings, *(n for e in audit.experiments.values() for n in e.settings)}
+    known = set(audit.settings)
+    for experiment, one in audit.experiments.items():
+        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
     for i, finding in enumerate(audit.findings):
         yield from unknown(("findings", i, "settings"), "setting", finding.settings, known)
 
@@ -82,11 +84,10 @@ def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
 
 
 def effects_exist(audit: Audit) -> Iterator[Violation]:
-    """A measured effect is of a claim of the audit, by another value of an open setting."""
+    """A measured effect is of a claim of the audit, under an alternative of the ledger."""
     claims = {claim.id for claim in audit.claims}
-    others: dict[str, list[SettingValue]] = {}
-    for entry in audit.ledger():
-        others.setdefault(entry.name, []).extend(entry.setting.others)
+    others = _alternatives(audit)
+    known = {name: keys(values) for name, values in others.items()}
     for i, finding in enumerate(audit.findings):
         for j, effect in enumerate(finding.effects):
             loc = ("findings", i, "effects", j)
@@ -94,26 +95,35 @@ def effects_exist(audit: Audit) -> Iterator[Violation]:
                 yield Violation(
                     (*loc, "claim"),
                     f"found the unknown claim '{effect.claim}'; expected one of this audit",
-                    did_you_mean(effect.claim, claims),
                     about=effect.claim,
+                    known=claims,
                 )
             if effect.setting not in others:
                 yield Violation(
                     (*loc, "setting"),
                     f"found '{effect.setting}'; expected a setting of the ledger",
-                    did_you_mean(effect.setting, others),
                     about=effect.setting,
+                    known=others,
                 )
-            elif not among(effect.value, others[effect.setting]):
+            elif key(effect.value) not in known[effect.setting]:
+                listed = ", ".join(map(shown, others[effect.setting][:MOST_SHOWN]))
                 yield Violation(
                     (*loc, "value"),
                     f"found {shown(effect.value)}; expected an alternative to "
-                    f"'{effect.setting}', one of {_listed(others[effect.setting])}",
+                    f"'{effect.setting}', one of {listed}",
                 )
 
 
-def _listed(values: Sequence[SettingValue]) -> str:
-    return ", ".join(shown(value) for value in values)
+def _alternatives(audit: Audit) -> dict[str, list[SettingValue]]:
+    """The alternatives of the ledger by the names that a finding may use for a setting."""
+    others: dict[str, list[SettingValue]] = {}
+    for entry in audit.ledger():
+        names = [entry.name]
+        if entry.experiment is not None:
+            names.append(f"{entry.experiment}.{entry.name}")
+        for name in names:
+            others.setdefault(name, []).extend(entry.setting.others)
+    return others
 
 
 def responses_answer(audit: Audit) -> Iterator[Violation]:
@@ -125,13 +135,13 @@ def responses_answer(audit: Audit) -> Iterator[Violation]:
                 ("responses", i, "to"),
                 f"found the unknown id '{response.to}'; expected a finding or a claim of this "
                 "audit",
-                did_you_mean(response.to, known),
                 about=response.to,
+                known=known,
             )
 
 
 def responses_follow(audit: Audit) -> Iterator[Violation]:
-    """Nobody answers a finding before it was made."""
+    """A response is not older than the finding that it answers."""
     found = {finding.id: finding.as_of for finding in audit.findings}
     for i, response in enumerate(audit.responses):
         if response.to in found and response.as_of < found[response.to]:
@@ -165,7 +175,7 @@ def nothing_unfinished(leaves: Leaves) -> Iterator[Violation]:
 
 
 def unfinished(loc: Loc, value: Any) -> Violation | None:
-    """What is to be said of a value at a place, if it is a text with a TODO."""
+    """The violation of a value at a place, if it is a text with a TODO."""
     match = UNFINISHED.search(value) if isinstance(value, str) else None
     if match is None:
         return None
@@ -173,7 +183,7 @@ def unfinished(loc: Loc, value: Any) -> Violation | None:
 
 
 def nothing_blank(leaves: Leaves) -> Iterator[Violation]:
-    """A text says something; only a setting's value may be empty."""
+    """No text is blank, besides the value of a setting."""
     for above, step, text in leaves.texts:
         if not text or text.isspace():
             loc = (*above, step)
@@ -182,7 +192,7 @@ def nothing_blank(leaves: Leaves) -> Iterator[Violation]:
 
 
 def dates_are_fresh(leaves: Leaves) -> Iterator[Violation]:
-    """What was looked up long ago may no longer be so; what lies ahead was not looked up."""
+    """A date lies neither in the future nor, besides a response's, years back."""
     today = leaves.today
     stale = _years_before(today, STALE_AFTER_YEARS)
     for above, step, day in leaves.dates:

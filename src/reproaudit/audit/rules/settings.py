@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
+from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.checks.measurements import Coordinate
 
 
 def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
@@ -19,7 +21,7 @@ def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
 
 
 def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
-    """Every value of a setting besides its own."""
+    """Every other value of a setting, with its place below the setting."""
     for i, value in enumerate(setting.alternatives):
         yield ("alternatives", i), value
     for i, contradiction in enumerate(setting.contradicted_by):
@@ -31,7 +33,7 @@ def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
 
 
 def one_type(audit: Audit) -> Iterator[Violation]:
-    """All values of a setting can stand in the same place."""
+    """All values of a setting have one type."""
     for loc, name, setting in _settings(audit):
         for where, value in _others(setting):
             if not fits(value, setting.value):
@@ -78,10 +80,11 @@ def overrides_change(audit: Audit) -> Iterator[Violation]:
 
 
 def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
-    """A contradiction between sources is told, not only stored."""
+    """A contradiction between sources has a finding that tells of it."""
     told = {name for finding in audit.findings for name in finding.settings}
     for loc, name, setting in _settings(audit):
-        if setting.contradicted_by and name not in told:
+        own = f"{loc[1]}.{name}" if loc[0] == "experiments" else name
+        if setting.contradicted_by and not told & {name, own}:
             yield Violation(
                 (*loc, "contradicted_by"),
                 f"found a contradiction about '{name}'; expected a finding whose settings name it",
@@ -102,11 +105,40 @@ def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
             )
 
 
+def alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
+    """An alternative to a list of coordinates leaves every coordinate that a claim reads."""
+    read: dict[Loc, dict[Hashable, tuple[str, Coordinate]]] = {}
+    for look, declaration in looks_declared(audit):
+        experiment = look.claim.experiment
+        for axis in declaration.axes:
+            if axis.setting is None or audit.setting_of(experiment, axis.setting) is None:
+                continue
+            own = axis.setting in audit.experiments[experiment].settings
+            loc: Loc = ("experiments", experiment, "settings") if own else ("settings",)
+            fixed = (look.quantity.at[axis.name],) if axis.name in look.quantity.at else ()
+            among = look.check.among if axis.name == look.check.each else None
+            for coordinate in (*fixed, *(among or ())):
+                places = read.setdefault((*loc, axis.setting), {})
+                places.setdefault(key(coordinate), (axis.name, coordinate))
+    for loc, name, setting in _settings(audit):
+        for where, value in _others(setting) if loc in read else ():
+            if where[0] in JUDGED or where[0] == "smoke" or not isinstance(value, tuple):
+                continue  # of a tier's own value, RA104 tells
+            left = keys(value)
+            for coordinate, (axis_name, shown_as) in read[loc].items():
+                if coordinate not in left:
+                    yield Violation(
+                        (*loc, *where),
+                        f"found {shown(value)}, an alternative to '{name}' without {axis_name} "
+                        f"{shown(shown_as)}, which a claim reads; it could not be judged",
+                    )
+
+
 SETTING_RULES = (
     Rule(
         "RA141",
         Severity.ERROR,
-        "Whatever replaces a setting's value must be of its type.",
+        "A value that replaces a setting's value must have its type.",
         "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
         one_type,
     ),
@@ -139,5 +171,12 @@ SETTING_RULES = (
         "remove the alternatives.",
         alternatives_are_run,
     ),
+    Rule(
+        "RA146",
+        Severity.WARNING,
+        "A claim cannot be judged under an alternative that lacks a coordinate that it reads.",
+        "Add the coordinate to the alternative.",
+        alternatives_keep_coordinates,
+    ),
 )
-"""RA141 to RA145."""
+"""RA141 to RA146."""

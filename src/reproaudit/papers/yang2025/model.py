@@ -1,8 +1,8 @@
-"""The two-headed transformer and its loss as the paper writes them: the form to compare with.
+"""The plain form: the two-headed transformer and its loss as the paper writes them.
 
 f(X) = Σ_μ μ Σ_j ReLU( (1/L) Σ_l w_j · X softmax(Xᵀ W_Kᵀ W_Q x_l) + b ) over the heads μ = ±1, each
-with its own W_K, W_Q and neurons w_j, and the logistic loss log(1 + exp(−y f)). Everything here is
-autograd on whole weight matrices, one row per neuron; `dynamics` computes the same numbers faster.
+with its own W_K, W_Q and neurons w_j, and the logistic loss log(1 + exp(−y f)). Gradients come from
+autograd on whole weight matrices, one row per neuron; `fast` computes the same numbers sooner.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from reproaudit.papers.yang2025.task import Array, Population
+from reproaudit.papers.yang2025.task import Population
 
 HEADS = (1.0, -1.0)
 """The sign μ of each head's output."""
@@ -23,34 +25,36 @@ class Weights:
     """The weights of both heads, head +1 first.
 
     Attributes:
-        keys: W_K; shape (head, width, coordinate).
-        queries: W_Q; the same shape.
-        neurons: w_j; shape (head, neuron, coordinate).
-        biases: b of each neuron; shape (head, neuron).
+        keys: W_K.
+        queries: W_Q.
+        neurons: w_j, a row each.
+        biases: b of each neuron.
     """
 
-    keys: torch.Tensor
-    queries: torch.Tensor
-    neurons: torch.Tensor
-    biases: torch.Tensor
+    keys: Float[Tensor, "head width coordinate"]
+    queries: Float[Tensor, "head width coordinate"]
+    neurons: Float[Tensor, "head neuron coordinate"]
+    biases: Float[Tensor, "head neuron"]
 
-    def all(self) -> tuple[torch.Tensor, ...]:
-        """The four tensors in the order above."""
+    def all(self) -> tuple[Tensor, ...]:
+        """Returns the four tensors in the order above."""
         return self.keys, self.queries, self.neurons, self.biases
 
 
-def samples(population: Population) -> torch.Tensor:
-    """X of every sample; shape (sample, coordinate, token)."""
+def samples(population: Population) -> Float[Tensor, "sample coordinate token"]:
+    """Returns X of every sample of the population, its tokens as columns."""
     tokens = population.vectors[population.tokens] * population.signs[:, :, None]
     return torch.from_numpy(np.ascontiguousarray(tokens.transpose(0, 2, 1)))
 
 
-def outputs(weights: Weights, x: torch.Tensor, output_scale: float) -> torch.Tensor:
-    """f(X) of every sample; shape (sample,).
+def outputs(
+    weights: Weights, x: Float[Tensor, "sample coordinate token"], output_scale: float
+) -> Float[Tensor, " sample"]:
+    """Returns f(X) of every sample.
 
     Args:
         weights: float64 or float32, as ``x``.
-        x: shape (sample, coordinate, token).
+        x: the samples, their tokens as columns.
         output_scale: what multiplies each neuron: 1 for a sum over neurons, 1/neurons for a mean.
     """
     total = torch.zeros(x.shape[0], dtype=x.dtype)
@@ -65,14 +69,19 @@ def outputs(weights: Weights, x: torch.Tensor, output_scale: float) -> torch.Ten
 
 def population_loss(
     weights: Weights,
-    x: torch.Tensor,
-    positive: torch.Tensor,
+    x: Float[Tensor, "sample coordinate token"],
+    positive: Float[Tensor, " sample"],
     output_scale: float,
-    shares: torch.Tensor,
-) -> torch.Tensor:
-    """The expected logistic loss over samples of these shares; the shapes are (sample,).
+    shares: Float[Tensor, " sample"],
+) -> Float[Tensor, ""]:
+    """Returns the expected logistic loss over the samples.
 
-    ``positive`` is the probability of the label +1.
+    Args:
+        weights: the model.
+        x: the samples.
+        positive: of each sample, the probability of the label +1.
+        output_scale: as for `outputs`.
+        shares: how much of the loss each sample makes, in sum 1.
     """
     f = outputs(weights, x, output_scale)
     softplus = torch.nn.functional.softplus
@@ -116,10 +125,16 @@ def descend(
     return losses
 
 
-def initial(attention: tuple[Array, Array], neurons: Array, bias: float) -> Weights:
-    """Leaf tensors from W_K and W_Q (head, width, coordinate) and w (head, neuron, coordinate)."""
+def initial(
+    attention: tuple[
+        Float[np.ndarray, "head width coordinate"], Float[np.ndarray, "head width coordinate"]
+    ],
+    neurons: Float[np.ndarray, "head neuron coordinate"],
+    bias: float,
+) -> Weights:
+    """Returns weights that autograd follows, from W_K and W_Q, the neurons and one bias for all."""
 
-    def leaf(values: Array) -> torch.Tensor:
+    def leaf(values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=torch.float64, requires_grad=True)
 
     keys, queries = attention

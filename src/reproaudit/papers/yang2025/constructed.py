@@ -14,9 +14,10 @@ the margin 2β/L.
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 
-from reproaudit.papers.yang2025.dynamics import Model
-from reproaudit.papers.yang2025.task import Array, Population
+from reproaudit.papers.yang2025.fast import InnerProducts
+from reproaudit.papers.yang2025.task import Population
 
 SHARPNESS = 8.0
 """s: the score of the own identifier; it then has the weight e^8 / (e^8 + L − 1) > 0.99."""
@@ -34,20 +35,23 @@ def _weight(score: float, length: int) -> float:
 
 
 def identifier_strength(classes: int) -> float:
-    """γ for which attention gives every sample the margin `MARGIN`."""
+    """Returns γ, for which attention gives every sample the margin `MARGIN`."""
     length = classes + 1
     return MARGIN * length / (_weight(SHARPNESS, length) - _weight(-SHARPNESS, length))
 
 
-def with_attention(vectors: Array, sharpness: float = SHARPNESS) -> tuple[Array, Array, Array]:
-    """The first construction as weight matrices.
+def with_attention(
+    vectors: Float[np.ndarray, "vector coordinate"], sharpness: float = SHARPNESS
+) -> tuple[
+    Float[np.ndarray, "head class coordinate"],
+    Float[np.ndarray, "head class coordinate"],
+    Float[np.ndarray, "head 1 coordinate"],
+]:
+    """Returns W_K, W_Q and w of the first construction.
 
     Args:
-        vectors: c_1 … c_K, v_1 … v_K, orthonormal; shape (2K, coordinate).
+        vectors: c_1 … c_K, v_1 … v_K, orthonormal.
         sharpness: s; at 0 attention is uniform.
-
-    Returns:
-        W_K and W_Q, shape (head, K, coordinate), and w, shape (head, 1, coordinate).
     """
     classes = len(vectors) // 2
     identifiers, signals = vectors[:classes], vectors[classes:]
@@ -58,17 +62,18 @@ def with_attention(vectors: Array, sharpness: float = SHARPNESS) -> tuple[Array,
 
 
 def without_attention(
-    vectors: Array, bias: float, gated: bool = True
-) -> tuple[Array, Array, Array]:
-    """The second construction as weight matrices, with β = MARGIN · L / 2.
+    vectors: Float[np.ndarray, "vector coordinate"], bias: float, gated: bool = True
+) -> tuple[
+    Float[np.ndarray, "head 1 coordinate"],
+    Float[np.ndarray, "head 1 coordinate"],
+    Float[np.ndarray, "head class coordinate"],
+]:
+    """Returns W_K and W_Q, all zero, and w of the second construction, with β = MARGIN · L / 2.
 
     Args:
-        vectors: as for `with_attention`.
+        vectors: c_1 … c_K, v_1 … v_K, orthonormal.
         bias: b.
         gated: whether identifiers switch the neurons of other classes off; without, M = 0.
-
-    Returns:
-        W_K and W_Q of zeros, shape (head, 1, coordinate), and w, shape (head, K, coordinate).
     """
     classes, length = len(vectors) // 2, len(vectors) // 2 + 1
     identifiers, signals = vectors[:classes], vectors[classes:]
@@ -80,18 +85,18 @@ def without_attention(
 
 
 def attention_margin(classes: int) -> float:
-    """The margin of every sample with attention, in closed form."""
+    """Returns the margin of every sample with attention, in closed form."""
     length = classes + 1
     gain = _weight(SHARPNESS, length) - _weight(-SHARPNESS, length)
     return identifier_strength(classes) / length * gain
 
 
 def neurons_margin() -> float:
-    """The margin of every sample without attention, in closed form."""
+    """Returns the margin of every sample without attention, in closed form."""
     return MARGIN
 
 
-def put_neurons(model: Model, population: Population, output_scale: float) -> None:
+def put_neurons(model: InnerProducts, population: Population, output_scale: float) -> None:
     """Puts w = γ Σ c_k + μ β Σ v_k (β: `SIGNAL`) in place, for pictures the nearest such w.
 
     Where outputs are multiplied by a scale, w is divided by it, so that margins stay.
@@ -103,7 +108,7 @@ def put_neurons(model: Model, population: Population, output_scale: float) -> No
         model.responses[head] = _reachable(population, identifiers + sign * wished) / output_scale
 
 
-def put_attention(model: Model, population: Population) -> None:
+def put_attention(model: InnerProducts, population: Population) -> None:
     """Puts the scores μ s of identifier k for signals of class k in place, 0 for all else."""
     classes = population.classes
     own = population.signal_class[None, :] == np.arange(classes)[:, None]
@@ -113,7 +118,9 @@ def put_attention(model: Model, population: Population) -> None:
     model.scores[1, :classes] = -rows
 
 
-def _reachable(population: Population, responses: Array) -> Array:
-    """The responses of a weight vector that come nearest; the wished ones if vectors are free."""
+def _reachable(
+    population: Population, responses: Float[np.ndarray, "*rows vector"]
+) -> Float[np.ndarray, "*rows vector"]:
+    """The responses nearest to these that a weight vector has; the same where vectors are free."""
     x = population.vectors
     return np.asarray(responses @ np.linalg.pinv(x).T @ x.T)
