@@ -7,8 +7,6 @@ that the others start at once, and without torch.
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -81,18 +79,14 @@ FailOn = Annotated[
 
 def main() -> NoReturn:
     """Runs the program: every error that a user can mend is one line, never a traceback."""
-    if sys.stdout is None:  # closed by the caller; what Python opens first would take its place
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
-    output = GuardedOutput(sys.stdout)
-    sys.stdout = cast(Any, output)
+    output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
+    sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
     code = run_command(sys.argv[1:])
     output.flush()
     if output.fault is not None:
         _say(output.fault)
         code = code or TechnicalError.exit_code
+    errors.flush()
     sys.exit(code)
 
 
@@ -412,6 +406,55 @@ def judge(
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from reproaudit.multiverse.model import (
 )
 from reproaudit.reports import numbers
 from reproaudit.reports import outline as o
+from reproaudit.reports.phrasing import upper_first
 from reproaudit.scorecard.verdicts import Tone, complete
 from reproaudit.stats import Scale
 
@@ -232,7 +233,7 @@ def _grid(multiverse: Multiverse) -> o.Piece:
         name = f"{first.setting} = {numbers.value_words(first.value)}"
         rows.append((name, *(_outcome(line[i]) if i in line else "·" for i in places)))
     columns = ("Alternative", *(str(place + 1) for place in places))
-    return o.Grid(columns, rows if lines else (), layout="narrow")
+    return o.Tabular(columns, rows if lines else (), layout="narrow")
 
 
 def _outcome(one: AlternativeModel) -> o.Span:
@@ -256,9 +257,13 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
             (f"{number}. ", o.code(claim.id)),
             (
                 o.Paragraph(claim.statement, "statement", detail=o.Detail.FULL),
-                o.Paragraph(f"{count_words(claim)}. {claim.advice}", detail=o.Detail.FULL),
-                _alternatives(told, claim, o.Detail.BRIEF),
-                _alternatives(rest, claim, o.Detail.FULL),
+                o.Paragraph(
+                    f"{upper_first(count_words(claim))}; with the audit's own settings it is "
+                    f"{OUTCOMES[claim.default]}. {claim.advice}",
+                    detail=o.Detail.FULL,
+                ),
+                _alternatives(told, "Alternatives that decide or matter", o.Detail.BRIEF),
+                _alternatives(rest, "Other alternatives", o.Detail.FULL),
                 *_combinations(claim),
             ),
             level=3,
@@ -267,9 +272,7 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
         )
 
 
-def _alternatives(
-    some: Sequence[AlternativeModel], claim: ClaimVariationsModel, detail: o.Detail
-) -> o.Grid:
+def _alternatives(some: Sequence[AlternativeModel], caption: str, detail: o.Detail) -> o.Tabular:
     rows = [
         (
             f"{one.setting} = {_value_run(one)} (default {numbers.value_words(one.default)})",
@@ -279,15 +282,16 @@ def _alternatives(
         )
         for one in some
     ]
-    caption = f"With the audit's own settings it is {OUTCOMES[claim.default]}"
     columns = ("Alternative", "Class", "Came out", "Why")
-    return o.Grid(columns, rows, caption, "stacked", detail=detail)
+    return o.Tabular(columns, rows, caption, "stacked", detail=detail)
 
 
 def _combinations(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
     for effect in claim.effects:
         rows = [(numbers.value_words(one.value), _level(one)) for one in effect.levels]
-        yield o.Grid((effect.setting, f"Mean of {effect.measured}"), rows, "Main effect")
+        yield o.Tabular(
+            (effect.setting, f"Mean of {effect.measured}"), rows, f"Main effect of {effect.setting}"
+        )
     if claim.exceptions:
         items = [
             o.Item((f"{OUTCOMES[one.status]} with {numbers.settings_words(one.changes)}",))

@@ -42,6 +42,8 @@ NARROWEST = 40
 """What says that it is narrower (``COLUMNS=0``) is not believed."""
 COLUMNS_OF_A_GRID = 7
 """More do not fit into 80 characters; the grid is then cut into several."""
+LONGEST_NAME = 22
+"""Of a row in a table; a longer one wraps, so that readings stay on one line with their bounds."""
 LONGEST_LABEL = 16
 
 
@@ -148,7 +150,7 @@ def _(block: o.Section) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Grid) -> RenderableType:
+def _(block: o.Tabular) -> RenderableType:
     columns, rows = o.cells(block, o.Detail.BRIEF)
     if not rows:
         return Group()
@@ -156,19 +158,21 @@ def _(block: o.Grid) -> RenderableType:
         return _labelled([(_lines(row[0]), _stacked(row[1:])) for row in rows])
     shown = [[_lines(cell) for cell in row] for row in rows]
     if block.layout == "plain":
-        return _grid(columns, shown)
+        caption = (Text(), _line(block.caption, "dim")) if block.caption else ()
+        return Group(*caption, _grid(columns, shown))
     blocks: list[RenderableType] = []
     for start in range(1, len(columns), COLUMNS_OF_A_GRID - 1):
         kept = (0, *range(start, min(start + COLUMNS_OF_A_GRID - 1, len(columns))))
-        some = ([row[place] for place in kept] for row in shown)
+        some = [[row[place] for place in kept] for row in shown]
         blocks += [Text(), _grid([columns[place] for place in kept], some)]
     return Group(*blocks)
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(Text(printable(column)), overflow="fold")
+    for place, column in enumerate(columns):
+        widest = LONGEST_NAME if place == 0 else None
+        table.add_column(Text(printable(column)), overflow="fold", max_width=widest)
     for row in rows:
         table.add_row(*row)
     return table

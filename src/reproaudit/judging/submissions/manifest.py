@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
-from reproaudit.audit.model import Text
+from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Name, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
