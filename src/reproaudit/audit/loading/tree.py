@@ -146,13 +146,7 @@ def plain(node: Node) -> Any:
 
 
 def shortened(value: Any, most: int, kept: Collection[str]) -> Any:
-    """Plain data with the first entries of long lists and mappings only.
-
-    Args:
-        value: data that `plain` returned.
-        most: the number of entries that are left.
-        kept: names that are left wherever they are.
-    """
+    """Plain data with at most so many entries of each list and mapping, and all names in `kept`."""
     if isinstance(value, dict):
         names = [name for i, name in enumerate(value) if i < most or name in kept]
         return {name: shortened(value[name], most, kept) for name in names}
@@ -324,15 +318,15 @@ class TreeBuilder:
         if len(self.faults) >= MOST_FAULTS:
             self.unlisted += 1
             return
-        words = remedy if remedy is not None else RULES[rule].remedy
-        self.faults.append(Fault(self.file, place, loc, message, words, rule))
+        remedy = RULES[rule].remedy if remedy is None else remedy
+        self.faults.append(Fault(self.file, place, loc, message, remedy, rule))
 
     def _tell(self, event: Event, rule: str, message: str, remedy: str | None = None) -> None:
         """Report a fault at the event, which begins the next node."""
         self._report(_place(event.start_mark), self._loc(), rule, message, remedy)
 
     def _stop(self, event: Event, rule: str, message: str) -> None:
-        self._report(_place(event.start_mark), (), rule, message)
+        self._tell(event, rule, message)
         raise _Stop
 
     def _loc(self, levels: int | None = None) -> Loc:
@@ -349,8 +343,7 @@ class TreeBuilder:
         tagged = self._is_tagged(event)
         if len(self._open) >= MAX_DEPTH:
             words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
-            self._tell(event, "RA013", words)
-            raise _Stop
+            self._stop(event, "RA013", words)
         is_key = top is not None and top.fields and top.key is None
         if is_key:
             self._tell(event, "RA015", "found a list or mapping as a name; expected text")
@@ -405,8 +398,7 @@ class TreeBuilder:
         """Take a scalar as the name of what comes next."""
         mapping, name = top.node, event.value
         assert isinstance(mapping, MappingNode)
-        if event.anchor is not None or event.tag is not None:
-            self._is_tagged(event)
+        self._is_tagged(event)
         if event.style == '"':
             self._has_control_character(event)
         mark = top.key = event.start_mark
