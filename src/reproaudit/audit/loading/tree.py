@@ -23,7 +23,6 @@ from yaml.events import (
     Event,
     MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -340,7 +339,7 @@ class TreeBuilder:
         return tuple(steps)
 
     def _begin(self, event: Any, top: _Open | None) -> _Open:
-        tagged = self._is_tagged(event)
+        tagged = (event.anchor is not None or event.tag is not None) and self._is_tagged(event)
         if len(self._open) >= MAX_DEPTH:
             words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
             self._stop(event, "RA013", words)
@@ -363,14 +362,13 @@ class TreeBuilder:
             top.put(node)
         return top
 
-    def _is_tagged(self, event: NodeEvent) -> bool:
+    def _is_tagged(self, event: Any) -> bool:
         """True if a tag changes what the node means; reports it, and an anchor."""
         if event.anchor is not None:
             self._tell(event, "RA007", f"found the anchor &{event.anchor}; expected none")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            self._tell(event, "RA008", f"found the tag {quoted(tag)}; expected none")
-        return tag is not None
+        if event.tag is not None:
+            self._tell(event, "RA008", f"found the tag {quoted(event.tag)}; expected none")
+        return event.tag is not None
 
     def _scalar(self, event: ScalarEvent) -> ScalarNode:
         text: str = event.value
@@ -398,7 +396,8 @@ class TreeBuilder:
         """Take a scalar as the name of what comes next."""
         mapping, name = top.node, event.value
         assert isinstance(mapping, MappingNode)
-        self._is_tagged(event)
+        if event.anchor is not None or event.tag is not None:
+            self._is_tagged(event)
         if event.style == '"':
             self._has_control_character(event)
         mark = top.key = event.start_mark
