@@ -13,8 +13,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,15 +33,18 @@ from reproaudit.lab import DATA_VARIABLE, Array
 from reproaudit.papers.yang2025 import (
     EXPERIMENTS,
     constructed,
+    experiments,
     fast,
     images,
     measures,
     task,
 )
 from reproaudit.papers.yang2025 import model as plain
+from reproaudit.papers.yang2025.batched import descend_together
 from reproaudit.papers.yang2025.fast import InnerProducts, Rates
 from reproaudit.papers.yang2025.task import Population
 from reproaudit.records import Measurements
+from sessions import MemorySession
 
 BIAS = 0.5
 
@@ -122,6 +126,27 @@ def test_no_linear_rule_of_the_signals_is_right_on_hard_samples_of_three_classes
 
 
 # ------------------------------------------------------------------------------- plain against fast
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_seeds_together_train_as_each_alone(name: str, start: float) -> None:
+    populations = [POPULATIONS[name]] * 3
+    if name == "pictures":
+        draws = (np.random.default_rng(i).uniform(size=(3, 2, 20)) / 4 for i in range(3))
+        populations = [task.image_mixture(one) for one in draws]
+    several = [
+        both_forms(one, neurons=5, start=start, seed=i)[1] for i, one in enumerate(populations)
+    ]
+    alone = [model.copy() for model in several]
+    rates = Rates(0.3, 0.1, 0.02)
+    descend_together(several, populations, steps=60, output_scale=1.5, rates=rates, device="cpu")
+    for together, model, population in zip(several, alone, populations, strict=True):
+        before = model.copy()
+        fast.descend(model, population, steps=60, output_scale=1.5, rates=rates)
+        for which, array in model.state().items():
+            np.testing.assert_allclose(together.state()[which], array, rtol=1e-10, atol=1e-12)
+            assert np.abs(array - before.state()[which]).max() > 1e-5
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -346,6 +371,34 @@ def measured(
 ) -> Measurements:
     settings = settings_of(audit, experiment, tier, **overrides)
     return EXPERIMENTS[experiment].measure(settings, Shelf(seed))[seed]
+
+
+@pytest.mark.parametrize("experiment", ["three_stages", "pictures"])
+def test_every_seed_of_a_session_has_the_numbers_it_has_alone(
+    audit: Audit, experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(audit, experiment)
+    measure = EXPERIMENTS[experiment].measure
+    alone = {seed: measured(audit, experiment, seed) for seed in (0, 1)}
+    together = measure(settings, MemorySession(seeds=(0, 1)))
+    assert {seed: one.model_dump() for seed, one in together.items()} == {
+        seed: one.model_dump() for seed, one in alone.items()
+    }
+    monkeypatch.setattr(
+        experiments, "descend_together", functools.partial(on_the_processor, descend_together)
+    )
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    card = measure(settings, MemorySession(seeds=(0, 1), device="cuda"))
+    for seed, one in alone.items():
+        for name, series in one.series.items():
+            np.testing.assert_allclose(
+                card[seed].series[name].values, series.values, rtol=1e-9, atol=1e-12
+            )
+
+
+def on_the_processor(descend: Callable[..., None], *models: Any, device: str, **more: Any) -> None:
+    assert device == "cuda"
+    descend(*models, device="cpu", **more)
 
 
 def test_settings_are_what_the_audit_names(audit: Audit) -> None:

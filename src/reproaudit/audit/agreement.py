@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from reproaudit.audit.documentation import majority
-from reproaudit.audit.model import Variable
+from reproaudit.audit.variables import Variable
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reproaudit.audit.model import ReviewDecision, Variable, VariableName
+from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
 from reproaudit.stats import Interval, wilson
 
 UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILIATION})

@@ -15,7 +15,7 @@ import json
 from datetime import date
 
 from reproaudit.audit.card import Card
-from reproaudit.audit.model import VariableName
+from reproaudit.audit.variables import VariableName
 
 TODO = "TODO"
 
@@ -147,8 +147,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ measurements made elsewhere can be judged by the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,8 +23,29 @@ if TYPE_CHECKING:
 else:
     records = deferred("reproaudit.records")
 
-Coordinate = int | float | str
-"""Where one stands on an axis: a layer's number, a context length, a baseline's name."""
+
+@dataclass(frozen=True)
+class OneComplaint:
+    """Makes a union of types complain once about a wrong value, not once for each type.
+
+    Attributes:
+        expected: the types in a reviewer's words.
+    """
+
+    expected: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """The schema of the union, with the error type "union" and `expected` as its context."""
+        return {
+            **handler(source),
+            "custom_error_type": "union",
+            "custom_error_message": "expected {expected}",
+            "custom_error_context": {"expected": self.expected},
+        }
+
+
+Coordinate = Annotated[int | float | str, OneComplaint("a number or text")]
+"""A position on an axis: a layer's number, a context length, a baseline's name."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 """A name in an audit: lower-case words joined by underscores."""

@@ -75,7 +75,7 @@ class OrderedOnsets(Kind):
         )
 
     def follows_training(self) -> bool:
-        """It does: an onset is a step of it."""
+        """True: an onset is a training step."""
         return True
 
     def _come(self, sample: Sample) -> float:
@@ -86,9 +86,9 @@ class OrderedOnsets(Kind):
     def _ratios(self, sample: Sample) -> tuple[float, float]:
         """The smallest and the largest ratio of later to earlier onset.
 
-        A change that never comes counts as at the last step, one before the first observation
-        after the start as at that observation. Where an earlier end of time shows neither change,
-        it says nothing of their order.
+        A change that never comes counts as coming at the last step. An onset before the first
+        observation after the start counts as at that observation. A shorter horizon that shows
+        neither change says nothing about their order, and is left out.
         """
         earlier, later = sample.series(self.earlier), sample.series(self.later)
         steps = {*earlier.steps, *later.steps}
@@ -109,13 +109,13 @@ class OrderedOnsets(Kind):
 def _onset_between(
     series: Series, least_change: float, share: float, until: float = math.inf
 ) -> tuple[float, float] | None:
-    """The two observations that an onset lies between, or None if the change has not come.
+    """The steps of the two observations around an onset, or None if the change has not come.
 
     Args:
         series: values of shape (step,).
         least_change: the smallest change that counts.
         share: of the change, at which its onset is.
-        until: the last step that is looked at.
+        until: later observations are ignored.
     """
     steps = np.asarray(series.steps, dtype=np.float64)
     seen = steps <= until

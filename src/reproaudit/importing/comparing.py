@@ -8,7 +8,7 @@ from typing import Literal
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
-from reproaudit.audit.rules.values import among, same, shown
+from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.importing.logged import LogError
 from reproaudit.importing.roles import PlacedRun, role_words
@@ -64,7 +64,8 @@ def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[Compare
                     source=setting.source.value,
                     found=None if stated is None else stated.value,
                     called=None if stated is None else stated.name,
-                    alternative=stated is not None and among(stated.value, setting.others),
+                    alternative=stated is not None
+                    and any(same(stated.value, other) for other in setting.others),
                 )
             )
     return tuple(compared)

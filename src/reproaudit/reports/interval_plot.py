@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from reproaudit.reports.phrasing import clean, reading, stated, target
-from reproaudit.scorecard import AnswerModel
+from reproaudit.reports.numbers import reading, stated, target
+from reproaudit.reports.printable import clean
+from reproaudit.scorecard.model import AnswerModel
 from reproaudit.stats import Scale, equivalence_range
 
 ROW = 30.0

@@ -16,7 +16,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reproaudit.reports.phrasing import clean, number
+from reproaudit.reports.numbers import number
+from reproaudit.reports.printable import clean
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 
 if TYPE_CHECKING:

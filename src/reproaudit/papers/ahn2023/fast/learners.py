@@ -1,8 +1,8 @@
-"""Training: one seed with the compiled kernel, or all seeds together with batched PyTorch.
+"""Training: its schedule, and all seeds together with batched PyTorch.
 
-Both make the same steps on the same minibatches: draw a minibatch every so often, compute the
-in-context loss and its gradient, clip each matrix's gradient, and update with Adam (released code:
-AdamW with weight decay 0) at a learning rate that is halved at fixed intervals.
+Every learner makes the same steps on the same minibatches: draw a minibatch every so often, compute
+the in-context loss and its gradient, clip each matrix's gradient, and update with Adam (released
+code: AdamW with weight decay 0) at a learning rate that is halved at fixed intervals.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from jaxtyping import Float
 
-from reproaudit.lab.training import Stateful
-from reproaudit.papers.ahn2023 import kernel
-from reproaudit.papers.ahn2023.recursion import recursion_loss
+from reproaudit.lab import Array, Stateful
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.fast.recursion import recursion_loss
 
-Array = NDArray[Any]
-Draw = Callable[[int], kernel.Minibatch]
+Draw = Callable[[int], Minibatch]
 """From the number of the draw to a minibatch of one seed."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a model is trained.
+    """The settings of training: learning rates, minibatches, Adam and clipping.
 
     Attributes:
         learning_rate: at the start.
@@ -59,8 +58,12 @@ class Schedule:
         return list(itertools.pairwise(ordered))
 
 
+SeedMatrices = tuple[Float[Array, "seeds layers d d"], Float[Array, "seeds layers d d"]]
+"""A and B of each seed."""
+
+
 class Learner(Protocol):
-    """Something that trains the matrices of a number of seeds."""
+    """Trains the matrices of one or more seeds."""
 
     @property
     def state(self) -> Mapping[str, Stateful]:
@@ -69,58 +72,20 @@ class Learner(Protocol):
     def advance(self, start: int, stop: int) -> None:
         """Makes the steps start … stop − 1."""
 
-    def matrices(self) -> tuple[Array, Array]:
-        """A and B now, each (seeds, layers, d, d), float64."""
-
-
-class KernelLearner:
-    """One seed, with the compiled kernel."""
-
-    def __init__(self, draw: Draw, A: Array, B: Array, schedule: Schedule) -> None:
-        self._schedule, self._draw = schedule, draw
-        self._training = kernel.TrainingState.start(A, B)
-        self._drawn: tuple[int, kernel.Minibatch] | None = None
-
-    @property
-    def state(self) -> Mapping[str, Stateful]:
-        """A, B and Adam's moments; the number of steps is the caller's."""
-        training = self._training
-        return {"A": training.A, "B": training.B, "moments": training.moments}
-
-    def advance(self, start: int, stop: int) -> None:
-        """Makes the steps start … stop − 1."""
-        schedule = self._schedule
-        self._training.steps = start
-        for first, last in schedule.pieces(start, stop):
-            kernel.advance(
-                self._training,
-                self._minibatch(first // schedule.redraw_every),
-                last - first,
-                learning_rate=schedule.rate(first),
-                betas=schedule.betas,
-                eps=schedule.epsilon,
-                clip=schedule.clip,
-                free_b=schedule.free_b,
-            )
-
-    def matrices(self) -> tuple[Array, Array]:
-        """A and B now, each (1, layers, d, d), float64."""
-        return (
-            self._training.A[None].astype(np.float64),
-            self._training.B[None].astype(np.float64),
-        )
-
-    def _minibatch(self, index: int) -> kernel.Minibatch:
-        if self._drawn is None or self._drawn[0] != index:
-            self._drawn = index, self._draw(index)
-        return self._drawn[1]
+    def matrices(self) -> SeedMatrices:
+        """A and B now, float64."""
 
 
 class BatchedLearner:
     """All seeds together, with the recursion, autograd and `torch.optim.Adam`."""
 
     def __init__(
-        self, draws: Sequence[Draw], A: Array, B: Array, schedule: Schedule, device: str
+        self,
+        draws: Sequence[Draw],
+        A: Float[Array, "seeds layers d d"],
+        B: Float[Array, "seeds layers d d"],
+        schedule: Schedule,
+        device: str,
     ) -> None:
         self._schedule, self._draws, self._device = schedule, draws, device
         self._A = torch.tensor(A, device=device, requires_grad=True)
@@ -148,8 +113,8 @@ class BatchedLearner:
                 self._clip(matrices.grad)
             self._optimiser.step()
 
-    def matrices(self) -> tuple[Array, Array]:
-        """A and B now, each (seeds, layers, d, d), float64."""
+    def matrices(self) -> SeedMatrices:
+        """A and B now, float64."""
         A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
         return A, B
 
