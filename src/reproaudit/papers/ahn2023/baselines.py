@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.constructed import FloatVector, Steps
+from reproaudit.papers.ahn2023.constructed import FloatVector, StepSizes
 from reproaudit.papers.ahn2023.task import Prompts
 
 
@@ -90,7 +90,7 @@ def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float
 def descent_residuals(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
-    steps: Steps,
+    steps: StepSizes,
     preconditioner: Float[Array, "d d"] | None = None,
 ) -> Float[FloatVector, "batch d"]:
     """The residual of w after gradient descent on a prompt's squared error, from 0.
@@ -115,7 +115,7 @@ def descent_loss(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
     query: Float[Array, "batch d"],
-    steps: Steps,
+    steps: StepSizes,
     preconditioner: Float[Array, "d d"] | None = None,
 ) -> float:
     """Mean squared error of `descent_residuals` on the queries."""

@@ -25,7 +25,7 @@ from scipy.special import roots_genlaguerre
 from reproaudit.lab import Array
 
 FloatVector = NDArray[np.float64]
-Steps = Sequence[float] | Float[FloatVector, " steps"]
+StepSizes = Sequence[float] | Float[FloatVector, " steps"]
 """The step size of each step."""
 
 
@@ -104,7 +104,7 @@ class Spectrum:
             return values
         return np.asarray((self.weights @ values[:, :, None])[:, :, 0])
 
-    def descent_loss(self, steps: Steps) -> tuple[float, Float[FloatVector, " steps"]]:
+    def descent_loss(self, steps: StepSizes) -> tuple[float, Float[FloatVector, " steps"]]:
         """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
         factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
         values = np.prod(factors, axis=0)
@@ -175,7 +175,7 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]
 
 
 def preconditioned_descent(
-    covariance: Float[Array, "d d"], steps: Steps
+    covariance: Float[Array, "d d"], steps: StepSizes
 ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
     """The model that performs preconditioned gradient descent: A_l = −a_l Σ⁻¹, B_l = 0.
 
