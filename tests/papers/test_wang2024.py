@@ -394,7 +394,7 @@ def test_directions_see_every_block() -> None:
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
 def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = AUDIT.experiments[experiment].measurements
+    declared = AUDIT.measurements_of(experiment)
     values = AUDIT.values_of(experiment, "smoke")
     found = measured(experiment)
     assert found.names == declared.keys()
