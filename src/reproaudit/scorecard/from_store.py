@@ -1,4 +1,4 @@
-"""From a store to what judging looks up: the newest record of every cell of a plan.
+"""Builds a scorecard from a store: the newest record of every cell of a plan.
 
 A batch's records are found by experiment, settings and seed, not by the fingerprint of today's
 code, so that a report renders what was measured, even by an older version. Each record says which
@@ -25,25 +25,25 @@ CUSTOM = "custom"
 
 
 def cells_of(audit: Audit, batch: Batch) -> Iterable[Cell]:
-    """The cells of a batch, one for each seed."""
+    """Yields the cells of a batch, one for each seed."""
     settings = batch.settings(audit)
     for seed in batch.seeds:
         yield Cell(audit.paper.slug, batch.tier, batch.experiment, settings, seed)
 
 
 def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
-    """Every cell that a tier needs, controls included; the paper's own experiments first."""
+    """Returns every cell that a tier needs, controls included; the paper's own experiments first."""
     planned = sorted(plan(audit, tier), key=lambda one: one[0] is not Role.EXPERIMENT)
     return [cell for _, batch in planned for cell in cells_of(audit, batch)]
 
 
 def lookup_in(store: Store, audit: Audit) -> Lookup:
-    """Where judging finds the records of an audit; the store is read once for each tier."""
+    """Returns the lookup of an audit's records; the store is read once for each tier."""
     return lookup_newest(audit, lambda tier: store.newest(audit.paper.slug, tier))
 
 
 def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
-    """The scorecard of an audit from the records of a store.
+    """Returns the scorecard of an audit from the records of a store.
 
     Records of the multiverse feed no decision. They only say whether a missed claim on assumed
     evidence is missed over every alternative too, so that it may be contradicted.
@@ -61,7 +61,7 @@ def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
 
 
 def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:
-    """What custom records are: each experiment with what it changed, and over which seeds."""
+    """Groups custom records by experiment and changed settings, with their seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
     changed: dict[tuple[str, str], dict[str, SettingValue]] = {}
     for record in records:
@@ -79,7 +79,7 @@ def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> li
 
 
 def highest_tier(store: Store, audit: Audit) -> TierName | None:
-    """The highest tier of which the store holds a record of one of the paper's experiments."""
+    """Returns the highest tier of which the store holds a record of one of the paper's experiments."""
     for tier in reversed(TIERS):
         if next(iter(store.records(audit.paper.slug, tier)), None) is not None:
             return tier

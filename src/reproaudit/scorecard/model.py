@@ -19,7 +19,7 @@ SCORECARD_VERSION = 1
 
 
 class AnswerModel(ReportModel):
-    """What one batch's seeds say about one part of a claim."""
+    """One batch's answer to one part of a claim."""
 
     name: str
     """The part."""
@@ -32,21 +32,21 @@ class AnswerModel(ReportModel):
     side: str
     """at_most, at_least or within."""
     margin: float | None
-    """Of an equivalence: how far from the bound still counts as equal."""
+    """The distance from the bound that still counts as equal; None of a bound."""
     per_seed: tuple[float, ...]
     satisfied: int | None
-    """Of a rule over every seed: how many seeds are on the right side."""
+    """The number of seeds that satisfy a rule over every seed; None of other rules."""
     scale: str = "linear"
     """The scale on which the seeds' values are taken to be near normal."""
     floor: float = FLOOR
-    """What lies below counts as this on a logarithmic scale."""
+    """The least value told apart on a logarithmic scale; smaller ones count as this."""
 
 
 class PartModel(AnswerModel):
     """One part of a claim."""
 
     reason: str
-    """Why the tolerance is what it is."""
+    """The reason for the tolerance."""
     detectable: float | None
     seeds_needed: int | None
     control: Decision | None
@@ -54,7 +54,7 @@ class PartModel(AnswerModel):
 
 
 class ControlModel(ReportModel):
-    """What a control, or the positive control, says."""
+    """The answer of a control, or of the positive control."""
 
     decision: Decision | None
     estimate: float | None
@@ -95,7 +95,7 @@ class ClaimModel(ReportModel):
     controls: tuple[ControlModel, ...]
     positive_control: ControlModel | None
     positive_control_missing: str | None
-    """Why no solution could be constructed."""
+    """The reason why no solution could be constructed."""
     parts: tuple[PartModel, ...]
     binding_part: str | None
     undiscriminated: tuple[str, ...]
@@ -116,7 +116,7 @@ class VariableModel(ReportModel):
     decision: str
     """The reviewers' majority, or "disputed"."""
     documented: bool
-    """As reviewed; a disputed variable counts as the card has it."""
+    """By the review; a disputed variable counts as the card has it."""
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     decisions: dict[str, str] = Field(default_factory=dict)
@@ -124,7 +124,7 @@ class VariableModel(ReportModel):
 
 
 class VariableAgreementModel(ReportModel):
-    """How far the reviewers of one variable agree."""
+    """The agreement of the reviewers of one variable."""
 
     name: str
     reviewers: int
@@ -136,7 +136,7 @@ class VariableAgreementModel(ReportModel):
 
 
 class AgreementModel(ReportModel):
-    """How far several reviewers agree."""
+    """The agreement of several reviewers."""
 
     reviewers: tuple[str, ...]
     agreeing: int
@@ -150,7 +150,7 @@ class AgreementModel(ReportModel):
 
 
 class DocumentationModel(ReportModel):
-    """What the paper says."""
+    """The paper's documentation, by the card and as reviewed."""
 
     strict: int
     reviewed: int
@@ -163,7 +163,7 @@ class DocumentationModel(ReportModel):
 
 
 class LedgerModel(ReportModel):
-    """One thing that the paper leaves open."""
+    """One setting that the paper leaves open."""
 
     experiment: str | None
     setting: str
@@ -185,7 +185,7 @@ class SettingModel(ReportModel):
     """At the paper's scale."""
     source: str
     others: tuple[SettingValue, ...]
-    """What else it could be."""
+    """Other values that it could have."""
 
 
 class ResponseModel(ReportModel):
@@ -208,14 +208,14 @@ class CustomModel(ReportModel):
 
 
 class OriginModel(ReportModel):
-    """Whose measurements these are, when they are not ours."""
+    """The origin of measurements that are not ours."""
 
     who: str
     source: str
     framework: str
     made: str
     settings: dict[str, SettingValue]
-    """What differs from the tier in every run."""
+    """The settings that differ from the tier's in every run."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
 
@@ -234,7 +234,7 @@ class BesideModel(ReportModel):
 
 
 class Coverage(ReportModel):
-    """How many of the paper's claims were tested."""
+    """The numbers of claims listed and tested."""
 
     claims: int
     tested: int
@@ -242,7 +242,7 @@ class Coverage(ReportModel):
 
 
 class Chance(ReportModel):
-    """How many wrong decisions chance alone would give, at most on average."""
+    """The number of wrong decisions that chance alone would give, at most on average."""
 
     claims: int
     """Claims judged by intervals."""
@@ -264,7 +264,7 @@ class RecordModel(ReportModel):
 
 
 class EnvironmentModel(ReportModel):
-    """Where the records were made; several values where they differ."""
+    """The machine and software that made the records; several values if they differ."""
 
     python: tuple[str, ...]
     platform: tuple[str, ...]
@@ -295,10 +295,10 @@ class Scorecard(ReportModel):
     custom_records: int = Field(default=0)
     """Records of other seeds or settings in the store; they feed no verdict."""
     custom: tuple[CustomModel, ...] = ()
-    """What these records are."""
+    """These records by experiment and settings."""
     settings: tuple[SettingModel, ...] = ()
     responses: tuple[ResponseModel, ...] = ()
     origin: OriginModel | None = None
     """None if the measurements are ours."""
     beside: tuple[BesideModel, ...] = ()
-    """Of measurements from elsewhere: what our own records say, where there are any."""
+    """Our own answers beside measurements from elsewhere, if there are any."""
