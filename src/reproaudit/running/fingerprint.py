@@ -13,6 +13,7 @@ from functools import cache
 from importlib import metadata
 
 from reproaudit.cell import Cell, canonical_settings
+from reproaudit.records import Environment, Record
 from reproaudit.running.code_hash import CodeClosure, code_closure, code_hash
 
 __all__ = [
@@ -20,15 +21,17 @@ __all__ = [
     "code_closure",
     "code_hash",
     "fingerprint",
+    "fingerprint_of",
     "package_versions",
     "versions",
+    "versions_of",
 ]
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
-COMPUTING_NOTHING = frozenset({"jaxtyping", "pydantic", "typing_extensions", "beartype"})
-"""Packages that a paper may import and whose version changes no number."""
+COMPUTING_NOTHING = frozenset({"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"})
+"""Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
 """Under which name a package is installed, where it is imported by another."""
@@ -69,6 +72,20 @@ def versions(device: str, imported: Iterable[str] = ()) -> dict[str, str]:
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, "device": device, **package_versions(imported)}
+
+
+def versions_of(environment: Environment) -> dict[str, str]:
+    """What `versions` gave on the machine that made a record."""
+    python = ".".join(environment.python.split(".")[:2])
+    device = environment.device.split(" ")[0]
+    packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}
+    return {"python": python, "device": device, **packages}
+
+
+def fingerprint_of(record: Record) -> str:
+    """The fingerprint that follows from what a record says of itself."""
+    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+    return fingerprint(cell, record.code, versions_of(record.environment), record.data)
 
 
 @cache

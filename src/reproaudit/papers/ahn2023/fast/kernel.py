@@ -24,7 +24,7 @@ from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
 from reproaudit.lab import Array
-from reproaudit.lab.compiled import compiled
+from reproaudit.lab.compiling import compiled
 from reproaudit.papers.ahn2023.fast.gradient_code import group_code
 from reproaudit.papers.ahn2023.fast.prompts import (
     Minibatch,
