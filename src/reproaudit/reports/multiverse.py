@@ -30,7 +30,7 @@ from reproaudit.stats import Scale
 
 @dataclass(frozen=True)
 class ClassRow:
-    """How a class of alternatives is shown: its mark in the table, its colour, its meaning."""
+    """The mark of a class of alternatives in the table, its colour, and its meaning."""
 
     mark: str
     tone: Tone
@@ -63,7 +63,7 @@ OUTCOMES = complete(
         CompletionStatus.NOT_RUN: "–",
     },
 )
-"""How a claim came out, in a word short enough for a cell."""
+"""The outcome of a claim in a word short enough for a cell."""
 _DESIGNS = {
     "one_at_a_time": "one alternative at a time",
     "full": "every combination",
