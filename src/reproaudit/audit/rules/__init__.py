@@ -13,7 +13,7 @@ from datetime import date
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import checks, claims, controls, experiments, nodes, papers, settings
-from reproaudit.audit.rules.rule import KNOWN, Loc, Rule, Severity, Violation, leaves_of
+from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
 from reproaudit.errors import UsageError, did_you_mean
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
@@ -21,7 +21,7 @@ __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "exp
 MODULES = (nodes, claims, checks, controls, experiments, settings, papers)
 """The modules whose import defines the rules."""
 
-RULES: dict[str, Rule] = dict(sorted(KNOWN.items()))
+RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))
 """Every rule by its id."""
 
 
