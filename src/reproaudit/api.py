@@ -352,8 +352,9 @@ def run_paper(
     cells = cells_of_tier(audit, chosen) if claims is None else _cells(audit, claims, chosen)
     rules = {one.id: audit.rule_hash(one, chosen) for one in audit.claims}
     how = How(catalog, place, device=device, jobs=jobs, fresh=fresh)
-    run_now(cells, [(entry, audit)], how, {audit.paper.slug: rules})
-    return PaperScorecard.of(scorecard_of(place, audit, chosen))
+    summary = run_now(cells, [(entry, audit)], how, {audit.paper.slug: rules})
+    planned = summary.planned[audit.paper.slug]
+    return PaperScorecard.of(scorecard_of(place, audit, chosen, planned=planned))
 
 
 def _cells(audit: Audit, claims: Sequence[str], tier: TierName) -> list[Cell]:

@@ -23,7 +23,7 @@ from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision
 
-OUTCOMES: tuple[str, ...] = tuple(one.value for one in (*Verdict, *Decision))
+FAIL_ON_NAMES: tuple[str, ...] = tuple(one.value for one in (*Verdict, *Decision))
 """Every verdict and every decision: the names that ``fail_on`` takes."""
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
@@ -45,8 +45,8 @@ def known_outcomes(names: Collection[str]) -> frozenset[str]:
         UsageError: at a name that is neither.
     """
     for name in sorted(names):
-        if name not in OUTCOMES:
-            remedy = did_you_mean(name, OUTCOMES)
+        if name not in FAIL_ON_NAMES:
+            remedy = did_you_mean(name, FAIL_ON_NAMES)
             raise UsageError(f"no verdict or decision '{name}'. {remedy}".rstrip())
     return frozenset(str(one) for one in names)
 
@@ -87,7 +87,9 @@ class PaperScorecard(Scorecard):
     @classmethod
     def of(cls, card: Scorecard) -> PaperScorecard:
         """Returns the same scorecard in this form."""
-        return cls(**{name: getattr(card, name) for name in type(card).model_fields})
+        return cls.model_construct(
+            **{name: getattr(card, name) for name in type(card).model_fields}
+        )
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -177,7 +179,7 @@ def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
 def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Returns a table of claims as Markdown, with a heading: for a summary in CI or a review."""
     return markdown_text(
-        o.Document(name=title, title=title, lead=(), blocks=(o.Grid(columns, list(rows)),))
+        o.Document(name=title, title=title, lead=(), blocks=(o.Tabular(columns, list(rows)),))
     )
 
 
