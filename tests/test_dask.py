@@ -21,7 +21,7 @@ import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
 from reproaudit.records import CellStatus
-from reproaudit.running.code_hash import Closure
+from reproaudit.running.code_hash import CodeClosure
 from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -178,7 +178,7 @@ def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
-    other = Closure(digest="0" * 32, packages=frozenset())
+    other = CodeClosure(digest="0" * 32, packages=frozenset())
     monkeypatch.setattr("reproaudit.running.dask_cluster.code_closure", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1

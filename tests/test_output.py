@@ -130,7 +130,7 @@ def test_every_block_goes_through_it() -> None:
     out = io.StringIO()
     print_document(o.Document(bad, bad, (o.Paragraph(bad),), blocks), Console(file=out, width=80))
     assert out.getvalue().replace("\n", "").isprintable()
-    assert out.getvalue().count("\\x1b[31mb\\u202e") == 17
+    assert out.getvalue().count("\\x1b[31mb\\u202e") == 18
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -126,10 +126,9 @@ def _parts(claim: ClaimModel, number: int) -> o.Piece:
                 o.Lines([o.digits(said) for said in _part_controls(claim, index)]),
             )
         )
-    estimate = "Estimate [interval] against bound"
+    estimate = "Estimate [interval], bound"
     columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
-    caption = "Parts in the audit's order; in the pictures the square is the control"
-    table = o.Tabular(columns, rows, caption, pages_only=("Each control",))
+    table = o.Tabular(columns, rows, pages_only=("Each control",))
     return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
 
 

@@ -19,7 +19,7 @@ from reproaudit.scorecard.verdicts import Tone
 
 
 class Detail(IntEnum):
-    """Which renderings show a block."""
+    """The renderings that show a piece."""
 
     BRIEF = 0
     """All of them."""

@@ -39,9 +39,11 @@ STYLES = {"": "", "soft": "dim", "statement": "", "warning": "bold", "conclusion
 WIDEST = 110
 """Longer lines are harder to read, however wide the terminal."""
 NARROWEST = 40
-"""What says that it is narrower (``COLUMNS=0``) is not believed."""
+"""The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 COLUMNS_OF_A_GRID = 7
 """More do not fit into 80 characters; the grid is then cut into several."""
+LONGEST_NAME = 22
+"""Characters of a row's name in a table; longer ones wrap, so that readings need not."""
 LONGEST_LABEL = 16
 
 
@@ -156,19 +158,21 @@ def _(block: o.Tabular) -> RenderableType:
         return _labelled([(_lines(row[0]), _stacked(row[1:])) for row in rows])
     shown = [[_lines(cell) for cell in row] for row in rows]
     if block.layout == "plain":
-        return _grid(columns, shown)
+        caption = (Text(), _line(block.caption, "dim")) if block.caption else ()
+        return Group(*caption, _grid(columns, shown))
     blocks: list[RenderableType] = []
     for start in range(1, len(columns), COLUMNS_OF_A_GRID - 1):
         kept = (0, *range(start, min(start + COLUMNS_OF_A_GRID - 1, len(columns))))
-        some = ([row[place] for place in kept] for row in shown)
+        some = [[row[place] for place in kept] for row in shown]
         blocks += [Text(), _grid([columns[place] for place in kept], some)]
     return Group(*blocks)
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(Text(printable(column)), overflow="fold")
+    for place, column in enumerate(columns):
+        widest = LONGEST_NAME if place == 0 else None
+        table.add_column(Text(printable(column)), overflow="fold", max_width=widest)
     for row in rows:
         table.add_row(*row)
     return table

@@ -1,7 +1,7 @@
 """The attention layer of the paper, token by token: the form to compare with the text.
 
-Nothing here is rearranged for speed. `kernel` computes the same loss and gradient without ever
-building what is built here, and is tested against this module.
+Nothing here is rearranged for speed. `reproaudit.papers.wang2024.fast` computes the same loss and
+gradient without building the tokens' matrix, and is tested against this module.
 """
 
 from __future__ import annotations
