@@ -12,12 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy import stats
-
-from reproaudit.audit.loading import load_audit
-from reproaudit.errors import UsageError
-from reproaudit.lab.training import train
-from reproaudit.papers.wang2024 import EXPERIMENTS, baseline, experiments, kernel, model, sampling
 from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
 from reproaudit.papers.wang2024.reachable import (
     Reachable,
@@ -25,6 +19,12 @@ from reproaudit.papers.wang2024.reachable import (
     identity_blocks,
     overlaps,
 )
+from scipy import stats
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.errors import UsageError
+from reproaudit.lab.training import train
+from reproaudit.papers.wang2024 import EXPERIMENTS, baseline, experiments, kernel, model, sampling
 from reproaudit.records import Measurements
 from sessions import MemorySession
 
@@ -394,7 +394,7 @@ def test_directions_see_every_block() -> None:
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
 def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = AUDIT.experiments[experiment].measurements
+    declared = AUDIT.measurements_of(experiment)
     values = AUDIT.values_of(experiment, "smoke")
     found = measured(experiment)
     assert found.names == declared.keys()

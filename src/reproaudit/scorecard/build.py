@@ -106,7 +106,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
     claim, own = outcome.claim, outcome.own
     bound = own.deciding_part
     controls = tuple(_control(control) for control in outcome.controls)
-    positive = claim.positive_control
+    positive = audit.positive_control_of(claim)
     return ClaimModel(
         id=claim.id,
         statement=claim.statement,

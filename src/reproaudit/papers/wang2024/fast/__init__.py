@@ -1,4 +1,4 @@
-"""The attention layer without the tokens' matrix, compiled in `layer`; `structures` is what it takes.
+"""The attention layer without the tokens' matrix; `layer` compiles it, `structures` feed it.
 
 A test holds it against the plain form in `reproaudit.papers.wang2024.model`.
 """
