@@ -122,7 +122,7 @@ def _(block: o.Paragraph) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Rows) -> RenderableType:
+def _(block: o.Facts) -> RenderableType:
     return _labelled([(_line(label), _line(text)) for label, text in block.rows])
 
 
