@@ -1,4 +1,4 @@
-"""What every command prints: JSON, documents, and the files that it wrote."""
+"""Prints for every command: JSON, documents, and the names of written files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from reproaudit.stats import Scale
 
 @dataclass(frozen=True)
 class ClassRow:
-    """How a class of alternatives is shown: its mark in the table, its colour, its meaning."""
+    """The mark of a class of alternatives in the table, its colour, and its meaning."""
 
     mark: str
     tone: Tone
@@ -63,7 +63,7 @@ OUTCOMES = complete(
         CompletionStatus.NOT_RUN: "–",
     },
 )
-"""How a claim came out, in a word short enough for a cell."""
+"""The outcome of a claim in a word short enough for a cell."""
 _DESIGNS = {
     "one_at_a_time": "one alternative at a time",
     "full": "every combination",
@@ -128,7 +128,7 @@ def _summary(multiverse: Multiverse) -> o.Section:
         numbered=True,
     )
     legend = [(_class(kind), row.meaning) for kind, row in CLASSES.items()]
-    blocks = (claims, o.Rows(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
+    blocks = (claims, o.Facts(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
     return o.Section("The settings that each claim depends on", blocks, anchor="summary")
 
 

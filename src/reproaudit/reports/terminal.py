@@ -39,11 +39,11 @@ STYLES = {"": "", "soft": "dim", "statement": "", "warning": "bold", "conclusion
 WIDEST = 110
 """Longer lines are harder to read, however wide the terminal."""
 NARROWEST = 40
-"""What says that it is narrower (``COLUMNS=0``) is not believed."""
+"""The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 COLUMNS_OF_A_GRID = 7
 """More do not fit into 80 characters; the grid is then cut into several."""
 LONGEST_NAME = 22
-"""Of a row in a table; a longer one wraps, so that readings stay on one line with their bounds."""
+"""Characters of a row's name in a table; longer ones wrap, so that readings need not."""
 LONGEST_LABEL = 16
 
 
@@ -122,7 +122,7 @@ def _(block: o.Paragraph) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Rows) -> RenderableType:
+def _(block: o.Facts) -> RenderableType:
     return _labelled([(_line(label), _line(text)) for label, text in block.rows])
 
 

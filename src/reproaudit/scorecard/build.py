@@ -1,4 +1,4 @@
-"""From an audit and its records to a scorecard."""
+"""Builds a scorecard from an audit and its records."""
 
 from __future__ import annotations
 

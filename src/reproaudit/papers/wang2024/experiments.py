@@ -30,8 +30,8 @@ from reproaudit.papers.wang2024.measures import (
 )
 from reproaudit.papers.wang2024.sampling import child, root
 from reproaudit.papers.wang2024.task import (
-    Batch,
     BatchLaw,
+    SampleBatch,
     draw_batch,
     draw_codes,
 )
@@ -213,13 +213,13 @@ def _length(seed: int, s: LongerSequences, session: Session) -> Measurements:
     )
 
 
-def _fixed_arm(seed: int, s: LongerSequences, purpose: str) -> tuple[Arm, tuple[Batch, ...]]:
+def _fixed_arm(seed: int, s: LongerSequences, purpose: str) -> tuple[Arm, tuple[SampleBatch, ...]]:
     """A layer with fixed codes, and its validation sets."""
     codes = fixed_codes(seed, s, purpose)
     return Arm.start(seed, s, codes[:, : s.tokens]), validation_sets(seed, s, codes)
 
 
-def _train_arm(name: str, arm: Arm, validation: Sequence[Batch], session: Session) -> Series:
+def _train_arm(name: str, arm: Arm, validation: Sequence[SampleBatch], session: Session) -> Series:
     def observe() -> dict[str, Array]:
         return {"loss": np.array([arm.loss_and_mass([batch])[0] for batch in validation])}
 
@@ -236,7 +236,7 @@ def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Float32[Array, "
 
 def validation_sets(
     seed: int, s: LongerSequences, fixed: Float32[Array, "1 longest d_e"] | None
-) -> tuple[Batch, ...]:
+) -> tuple[SampleBatch, ...]:
     """One set per length; with fixed codes or stochastic ones, the tokens and subsets are equal."""
     key = root(seed, "validation")
     batches = []
@@ -290,13 +290,13 @@ def _fully_connected(seed: int, s: FullyConnected, session: Session) -> Measurem
 
 
 def _train_net(
-    seed: int, s: FullyConnected, index: int, tests: Sequence[Batch], session: Session
+    seed: int, s: FullyConnected, index: int, tests: Sequence[SampleBatch], session: Session
 ) -> Series:
     """The net's loss over training at one of the learning rates."""
     d, ratio = s.token_dimension, s.net_rates[index]
     net = Net.draw(generator(seed, "net"), *s.net_sizes, s.hidden_layers, d, s.net_init, s.dtype)
     seen = [fully_connected.inputs_and_targets(batch, s.subset_input, s.dtype) for batch in tests]
-    scratch = Batch.empty(s.batch, d, s.tokens, s.selected, 1, True)
+    scratch = SampleBatch.empty(s.batch, d, s.tokens, s.selected, 1, True)
     how = NetSgd(
         key=root(seed, "train"),
         law=BatchLaw.of(s, seed, training=False, redraw_codes=False),

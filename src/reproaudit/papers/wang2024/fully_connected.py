@@ -15,7 +15,7 @@ from torch import Tensor
 
 from reproaudit.lab import Array, compiled, one_thread
 from reproaudit.papers.wang2024.sampling import child
-from reproaudit.papers.wang2024.task import Batch, BatchLaw, fill_batch
+from reproaudit.papers.wang2024.task import BatchLaw, SampleBatch, fill_batch
 
 SubsetInput = Literal["multi_hot", "positions"]
 NetInit = Literal["uniform", "he"]
@@ -135,7 +135,7 @@ class NetSgd(NamedTuple):
 
 
 @compiled()
-def _fill_inputs(batch: Batch, multi_hot: bool, inputs: Array) -> None:
+def _fill_inputs(batch: SampleBatch, multi_hot: bool, inputs: Array) -> None:
     """Rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
     samples, d, T = batch.X.shape
     flat = batch.X.reshape(samples, -1)
@@ -154,7 +154,7 @@ def _fill_inputs(batch: Batch, multi_hot: bool, inputs: Array) -> None:
 
 
 @compiled()
-def _fill_targets(batch: Batch, out: Array) -> None:
+def _fill_targets(batch: SampleBatch, out: Array) -> None:
     X, selected = batch.X, batch.selected
     for b in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -170,7 +170,7 @@ def input_size(d: int, T: int, q: int, subset_input: SubsetInput) -> int:
 
 
 def room_for_rows(
-    batch: Batch, subset_input: SubsetInput, dtype: Any
+    batch: SampleBatch, subset_input: SubsetInput, dtype: Any
 ) -> tuple[Float[Array, "batch inputs"], Float[Array, "batch d"]]:
     """Room for what the net sees of a batch, inputs and targets."""
     samples, d, T = batch.X.shape
@@ -179,7 +179,7 @@ def room_for_rows(
 
 
 def inputs_and_targets(
-    batch: Batch, subset_input: SubsetInput, dtype: Any
+    batch: SampleBatch, subset_input: SubsetInput, dtype: Any
 ) -> tuple[Float[Array, "batch inputs"], Float[Array, "batch d"]]:
     """A batch as the net sees it."""
     inputs, targets = room_for_rows(batch, subset_input, dtype)
@@ -250,7 +250,13 @@ def descend_net(
 
 @compiled()
 def _train_net(
-    start: int, stop: int, how: NetSgd, scratch: Batch, inputs: Array, targets: Array, net: Net
+    start: int,
+    stop: int,
+    how: NetSgd,
+    scratch: SampleBatch,
+    inputs: Array,
+    targets: Array,
+    net: Net,
 ) -> None:
     for step in range(start, stop):
         fill_batch(child(how.key, step), how.law, scratch)
@@ -260,7 +266,7 @@ def _train_net(
         _descend_net(inputs, targets, how.factor, rate, net)
 
 
-def train_net(start: int, stop: int, how: NetSgd, scratch: Batch, net: Net) -> None:
+def train_net(start: int, stop: int, how: NetSgd, scratch: SampleBatch, net: Net) -> None:
     """Steps ``start`` to ``stop − 1`` of online SGD, in place; the batch's arrays are scratch."""
     subset_input: SubsetInput = "multi_hot" if how.multi_hot else "positions"
     inputs, targets = room_for_rows(scratch, subset_input, net.W_in.dtype)

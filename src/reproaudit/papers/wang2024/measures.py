@@ -9,11 +9,11 @@ from jaxtyping import Float
 
 from reproaudit.lab import Array, Series, one_thread
 from reproaudit.papers.wang2024.fast import Weights, losses
-from reproaudit.papers.wang2024.task import Batch
+from reproaudit.papers.wang2024.task import SampleBatch
 
 
 def mean_loss_and_mass(
-    batches: Sequence[Batch], weights: Weights, attend_query: bool
+    batches: Sequence[SampleBatch], weights: Weights, attend_query: bool
 ) -> tuple[float, float]:
     """½ × mean squared error, and the mean attention on the selected tokens.
 

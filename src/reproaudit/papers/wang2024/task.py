@@ -95,7 +95,7 @@ class TaskSettings:
 # ----------------------------------------------------------------------------------------- batches
 
 
-class Batch(NamedTuple):
+class SampleBatch(NamedTuple):
     """Samples of the task.
 
     Attributes:
@@ -113,9 +113,9 @@ class Batch(NamedTuple):
     E: Float32[Array, "groups T d_e"]
 
     @staticmethod
-    def empty(samples: int, d: int, T: int, q: int, d_e: int, shared: bool) -> Batch:
+    def empty(samples: int, d: int, T: int, q: int, d_e: int, shared: bool) -> SampleBatch:
         """Room for a batch whose samples share their codes, or have codes of their own."""
-        return Batch(
+        return SampleBatch(
             np.empty((samples, d, T), np.float32),
             np.empty((samples, q), np.int64),
             np.empty((samples, q), np.int64),
@@ -165,7 +165,7 @@ class BatchLaw(NamedTuple):
 
 
 @compiled()
-def fill_batch(key: Any, law: BatchLaw, batch: Batch) -> None:
+def fill_batch(key: Any, law: BatchLaw, batch: SampleBatch) -> None:
     """Draws a batch: tokens, subsets, codes, and the queries and targets that follow from them."""
     X, selected, queried, source, E = batch
     fill_tokens(key, X)
@@ -206,7 +206,7 @@ def draw_batch(
     positions: int,
     codes: Float32[Array, "groups {positions} d_e"] | None = None,
     own_codes: bool = False,
-) -> Batch:
+) -> SampleBatch:
     """A batch to test on; controls that disturb training do not disturb it.
 
     Args:
@@ -219,7 +219,9 @@ def draw_batch(
         own_codes: whether each sample gets codes of its own, where they are drawn.
     """
     shared = not own_codes if codes is None else len(codes) == 1
-    batch = Batch.empty(samples, s.token_dimension, positions, s.selected, s.code_dimension, shared)
+    batch = SampleBatch.empty(
+        samples, s.token_dimension, positions, s.selected, s.code_dimension, shared
+    )
     fill_batch(key, BatchLaw.of(s, seed, training=False, redraw_codes=codes is None), batch)
     if codes is not None:
         batch.E[...] = codes
@@ -228,7 +230,7 @@ def draw_batch(
 
 def draw_test_set(
     seed: int, s: TaskSettings, codes: Float32[Array, "1 T d_e"] | None
-) -> tuple[Batch, ...]:
+) -> tuple[SampleBatch, ...]:
     """The test points, in batches that share their codes as batches of training do.
 
     Args:

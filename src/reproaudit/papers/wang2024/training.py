@@ -15,8 +15,8 @@ from reproaudit.papers.wang2024.fast import Sgd, Weights, train_steps
 from reproaudit.papers.wang2024.measures import mean_loss_and_mass
 from reproaudit.papers.wang2024.sampling import root
 from reproaudit.papers.wang2024.task import (
-    Batch,
     BatchLaw,
+    SampleBatch,
     TaskSettings,
     draw_codes,
     draw_test_set,
@@ -96,7 +96,7 @@ class Arm:
         if placed is not None:
             return Arm(s, weights, lambda *_: weights.set_identity(placed.alpha, placed.v))
         shared = codes is not None or s.codes_drawn == "per_batch"
-        scratch = Batch.empty(s.batch, d, s.tokens, s.selected, d_e, shared)
+        scratch = SampleBatch.empty(s.batch, d, s.tokens, s.selected, d_e, shared)
         if codes is not None:
             scratch.E[...] = codes
         how = Sgd(
@@ -110,7 +110,7 @@ class Arm:
         )
         return Arm(s, weights, lambda start, stop: train_steps(start, stop, how, scratch, weights))
 
-    def loss_and_mass(self, batches: Sequence[Batch]) -> tuple[float, float]:
+    def loss_and_mass(self, batches: Sequence[SampleBatch]) -> tuple[float, float]:
         """½ × mean squared error, and the mean attention on the selected tokens."""
         return mean_loss_and_mass(batches, self.weights, self.settings.attend_query)
 
@@ -147,7 +147,7 @@ class LayerRun:
     """
 
     arm: Arm
-    tests: tuple[Batch, ...]
+    tests: tuple[SampleBatch, ...]
     reachable_loss: float
     reachable_mass: float
 

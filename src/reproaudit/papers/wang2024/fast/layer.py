@@ -26,7 +26,7 @@ from jaxtyping import Float
 from reproaudit.lab import Array, compiled, one_thread
 from reproaudit.papers.wang2024.fast.structures import Sgd, Weights
 from reproaudit.papers.wang2024.sampling import child
-from reproaudit.papers.wang2024.task import Batch, fill_batch
+from reproaudit.papers.wang2024.task import SampleBatch, fill_batch
 
 _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and infinity keep theirs
 
@@ -104,7 +104,7 @@ def _room_for_sample(d: int, T: int, n: int, weights: Weights) -> _Sample:
 
 
 @compiled()
-def _take(batch: Batch, b: int, sample: _Sample) -> None:
+def _take(batch: SampleBatch, b: int, sample: _Sample) -> None:
     """The tokens and the target of sample b."""
     sample.tokens[...] = batch.X[b]
     target = sample.target
@@ -159,7 +159,7 @@ def _push_scores(sample: _Sample, U: Array, V_x: Array, factor: Any) -> None:
 
 
 @compiled()
-def _note(batch: Batch, b: int, sample: _Sample, square: Any, outcome: _Outcome) -> None:
+def _note(batch: SampleBatch, b: int, sample: _Sample, square: Any, outcome: _Outcome) -> None:
     outcome.squares[b] = square
     outcome.mass[b] = 0
     for j in batch.selected[b]:
@@ -205,7 +205,7 @@ def _shared_scores(G: Array, H: Array, X: Array, queried: Array, scores: Array) 
 
 @compiled()
 def _shared_codes_pass(
-    batch: Batch,
+    batch: SampleBatch,
     weights: Weights,
     attend_query: bool,
     factor: float,
@@ -287,7 +287,7 @@ def _sum_rows(E: Array, rows: Array) -> Array:
 
 @compiled()
 def _own_codes_pass(
-    batch: Batch,
+    batch: SampleBatch,
     weights: Weights,
     attend_query: bool,
     factor: float,
@@ -338,7 +338,7 @@ def _own_codes_pass(
 
 @compiled()
 def _pass(
-    batch: Batch,
+    batch: SampleBatch,
     weights: Weights,
     attend_query: bool,
     factor: float,
@@ -353,7 +353,7 @@ def _pass(
         _own_codes_pass(batch, weights, attend_query, factor, outcome, slopes)
 
 
-def _own_codes(batch: Batch) -> bool | None:
+def _own_codes(batch: SampleBatch) -> bool | None:
     """True where samples have codes of their own; None, of another type, where they share them.
 
     So only the one that is used is compiled.
@@ -361,13 +361,13 @@ def _own_codes(batch: Batch) -> bool | None:
     return None if len(batch.E) == 1 else True
 
 
-def _room_for_outcome(batch: Batch, weights: Weights) -> _Outcome:
+def _room_for_outcome(batch: SampleBatch, weights: Weights) -> _Outcome:
     kind = weights.D.dtype
     return _Outcome(np.empty(len(batch.X), kind), np.empty(len(batch.X), kind))
 
 
 def losses(
-    batch: Batch, weights: Weights, attend_query: bool = False
+    batch: SampleBatch, weights: Weights, attend_query: bool = False
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
     """Per sample ½‖output − target‖², and the attention on the selected tokens.
 
@@ -381,7 +381,7 @@ def losses(
 
 
 def gradient(
-    batch: Batch, weights: Weights, attend_query: bool = False, factor: float = 0.5
+    batch: SampleBatch, weights: Weights, attend_query: bool = False, factor: float = 0.5
 ) -> tuple[float, Weights]:
     """The batch's loss, ``factor`` × mean ‖output − target‖², and its gradient."""
     outcome, slopes = _room_for_outcome(batch, weights), Weights.zeros_like(weights)
@@ -405,7 +405,7 @@ def _train(
     start: int,
     stop: int,
     how: Sgd,
-    scratch: Batch,
+    scratch: SampleBatch,
     weights: Weights,
     outcome: _Outcome,
     slopes: Weights,
@@ -421,7 +421,7 @@ def _train(
         _descend(weights.V_e, slopes.V_e, rate)
 
 
-def train_steps(start: int, stop: int, how: Sgd, scratch: Batch, weights: Weights) -> None:
+def train_steps(start: int, stop: int, how: Sgd, scratch: SampleBatch, weights: Weights) -> None:
     """Steps ``start`` to ``stop − 1``, in place.
 
     Args:
