@@ -191,8 +191,8 @@ def require_consent(
         if asking is None or not asking(f"Run {code.about}, which does not come with reproaudit?"):
             raise ConsentError(
                 f"{code.about} does not come with reproaudit, and nobody has allowed it to run. "
-                f"Read it; then {remedy[:1].lower()}{remedy[1:]}, or add this line to {trust_file()}: "
-                f"{code.digest}"
+                f"Read it; then {remedy[:1].lower()}{remedy[1:]}, or add this line to "
+                f"{trust_file()}: {code.digest}"
             )
         remember(code)
         known |= {code.digest}
