@@ -17,7 +17,7 @@ import typer
 from reproaudit import __version__
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
-from reproaudit.commands.output import GuardedOutput
+from reproaudit.commands.output import GuardedOutput, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
 from reproaudit.reports.formats import (
     ALL_FORMATS,
@@ -115,8 +115,6 @@ def _interrupted() -> int:
 
 
 def _say(text: str, style: str = "") -> None:
-    from reproaudit.reports.terminal import say
-
     say(text, stderr=True, style=style)
 
 

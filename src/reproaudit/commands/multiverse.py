@@ -12,7 +12,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.judging.verdict import Lookup
@@ -35,7 +35,6 @@ from reproaudit.multiverse.read import read
 from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.numbers import counted, duration
-from reproaudit.reports.terminal import say
 from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000

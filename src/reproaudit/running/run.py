@@ -382,10 +382,10 @@ def _divergence(measured: Measurements) -> str | None:
         bad += [(step, name) for step, row in rows if not np.isfinite(row).all()][:1]
     if bad:
         step, name = min(bad)
-        return f"diverged: series '{name}' is not finite at step {step}"
+        return f"series '{name}' is not finite at step {step}"
     scalars = [name for name, value in measured.scalars.items() if not np.isfinite(value)]
     arrays = [name for name, array in measured.arrays.items() if not np.isfinite(array).all()]
-    return f"diverged: {', '.join(scalars + arrays)} is not finite"
+    return f"{', '.join(scalars + arrays)} is not finite"
 
 
 def _revision(file: Path) -> str | None:
