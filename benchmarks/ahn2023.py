@@ -18,7 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reproaudit.papers.ahn2023 import kernel, model, sampling
+from reproaudit.lab.seeds import generator
+from reproaudit.papers.ahn2023 import model, task
+from reproaudit.papers.ahn2023.fast import kernel, sampler
+from reproaudit.papers.ahn2023.minibatches import Stream
 
 LAYERS, PROMPTS, N, DIM = 3, 20_000, 20, 5
 LEARNING_RATE, BETAS, CLIP = 0.01, (0.99, 0.9), 0.01
@@ -48,7 +51,7 @@ def reassociated_layer(Z: Tensor, P: Tensor, Q: Tensor) -> Tensor:
 class LiteralTraining:
     """Trains the token-by-token form with torch's Adam and clipping."""
 
-    def __init__(self, layer: Layer, prompts: sampling.Prompts, A: Any, B: Any) -> None:
+    def __init__(self, layer: Layer, prompts: task.Prompts, A: Any, B: Any) -> None:
         self.layer = layer
         x, w, query = (torch.from_numpy(a) for a in (prompts.x, prompts.w, prompts.query))
         self.Z = model.embed(x, w, query)
@@ -82,9 +85,8 @@ def measure(threads: int) -> dict[str, float]:
     """Median milliseconds per step of each form, on so many threads."""
     torch.set_num_threads(threads)
     numba.set_num_threads(threads)
-    name: dict[str, Any] = {"seed": 0, "purpose": "benchmark", "index": 0}
-    covariance = sampling.draw_covariance(sampling.generator(0, "covariance", 0))
-    prompts = sampling.draw_prompts(covariance, PROMPTS, N, **name)
+    covariance = task.draw_covariance(generator(0, "covariance"))
+    prompts = task.draw_prompts(covariance, PROMPTS, N, seed=0, purpose="benchmark")
     rng = np.random.default_rng(0)
     A, B = (0.05 * rng.standard_normal((2, LAYERS, DIM, DIM))).astype(np.float32)
     layers = {
@@ -94,6 +96,7 @@ def measure(threads: int) -> dict[str, float]:
     }
     literal = {key: LiteralTraining(layer, prompts, A, B) for key, layer in layers.items()}
     minibatch, state = prompts.minibatch(), kernel.TrainingState.start(A, B)
+    stream = Stream.of(0, "benchmark", 0)
 
     def ours(steps: int = KERNEL_STEPS) -> float:
         return float(
@@ -117,7 +120,7 @@ def measure(threads: int) -> dict[str, float]:
             times[key].append(timed_ms(training.step))
         times["ours_ms"].append(timed_ms(ours, KERNEL_STEPS))
         times["redraw_ms"].append(
-            timed_ms(lambda: sampling.draw_minibatch(covariance, PROMPTS, N, **name))
+            timed_ms(lambda: sampler.draw_minibatch(covariance, PROMPTS, N, stream))
         )
     return {key: median(values) for key, values in times.items()}
 

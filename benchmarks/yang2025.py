@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reproaudit.papers.yang2025 import dynamics, plain
+from reproaudit.papers.yang2025 import fast
+from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.task import mixture
 
 CLASSES, NEURONS, WIDTH, RATE, BIAS = 3, 64, 64, 0.1, 0.5
@@ -24,15 +25,15 @@ def bench() -> dict[str, float]:
     keys, queries = 0.5 / np.sqrt(WIDTH) * draw.standard_normal((2, 2, WIDTH, 2 * CLASSES))
     zeros = np.zeros((2, NEURONS, 2 * CLASSES))
     weights = plain.initial((keys, queries), zeros, BIAS)
-    model = dynamics.from_weights(population, (keys, queries), zeros[:, :1], BIAS)
+    model = fast.from_weights(population, (keys, queries), zeros[:, :1], BIAS)
 
     def literal(steps: int) -> None:
         rates = (RATE, RATE * NEURONS, 0.0)  # of a neuron under a mean: the mean-field rate
         plain.descend(weights, population, steps=steps, output_scale=1 / NEURONS, rates=rates)
 
     def ours(steps: int) -> None:
-        rates = dynamics.Rates(RATE, RATE, 0.0)
-        dynamics.descend(model, population, steps=steps, output_scale=1.0, rates=rates)
+        rates = fast.Rates(RATE, RATE, 0.0)
+        fast.descend(model, population, steps=steps, output_scale=1.0, rates=rates)
 
     literal_ms = _fastest(literal, LITERAL_STEPS)
     ours_ms = _fastest(ours, OUR_STEPS)

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from reproaudit.checks import Check, PartResult, all_quantities, binding, judge_parts
+from reproaudit.checks import (
+    Check,
+    PartResult,
+    all_quantities,
+    deciding_index,
+    judge_conditions,
+    part_results,
+)
 from reproaudit.checks.measurements import (
     Axis,
     Declaration,
@@ -80,6 +87,12 @@ def curves(
     return samples
 
 
+def judge_parts(
+    checks: Sequence[Check], samples: Sequence[Sample], confidence: float = 0.95
+) -> tuple[PartResult, ...]:
+    return part_results(judge_conditions(checks, samples, confidence))
+
+
 def judge(one: Check, samples: Sequence[Sample], confidence: float = 0.95) -> PartResult:
     (part,) = judge_parts([one], samples, confidence)
     return part
@@ -142,8 +155,8 @@ def test_bounds_over_the_mean(
 ) -> None:
     part = judge(check(kind, **fields), scalars(x=values))
     assert part.decision is expected
-    assert part.finding.interval is not None
-    assert part.finding.per_seed == tuple(float(v) for v in values)
+    assert part.result.interval is not None
+    assert part.result.per_seed == tuple(float(v) for v in values)
 
 
 PAIRS = [
@@ -209,8 +222,8 @@ def test_over_every_seed_is_a_count(
     values: list[float], satisfied: int, expected: Decision
 ) -> None:
     part = judge(check("aligns", over="every_seed", **DISTANCE), scalars(x=values))
-    assert (part.decision, part.finding.satisfied) == (expected, satisfied)
-    assert part.finding.interval is None
+    assert (part.decision, part.result.satisfied) == (expected, satisfied)
+    assert part.result.interval is None
 
 
 def test_every_seed_of_an_equivalence() -> None:
@@ -219,7 +232,7 @@ def test_every_seed_of_an_equivalence() -> None:
     )
     assert judge(one, scalars(x=[1.0, 1.05, 0.95])).decision is MET
     part = judge(one, scalars(x=[1.0, 1.2, 0.95]))
-    assert (part.decision, part.finding.satisfied) == (MISSED, 2)
+    assert (part.decision, part.result.satisfied) == (MISSED, 2)
     growth = check("grows_like", over="every_seed", **LOGARITHM)
     wild = [np.log1p, np.log1p, np.log1p, np.log1p, np.sqrt]
     assert judge(growth, curves(x=wild)).decision is MISSED
@@ -229,9 +242,9 @@ def test_the_floor_is_the_resolution() -> None:
     """A distance of exactly 0 is one below the floor, not minus infinity."""
     exact = judge(check("aligns", **DISTANCE), scalars(x=[0.0, 0.0, 0.0]))
     assert exact.decision is MET
-    assert exact.finding.estimate == pytest.approx(1e-12)
+    assert exact.result.estimate == pytest.approx(1e-12)
     coarse = judge(check("aligns", floor=1e-3, **DISTANCE), scalars(x=[0.0, 1e-9, 1e-6]))
-    assert coarse.finding.estimate == pytest.approx(1e-3)
+    assert coarse.result.estimate == pytest.approx(1e-3)
     assert coarse.decision is MET
 
 
@@ -377,7 +390,7 @@ def test_a_met_order_shows_the_ratio_and_a_change_that_never_comes_the_count() -
     assert ordered(curves(a=rise(100), b=later)).label == "part: ratio of the onsets"
     never = ordered(curves(a=rise(100), b=[rise(400)] * 4 + [lambda t: 0 * t]))
     assert (never.decision, never.label) == (MISSED, "part: both changes come")
-    assert never.finding.satisfied == 4
+    assert never.result.satisfied == 4
 
 
 def test_an_order_that_hangs_on_the_share_is_undecided() -> None:
@@ -385,7 +398,7 @@ def test_an_order_that_hangs_on_the_share_is_undecided() -> None:
     samples = curves(steps=range(0, 1001, 10), a=sharp(330), b=lambda t: t / 1000)
     part = ordered(samples, by=1.3)
     assert part.decision is UNDECIDED
-    assert part.finding.estimate < 1.3
+    assert part.result.estimate < 1.3
 
 
 def test_seeds_that_disagree_leave_the_order_open() -> None:
@@ -624,7 +637,7 @@ def test_each_coordinate_is_a_part() -> None:
     one = check("aligns", each="layer", **DISTANCE)
     parts = judge_parts([one], layered(GOOD), 0.95)
     assert [p.name for p in parts] == [f"part, layer {n}" for n in (1, 2, 3)]
-    assert [p.finding.per_seed[0] for p in parts] == [0.01, 0.02, 0.03]
+    assert [p.result.per_seed[0] for p in parts] == [0.01, 0.02, 0.03]
     assert overall([p.decision for p in parts]) is MET
     by_setting = layered(GOOD, Axis(name="layer", setting="layers"))
     assert judge_parts([one], by_setting, 0.95) == parts
@@ -655,11 +668,11 @@ def test_a_miss_is_divided_by_the_number_of_conditions() -> None:
     one = check("aligns", each="layer", **DISTANCE)
     parts = judge_parts([one], layered([[0.01, 0.01, x] for x in row]), 0.95)
     assert [p.decision for p in parts] == [MET, MET, UNDECIDED]
-    third = parts[2].finding.interval
+    third = parts[2].result.interval
     assert third is not None
     assert third.confidence == pytest.approx(1 - 0.05 / 3)
-    assert parts[0].finding.interval is not None
-    assert parts[0].finding.interval.confidence == 0.95
+    assert parts[0].result.interval is not None
+    assert parts[0].result.interval.confidence == 0.95
 
 
 def test_every_condition_of_every_check_counts() -> None:
@@ -681,27 +694,27 @@ def test_every_condition_of_every_check_counts() -> None:
     ]
     aligned = check("aligns", name="other", distance=look("d"), at_most=0.1)
     _, part = judge_parts([check("converges", **CONVERGES), aligned], samples, 0.95)
-    assert part.finding.interval is not None
-    assert part.finding.interval.confidence == pytest.approx(1 - 0.05 / 3)
+    assert part.result.interval is not None
+    assert part.result.interval.confidence == pytest.approx(1 - 0.05 / 3)
 
 
-def test_the_binding_part_is_the_worst_then_the_closest() -> None:
-    def finding(values: Sequence[float], **more: Any) -> Any:
-        return judge(check("aligns", **DISTANCE, **more), scalars(x=values)).finding
+def test_the_deciding_part_is_the_worst_then_the_closest() -> None:
+    def result(values: Sequence[float], **more: Any) -> Any:
+        return judge(check("aligns", **DISTANCE, **more), scalars(x=values)).result
 
-    far, near = finding([0.010, 0.011, 0.012]), finding([0.06, 0.07, 0.08])
-    missed, open_ = finding([0.5, 0.51, 0.52]), finding([0.05, 0.2, 0.1])
-    count = finding([0.01] * 3, over="every_seed")
-    assert binding({"far": far, "near": near, "count": count}) == "near"
-    assert binding({"near": near, "open": open_}) == "open"
-    assert binding({"open": open_, "missed": missed, "near": near}) == "missed"
-    assert binding({"open": open_, "missed": missed}, worst=MET) == "open"
-    assert binding({"near": near, "missed": missed}, worst=MET) == "near"
+    far, near = result([0.010, 0.011, 0.012]), result([0.06, 0.07, 0.08])
+    missed, open_ = result([0.5, 0.51, 0.52]), result([0.05, 0.2, 0.1])
+    count = result([0.01] * 3, over="every_seed")
+    assert deciding_index([far, near, count]) == 1
+    assert deciding_index([near, open_]) == 1
+    assert deciding_index([open_, missed, near]) == 1
+    assert deciding_index([open_, missed], worst=MET) == 0
+    assert deciding_index([near, missed], worst=MET) == 0
 
 
 def test_one_seed_decides_nothing_over_the_mean() -> None:
     part = judge(check("aligns", **DISTANCE), scalars(x=[0.01]))
-    assert (part.decision, part.finding.interval) == (UNDECIDED, None)
+    assert (part.decision, part.result.interval) == (UNDECIDED, None)
 
 
 # --- what a record lacks ------------------------------------------------------------------------
@@ -823,7 +836,7 @@ def test_the_order_of_seeds_does_not_matter(values: list[float], order: Any) -> 
     one = check("aligns", distance=look("x"), at_most=1.0)
     before, after = (judge(one, scalars(x=v)) for v in (values, shuffled))
     assert before.decision is after.decision
-    assert before.finding.estimate == pytest.approx(after.finding.estimate, rel=1e-9)
+    assert before.result.estimate == pytest.approx(after.result.estimate, rel=1e-9)
 
 
 @quick
@@ -831,7 +844,7 @@ def test_the_order_of_seeds_does_not_matter(values: list[float], order: Any) -> 
 def test_another_seed_at_the_mean_takes_no_decision_back(values: list[float]) -> None:
     one = check("aligns", distance=look("x"), at_most=1.0)
     before = judge(one, scalars(x=values))
-    after = judge(one, scalars(x=[*values, before.finding.estimate]))
+    after = judge(one, scalars(x=[*values, before.result.estimate]))
     if before.decision is not UNDECIDED:
         assert after.decision is before.decision
 
@@ -852,7 +865,7 @@ def test_onsets_do_not_depend_on_the_unit_nor_on_the_clock(
         later_change=0.3 * unit,
     )
     assert changed.decision is plain.decision
-    assert changed.finding.estimate == pytest.approx(plain.finding.estimate, rel=1e-6)
+    assert changed.result.estimate == pytest.approx(plain.result.estimate, rel=1e-6)
 
 
 @quick

@@ -21,6 +21,7 @@ import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
 from reproaudit.records import CellStatus
+from reproaudit.running.code_hash import CodeClosure
 from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -177,7 +178,8 @@ def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
-    monkeypatch.setattr("reproaudit.running.dask_cluster.code_hash", lambda *_: "0" * 32)
+    other = CodeClosure(digest="0" * 32, packages=frozenset())
+    monkeypatch.setattr("reproaudit.running.dask_cluster.code_closure", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
     assert "other code" in str(records(store)["descent", 0].error)

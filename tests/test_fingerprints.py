@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_code_is_what_is_imported_of_ours_and_nothing_else(
     changed = set()
     for name in FILES:
         path = tree / name
-        path.write_text(FILES[name] + "# changed\n")
+        path.write_text(FILES[name] + "print(1)\n")
         if hashed(tree, module) != before:
             changed.add(name)
         path.write_text(FILES[name])
@@ -158,7 +159,15 @@ def test_the_same_value_written_otherwise_is_the_same_cell() -> None:
 
 def test_device_is_part_of_the_versions() -> None:
     assert versions("cpu") != versions("cuda")
-    assert {"python", "device", "torch", "numpy", "scipy", "numba"} == versions("cpu").keys()
+    names = {"python", "device", "torch", "numpy", "scipy", "numba", "llvmlite"}
+    assert names == versions("cpu").keys()
+
+
+def test_versions_hold_what_the_paper_imports_beside() -> None:
+    more = versions("cpu", {"sklearn", "numpy", "pydantic", "no_such_package"})
+    assert more.keys() - versions("cpu").keys() == {"scikit-learn", "no_such_package"}
+    assert more["scikit-learn"] == metadata.version("scikit-learn")
+    assert more["no_such_package"] == "absent"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reproaudit.checks import GrowsLike, judge_parts
+from reproaudit.checks import judge_conditions, part_results
+from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.measurements import Declaration, MeasurementKind, Quantity, Sample
 from reproaudit.records import Measurements, Series
 from reproaudit.stats import Decision
@@ -34,7 +35,7 @@ def decided(trajectory: NDArray[np.float64], noise: float = 0.0) -> Decision:
         series = Series(steps=tuple(int(s) for s in STEPS), values=values)
         declaration = Declaration(kind=MeasurementKind.SERIES, unit="1", meaning="a")
         samples.append(Sample(seed, Measurements(series={"a": series}), {"a": declaration}, {}))
-    return judge_parts([CHECK], samples, 0.95)[0].decision
+    return part_results(judge_conditions([CHECK], samples, 0.95))[0].decision
 
 
 def test_a_logarithm_is_met() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,28 @@ import pytest
 from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup, make_record
 from factories import measurements as measured
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Role
+from reproaudit.audit.plan import Batch, Role, claim_batches
+from reproaudit.cell import canonical_settings
 from reproaudit.checks import PartResult
 from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
     EvidenceLevel,
     Lookup,
+    Newest,
     Verdict,
+    best_answers,
     combine_controls,
     decide_verdict,
+    evidence_level,
+    judge_batch,
     judge_claim,
     judge_claims,
+    lookup_newest,
 )
-from reproaudit.records import CellStatus, Measurements, Record
-from reproaudit.scorecard import Scorecard, build
+from reproaudit.records import CellStatus, Measurements, Origin, Record
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision, RuleResult
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED
@@ -39,8 +47,8 @@ PROBLEMS = {
 
 
 def part(decision: Decision, name: str = "part") -> PartResult:
-    finding = RuleResult(0.5, None, decision, 0.1, (0.5,))
-    return PartResult(name, decision, name, "at_most", None, finding, "for the test")
+    result = RuleResult(0.5, None, decision, 0.1, (0.5,))
+    return PartResult(name, decision, name, "at_most", None, result, "for the test")
 
 
 def outcome(said: Decision | str | None, role: Role = Role.EXPERIMENT) -> BatchOutcome:
@@ -111,6 +119,51 @@ def test_every_combination_of_answers() -> None:
         assert why
         seen.add(verdict)
     assert seen == set(Verdict)
+
+
+REASONS = [
+    ((MET, MISSED, MET, "exact", False, "smoke"),
+     "the smoke tier only proves that the experiments run"),
+    ((MET, "crashed", MET, "exact", False, "paper"), "it crashed"),
+    ((MET, MET, MET, "exact", False, "paper"),
+     "a part of the check passes on every control, so it shows nothing"),
+    ((MET, MISSED, MISSED, "exact", False, "paper"),
+     "the check fails on the constructed solution, so it shows nothing"),
+    ((MISSED, MISSED, MET, "exact", False, "paper"),
+     "missed at the paper's scale and with settings it states"),
+    ((MISSED, MISSED, MET, "assumed", True, "paper"),
+     "missed over every alternative for what the paper leaves open"),
+    ((MISSED, MISSED, MET, "reduced", True, "quick"),
+     "missed, but on reduced evidence, which may not contradict a paper"),
+    ((UNDECIDED, MISSED, MET, "exact", False, "paper"), "the interval does not decide"),
+    ((MET, UNDECIDED, MET, "exact", False, "paper"), "met, but the control does not decide"),
+    ((MET, MISSED, UNDECIDED, "exact", False, "paper"),
+     "met, but the constructed solution does not decide"),
+    ((MET, MISSED, None, "exact", False, "paper"),
+     "met, and every part of the check fails on a control"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answers", "reason"), REASONS)
+def test_every_verdict_has_its_reason(answers: tuple[Any, ...], reason: str) -> None:
+    own, control, positive, evidence, agrees, tier = answers
+    controls = [outcome(control, Role.CONTROL)]
+    assert decide_verdict(
+        tier,
+        outcome(own),
+        controls,
+        combine_controls(controls)[0],
+        None if positive is None else outcome(positive, Role.POSITIVE_CONTROL),
+        EvidenceLevel(evidence),
+        agrees,
+    ) == (by_the_design(own, control, positive, EvidenceLevel(evidence), agrees, tier), reason)
+
+
+def test_the_names_of_verdicts_and_evidence_are_those_of_the_contract() -> None:
+    assert [*Verdict] == [
+        "supported", "contradicted", "inconclusive", "vacuous", "technical_failure", "not_tested"
+    ]  # fmt: skip
+    assert [*EvidenceLevel] == ["exact", "assumed", "reduced", "proxy"]
 
 
 def test_only_the_papers_own_word_contradicts_it() -> None:
@@ -198,6 +251,13 @@ def test_the_reason_counts_the_parts_that_no_control_has(
     assert why in reason
 
 
+def test_of_equal_controls_the_first_answers() -> None:
+    first, second = control(a=MISSED, b=MET), control(a=MISSED, b=UNDECIDED)
+    best = best_answers([first, second])
+    assert best["a"][0] is first
+    assert best["b"][0] is second
+
+
 # --- records to verdicts ------------------------------------------------------------------------
 
 Said = Callable[[str, int], dict[str, Any] | None]
@@ -248,6 +308,7 @@ def but(mechanism: str, seed: int | None = None, **said: Any) -> Said:
 FAILED = {"status": CellStatus.FAILED, "error": "out of memory", "measurements": Measurements()}
 DIVERGES = {"status": CellStatus.DIVERGED, "error": "diverged", "measurements": Measurements()}
 EMPTY = {"measurements": Measurements()}
+ORIGIN = Origin(who="A", source="B", framework="C", made=date(2025, 5, 1))
 FAR = {"measurements": measured(0.8, 0.1, 0)}
 
 
@@ -275,8 +336,30 @@ def level(mechanism: str, value: float) -> Said:
         (but("none", 3, **FAILED), {}, Verdict.TECHNICAL_FAILURE, "the control 'good' failed"),
         (but("constructed", 3, **FAILED), {}, Verdict.TECHNICAL_FAILURE, "positive control"),
         (but("full", 3, **EMPTY), {}, Verdict.TECHNICAL_FAILURE, "seed 3 has no 'distance'"),
-        (but("none", 3, **EMPTY), {}, Verdict.TECHNICAL_FAILURE, "cannot be judged"),
-        (but("full", 3, **DIVERGES), {}, Verdict.TECHNICAL_FAILURE, "diverged, seed 3"),
+        (
+            but("none", 3, **EMPTY),
+            {},
+            Verdict.TECHNICAL_FAILURE,
+            "the control 'good' cannot be judged: the record of seed 3 has no 'distance'",
+        ),
+        (
+            but("full", 3, **DIVERGES),
+            {},
+            Verdict.TECHNICAL_FAILURE,
+            "the experiment 'good' diverged, seed 3",
+        ),
+        (
+            but("full", **DIVERGES),
+            {},
+            Verdict.TECHNICAL_FAILURE,
+            "the experiment 'good' diverged, seed 0, 1, 2, 3, 4",
+        ),
+        (
+            but("full", 3, **EMPTY, origin=ORIGIN),
+            {},
+            Verdict.NOT_TESTED,
+            "not supplied from elsewhere: the record of seed 3 has no 'distance'",
+        ),
         (
             but("full", 3, **DIVERGES),
             {"if_diverged": "missed"},
@@ -304,6 +387,51 @@ def test_without_a_positive_control_the_control_alone_convicts() -> None:
     audit = toy(positive_control={"not_constructible": "No closed form."})
     assert verdict_of(audit, fine).verdict is Verdict.SUPPORTED
     assert verdict_of(audit, level("none", 0.01)).verdict is Verdict.VACUOUS
+
+
+def test_an_outcome_holds_what_the_scorecard_shows_of_it() -> None:
+    """Every condition, the reason and the substitutes of a control, and what no control misses."""
+    substitutes = {"layer_distance": "weights", "distance": "error"}
+    audit = toy(controls=[{**CONTROL, "substitutes": substitutes}])
+    lookup = lookup_of(audit, fine)
+    found = judge_claim(audit, audit.claims[0], "paper", lookup)
+    assert [one.result for one in found.own.conditions] == [found.own.parts[0].result]
+    (one,) = found.controls
+    assert one.why == "trains without the mechanism"
+    assert one.substitutes == (("distance", "error"), ("layer_distance", "weights"))
+    assert found.undiscriminated == ()
+    assert verdict_of(toy(), level("none", 0.01)).undiscriminated == ("distance",)
+    for outcome in (found, found.own):
+        with pytest.raises(FrozenInstanceError):
+            outcome.why = "for another reason"  # type: ignore[misc]
+
+
+def test_a_batch_is_not_judged_by_other_than_its_seeds() -> None:
+    audit = toy()
+    (role, batch), *_ = claim_batches(audit, audit.claims[0], "paper")
+    records = lookup_of(audit, fine)(replace(batch, seeds=(*batch.seeds, 9)))
+    found = judge_batch(audit, audit.claims[0], audit.claims[0].checks, role, batch, records)
+    assert tuple(record.seed for record in found.records) == batch.seeds
+
+
+def test_the_newest_records_are_found_by_settings_and_seed() -> None:
+    audit = toy()
+    (_, own), (_, other), *_ = claim_batches(audit, audit.claims[0], "paper")
+    records = {seed: record for seed, record in lookup_of(audit, fine)(own).items() if seed != 1}
+    asked = []
+
+    def newest(tier: TierName) -> Newest:
+        asked.append(tier)
+        settings = canonical_settings(own.settings(audit))
+        return {
+            (own.experiment, settings, seed): record for seed, record in [*records.items()][::-1]
+        }
+
+    lookup = lookup_newest(audit, newest)
+    assert dict(lookup(own)) == records
+    assert list(lookup(replace(own, seeds=(4, 0, 7)))) == [4, 0]
+    assert not lookup(replace(other, tier="paper"))
+    assert asked == ["paper"]
 
 
 def test_smoke_judges_nothing_however_good_the_numbers() -> None:
@@ -366,6 +494,45 @@ def test_evidence_is_the_weakest_link(
     assert (agreed.verdict is Verdict.CONTRADICTED) is (
         expected in (EvidenceLevel.EXACT, EvidenceLevel.ASSUMED)
     )
+
+
+def test_evidence_of_runs_from_elsewhere_is_that_of_the_weakest() -> None:
+    """Whatever the tier's settings: the value run counts, and one that nobody states is a proxy."""
+    tiers = {
+        "quick": {"value": 0.05, "reason": "Fast."},
+        "smoke": {"value": 0.5, "reason": "Fast."},
+    }
+    guess = {"source": "assumption", "why": "Common.", "alternatives": [0.1], "locator": None}
+    audit, guessed = with_setting(**tiers), with_setting(**guess)
+
+    def evidence(audit: Audit, *rates: float, origin: Origin | None = ORIGIN) -> EvidenceLevel:
+        claim = audit.claims[0]
+        planned = audit.values_of("good", "paper")
+        batch = Batch("good", "paper", (), tuple(range(len(rates))))
+        rules = {claim.id: ""}
+        records = [
+            make_record("toy", batch, {**planned, "rate": rate}, seed, rules,
+                        {**fine("full", seed), "origin": origin})
+            for seed, rate in enumerate(rates)
+        ]  # fmt: skip
+        return evidence_level(audit, claim, "paper", records)
+
+    assert evidence(audit, 0.02, 0.02) is EvidenceLevel.EXACT
+    assert evidence(audit, 0.02, 0.05) is EvidenceLevel.REDUCED
+    assert evidence(audit, 0.5) is EvidenceLevel.REDUCED
+    assert evidence(audit, 0.1) is EvidenceLevel.PROXY
+    assert evidence(audit, 0.02, 0.05, 0.3) is EvidenceLevel.PROXY
+    assert evidence(audit, 0.3, origin=None) is EvidenceLevel.EXACT  # ours ran what was planned
+    assert evidence(guessed, 0.02) is EvidenceLevel.ASSUMED
+    assert evidence(guessed, 0.1) is EvidenceLevel.ASSUMED
+    assert evidence(guessed, 0.3) is EvidenceLevel.PROXY
+
+
+def test_without_agreement_over_the_ledger_a_guess_does_not_contradict() -> None:
+    audit = with_setting(source="recalled")
+    lookup = lookup_of(audit, level("full", 0.8))
+    found = judge_claim(audit, audit.claims[0], "paper", lookup)
+    assert (found.evidence, found.verdict) == (EvidenceLevel.ASSUMED, Verdict.INCONCLUSIVE)
 
 
 def test_one_record_of_other_data_makes_it_a_proxy() -> None:
@@ -470,6 +637,10 @@ def test_a_rule_changed_after_the_records_is_told() -> None:
     (found,) = judge_claims(changed, "paper", made_before)
     assert found.rule_is_younger
     assert found.verdict is Verdict.SUPPORTED, "it is judged anew by the rule in force"
+    other = but("full", 3, **fine("full", 3), rules={audit.claims[0].id: "0" * 16})
+    assert verdict_of(audit, other).rule_is_younger, "one record is enough"
+    theirs = but("full", 3, **fine("full", 3), rules={}, origin=ORIGIN)
+    assert not verdict_of(audit, theirs).rule_is_younger, "theirs are judged by any rule"
 
 
 # --- what the scorecard shows of it -------------------------------------------------------------
@@ -601,8 +772,8 @@ def test_records_of_older_code_are_judged_and_drawn_without_a_traceback() -> Non
     assert losses.seeds == (2, 3, 4)
 
 
-def test_an_outcome_without_parts_has_no_binding_part() -> None:
-    assert outcome("crashed").binding is None
+def test_an_outcome_without_parts_has_no_deciding_part() -> None:
+    assert outcome("crashed").deciding_part is None
     two = replace(outcome(MET), parts=(part(MET, "a"), part(MISSED, "b")))
-    assert two.binding is not None
-    assert two.binding.name == "b"
+    assert two.deciding_part is not None
+    assert two.deciding_part.name == "b"

@@ -69,6 +69,12 @@ FIRST_CONTROL = """      - experiment: training
 """
 LAST_CONTROL = "settings: {labels: shuffled, steps: 400}"
 POSITIVE = "settings: {optimizer: closed_form}"
+NORM = """    measurements:
+      norm:
+        kind: scalar
+        unit: "1"
+        meaning: Norm of the weights.
+"""
 HEAT = "{id: heat, kind: matrices, experiment: training, measurements: [matrix]"
 
 YAML_FAULTS = [
@@ -76,7 +82,9 @@ YAML_FAULTS = [
     Bad("exponent-without-sign", "value: 0.1", "value: 1.5e3", "RA009", "Write 1.5e+3"),
     Bad("text-like-1e-3-in-a-list", "[16, 64]", "[16, 64, 1e1]", "RA009", "reads as text"),
     Bad("yes", "value: true_ones", "value: yes", "RA010", "Write true, or 'yes' in quotes"),
-    Bad("off", "result: Academia", "result: off", "RA010", "reads as false"),
+    Bad("no-for-text", 'card: {result: "No", as_of: 2026-11-01}', "card: {result: No, as_of: 2026-"
+        "11-01}", "RA010", "which YAML reads as false; expected text. Quote it: 'No'."),
+    Bad("off", "result: Academia", "result: off", "RA010", "expected text"),
     Bad("capital-true", "of_the_rest: true", "of_the_rest: True", "RA010", "Write true"),
     Bad("truth-as-name", "  optimizer:\n", "  on:\n", "RA010", "the name on", "  on:", more=1),
     Bad("base-60", "value: 32", "value: 1:30", "RA011", "base 60"),
@@ -120,7 +128,7 @@ MODEL_FAULTS = [
         "a field of OrderedOnsets"),
     Bad("unknown-top-field", "not_audited:", "notes: []\nnot_audited:", "RA050", "'notes'"),
     Bad("missing-field", "  venue: Journal of Small Examples\n", "", "RA051",
-        "Add 'venue': Where it was published.", "^paper:"),
+        "Add 'venue': The conference, journal", "^paper:"),
     Bad("missing-in-claim", "    weight: 0.5\n", "", "RA051", "no 'weight'",
         "^- id: toy.direction"),
     Bad("missing-in-check", "        falls_by: 10.0\n", "", "RA051", "no 'falls_by'",
@@ -136,11 +144,12 @@ MODEL_FAULTS = [
         "expected a list"),
     Bad("text-for-mapping", LOSS, "        loss: loss\n", "RA052", "a mapping of fields"),
     Bad("nothing-for-value", "value: 32", "value:", "RA052", "found nothing"),
-    Bad("mapping-for-value", "value: 32", "value: {a: 1}", "RA052", "true or false or a number"),
+    Bad("mapping-for-value", "value: 32", "value: {a: 1}", "RA052",
+        "true or false, a number, text, or a list"),
     Bad("nothing-in-a-list", "[16, 64]", "[16, null]", "RA052", "found nothing"),
     Bad("truth-for-coordinate", "{model: ours}", "{model: true}", "RA052", "a number or text"),
     Bad("text-for-control", "      not_constructible: The noise of the test set stays.",
-        "      none", "RA052", "not_constructible"),
+        "      none", "RA118", "or not_constructible with the reason"),
     Bad("weight-too-large", "weight: 0.5", "weight: 1.5", "RA053", "at most 1"),
     Bad("tolerance-negative", "margin: 0.05", "margin: -0.05", "RA053", "above 0"),
     Bad("year-too-early", "year: 2024", "year: 24", "RA053", "at least 1900"),
@@ -236,6 +245,16 @@ RULE_FAULTS = [
         "steps: 400}", "RA113", "no 'errors'", more=2),
     Bad("control-drops-coordinate", LAST_CONTROL, "settings: {labels: shuffled, layers: [2]}",
         "RA114", "leaves out layer 1"),
+    Bad("control-name", "controls:\n" + FIRST_CONTROL, "controls:\n      - shuffled\n", "RA118",
+        "Declare it under the audit's own 'controls'", "- shuffled"),
+    Bad("shared-control-unused", "claims:\n  - id", "controls:\n  idle: {settings: {labels: "
+        "shuffled}, why: It trains.}\nclaims:\n  - id", "RA119", "no claim names", "idle: {"),
+    Bad("shared-measurement", "    title: Read the", "    measures: [los]\n    title: Read the",
+        "RA130", "the unknown measurement 'los'"),
+    Bad("nothing-measured", NORM, "", "RA131", "no measurement of 'reading'", "^  reading:"),
+    Bad("alternative-lacks-coordinate", "    quick: {value: [1, 2], reason", "    alternatives: "
+        "[[2, 3]]\n    quick: {value: [1, 2], reason", "RA146", "without layer 1, which a claim",
+        more=1),
     Bad("claim-id-twice", "- id: toy.beats-ridge", "- id: toy.direction", "RA115",
         "second claim"),
     Bad("claim-id-prefix", "- id: toy.beats-ridge", "- id: other.beats-ridge", "RA115",
@@ -287,6 +306,11 @@ RULE_FAULTS = [
         "'Pseudocode' a second time", more=1),
     Bad("seed-twice", "quick: [0, 1, 2, 3, 4]", "quick: [0, 1, 2, 3, 4, 4]", "RA152", "seed 4"),
     Bad("seed-negative", "smoke: [0]", "smoke: [-1]", "RA152", "0 to 4294967295"),
+    Bad("finding-dotted", "settings: [learning_rate]", "settings: [learning_rate, training.btch]",
+        "RA162", "Did you mean 'training.batch'?"),
+    Bad("finding-of-another", "settings: [learning_rate]", "settings: [learning_rate, a.b.c]",
+        "RA055", "or 'experiment.setting'"),
+    Bad("effect-dotted", "setting: batch", "setting: training.steps", "RA164", "of the ledger"),
     Bad("unfinished", "reason: Table 1 has 1.3.", "reason: TODO look up", "RA153", "'TODO'"),
     Bad("future", "as_of: 2026-11-02\n    settings", "as_of: 2027-11-02\n    settings", "RA154",
         "lies in the future", "as_of: 2027"),
@@ -355,7 +379,7 @@ def test_bad_audit(bad: Bad) -> None:
 
 def test_table_covers_every_rule() -> None:
     tested = {bad.rule for bad in ALL}
-    by_hand = {"RA001", "RA005", "RA107"}  # below, and in test_rules
+    by_hand = {"RA001", "RA005", "RA016", "RA017", "RA107"}  # below, and in test_rules
     assert set(RULES) - tested == by_hand
     assert len({bad.id for bad in ALL}) == len(ALL) >= 60
 
@@ -671,7 +695,7 @@ def test_a_complaint_of_a_kind_never_met_is_still_told() -> None:
     loc = ("paper", "year")
     node = tree_module.node_at(root, loc)
     assert node is not None
-    new = Complaint(loc, node, (), "never_met", "", False, {}, "Input is odd")
+    new = Complaint(loc, node, "never_met", "", False, {}, "Input is odd")
     (fault,) = faults_of([new], root, "toy.yaml")
     assert (fault.rule, fault.place.line) == ("RA059", 9)
     assert "found 2024; expected something else: Input is odd" in fault.message

@@ -25,7 +25,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of_tier, lookup_in
+from reproaudit.scorecard.from_store import cells_of_tier, choose_records, lookup_chosen
 
 SMOKE_SECONDS = 5.0
 """Of processor time, for a paper's whole smoke tier once its code is compiled."""
@@ -50,7 +50,8 @@ class Subject:
         return {(r.experiment, repr(sorted(r.settings.items())), r.seed): r for r in found}
 
     def record(self, batch: Batch, store: Store | None = None) -> Record:
-        found = lookup_in(store or self.first, self.audit)(batch)
+        chosen = choose_records(store or self.first, self.audit, "smoke")
+        found = lookup_chosen(self.audit, chosen)(batch)
         return found[batch.seeds[0]]
 
 
@@ -110,9 +111,10 @@ def test_module_and_audit_have_the_same_experiments(paper: Subject) -> None:
 
 def every_control(audit: Audit) -> Iterator[Control]:
     for claim in audit.claims:
-        yield from claim.controls
-        if isinstance(claim.positive_control, Control):
-            yield claim.positive_control
+        yield from audit.controls_of(claim)
+        positive = audit.positive_control_of(claim)
+        if isinstance(positive, Control):
+            yield positive
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -122,8 +124,9 @@ def test_every_experiment_and_control_takes_its_settings(paper: Subject, tier: T
     for name, experiment in paper.experiments.items():
         build_settings(experiment.settings, audit.values_of(name, tier))
     for control in every_control(audit):
-        kind = paper.experiments[control.experiment].settings
-        build_settings(kind, audit.values_of(control.experiment, tier, control.settings))
+        name = str(control.experiment)
+        kind = paper.experiments[name].settings
+        build_settings(kind, audit.values_of(name, tier, control.settings))
     for entry in audit.ledger():
         names = [entry.experiment] if entry.experiment else list(audit.experiments)
         for name in names:
@@ -133,27 +136,28 @@ def test_every_experiment_and_control_takes_its_settings(paper: Subject, tier: T
                     build_settings(paper.experiments[name].settings, values)
 
 
-def read_by(claim: Claim) -> Iterator[tuple[str, Sequence[Check]]]:
+def read_by(audit: Audit, claim: Claim) -> Iterator[tuple[str, Sequence[Check]]]:
     """The experiment of the claim and of each control, with the checks as they are read there."""
     yield claim.experiment, claim.checks
-    positive = [claim.positive_control] if isinstance(claim.positive_control, Control) else []
-    for control in (*claim.controls, *positive):
-        yield control.experiment, [one.reading(control.substitutes) for one in claim.checks]
+    for control in (*audit.controls_of(claim), audit.positive_control_of(claim)):
+        if isinstance(control, Control):
+            checks = [one.reading(control.substitutes) for one in claim.checks]
+            yield str(control.experiment), checks
 
 
 def test_every_claimed_measurement_is_declared(paper: Subject) -> None:
     for claim in paper.audit.claims:
-        for experiment, checks in read_by(claim):
+        for experiment, checks in read_by(paper.audit, claim):
             looked_at = {q.measurement for _, _, q in all_quantities(checks)}
-            assert looked_at <= set(paper.audit.experiments[experiment].measurements)
+            assert looked_at <= set(paper.audit.measurements_of(experiment))
 
 
 def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
-    lookup = lookup_in(paper.first, paper.audit)
+    lookup = lookup_chosen(paper.audit, choose_records(paper.first, paper.audit, "smoke"))
     batches = plan(paper.audit, "smoke")
     assert batches
     for _, batch in batches:
-        declared = paper.audit.experiments[batch.experiment].measurements
+        declared = paper.audit.measurements_of(batch.experiment)
         records = lookup(batch)
         assert set(records) == set(batch.seeds)
         for record in records.values():
@@ -191,7 +195,7 @@ def test_another_seed_gives_other_numbers(paper: Subject) -> None:
 def seen(paper: Subject, batch: Batch, checks: Any) -> list[np.ndarray[Any, Any]]:
     """Everything that a claim's checks look at, in a batch's first record."""
     record = paper.record(batch)
-    declared = paper.audit.experiments[batch.experiment].measurements
+    declared = paper.audit.measurements_of(batch.experiment)
     sample = Sample(record.seed, record.measurements, declared, batch.settings(paper.audit))
     values = []
     for one in checks:
@@ -208,7 +212,7 @@ def test_controls_differ_in_what_is_measured(paper: Subject) -> None:
     for claim in paper.audit.claims:
         (_, own), *others = claim_batches(paper.audit, claim, "smoke")
         mine = seen(paper, own, claim.checks)
-        _, *readings = read_by(claim)
+        _, *readings = read_by(paper.audit, claim)
         for (role, batch), (_, checks) in zip(others, readings, strict=True):
             its = seen(paper, batch, checks)
             alike = len(its) == len(mine) and all(
@@ -219,12 +223,12 @@ def test_controls_differ_in_what_is_measured(paper: Subject) -> None:
 
 def test_a_positive_control_or_a_reason(paper: Subject) -> None:
     for claim in paper.audit.claims:
-        positive = claim.positive_control
+        positive = paper.audit.positive_control_of(claim)
         if isinstance(positive, NoPositiveControl):
             assert len(positive.not_constructible.split()) >= 3, claim.id
         else:
             assert all(
                 (positive.experiment, positive.settings, positive.substitutes)
                 != (one.experiment, one.settings, one.substitutes)
-                for one in claim.controls
+                for one in paper.audit.controls_of(claim)
             ), claim.id

@@ -29,10 +29,15 @@ def pins() -> dict[str, Version]:
     return {canonical(one.name): Version(str(one.specifier).removeprefix("==")) for one in found}
 
 
+OWN = {"reproaudit"}
+"""The extra `dev` names the package's own extras."""
+
+
 def stated() -> list[Requirement]:
     project = PROJECT["project"]
     extras = [one for group in project["optional-dependencies"].values() for one in group]
-    return [Requirement(text) for text in (*project["dependencies"], *extras)]
+    every = [Requirement(text) for text in (*project["dependencies"], *extras)]
+    return [one for one in every if one.name not in OWN]
 
 
 def test_torchvision_belongs_to_torch() -> None:
@@ -43,6 +48,16 @@ def test_torchvision_belongs_to_torch() -> None:
     boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]])
     kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.5)
     assert kept.tolist() == [0, 2]
+
+
+def test_the_hashed_lock_has_the_pinned_versions() -> None:
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked = dict(re.findall(r"^([\w.-]+)==([^\s\\;]+)", text, re.MULTILINE))
+    pinned = pins()
+    assert {canonical(name) for name in locked} >= {canonical(one.name) for one in stated()} - OWN
+    for name, version_ in locked.items():
+        assert pinned[canonical(name)] == Version(version_), name
+    assert text.count("--hash=sha256:") >= len(locked)
 
 
 def test_every_dependency_is_pinned_within_its_range() -> None:

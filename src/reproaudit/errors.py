@@ -38,14 +38,24 @@ class TechnicalError(AuditError):
     exit_code = 3
 
 
+MOST_SUGGESTED = 20
+"""Known names that a remedy lists at most."""
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that an unknown one was most likely meant to be; None if none is close."""
+    return next(iter(difflib.get_close_matches(word, sorted(set(known)), n=1, cutoff=0.6)), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy for an unknown name: the closest known one, or the list of all.
+    """A remedy for an unknown name: the closest known one, or a list of the known ones.
 
     Returns:
         ``"Did you mean 'ahn2023'?"``, or ``"Known: a, b, c."``, or nothing if none is known.
     """
     names = sorted(set(known))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean '{close[0]}'?"
-    return f"Known: {', '.join(names)}." if names else ""
+    close = closest(word, names)
+    if close is not None:
+        return f"Did you mean '{close}'?"
+    more = f" and {len(names) - MOST_SUGGESTED} more" if len(names) > MOST_SUGGESTED else ""
+    return f"Known: {', '.join(names[:MOST_SUGGESTED])}{more}." if names else ""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +15,27 @@ import torch
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.lab.settings import build_settings
-from reproaudit.papers.ahn2023 import experiments, kernel, model, recursion
-from reproaudit.papers.ahn2023.experiments import EXPERIMENTS, Task, distance_to_identity
-from reproaudit.papers.ahn2023.learners import BatchedLearner, KernelLearner, Schedule
+from reproaudit.papers.ahn2023 import experiments, model, runs
+from reproaudit.papers.ahn2023.experiments import EXPERIMENTS
+from reproaudit.papers.ahn2023.fast import choice, kernel, recursion
+from reproaudit.papers.ahn2023.fast.kernel_learner import KernelLearner
+from reproaudit.papers.ahn2023.fast.learners import BatchedLearner, Schedule
+from reproaudit.papers.ahn2023.fast.prompts import pack
+from reproaudit.papers.ahn2023.measures import distance_to_identity
+from reproaudit.papers.ahn2023.runs import RunTask
 from reproaudit.records import Measurements
+from reproaudit.running.devices import available_cores
 
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """One thread for PyTorch: its products here are too small to share."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 class Memory:
@@ -51,7 +70,7 @@ def measure(experiment: str, *seeds: int, **overrides: Any) -> Mapping[int, Meas
 @pytest.mark.parametrize("pairs", [3, 20])
 @pytest.mark.parametrize("free", [True, False])
 def test_shuffled_labels_give_the_same_loss_in_all_forms(pairs: int, free: bool) -> None:
-    task = Task.of(5, pairs, settings("full", targets="shuffled"))
+    task = RunTask.of(5, pairs, settings("full", targets="shuffled"))
     rng = np.random.default_rng(0)
     A, B = rng.normal(0, 0.3, (2, 3, 5, 5))
     B *= free
@@ -60,8 +79,7 @@ def test_shuffled_labels_give_the_same_loss_in_all_forms(pairs: int, free: bool)
     plain = float(model.in_context_loss(*tensors))
     S = np.einsum("bni,bnj->bij", x, x) / pairs
     offset = ((target - w) * query).sum(1)
-    minibatch = kernel.pack(S, w, query)
-    minibatch.write_offsets(0, offset)
+    minibatch = pack(S, w, query, offset)
     compiled = kernel.loss_and_gradient(minibatch, A, B if free else None)[0]
     arguments = (S, w, query, A, B, offset)
     fast = float(recursion.recursion_loss(*(torch.from_numpy(a) for a in arguments)))
@@ -69,13 +87,12 @@ def test_shuffled_labels_give_the_same_loss_in_all_forms(pairs: int, free: bool)
     assert fast == pytest.approx(plain, rel=1e-10)
     drawn = task.minibatch(0).unpacked()
     assert np.abs(drawn[3]).max() > 0  # what the control draws has other targets than labels
-    np.testing.assert_array_equal(kernel.pack(*drawn[:3]).unpacked()[0], drawn[0])
 
 
 @pytest.mark.parametrize(("free", "targets"), [(True, "own"), (False, "own"), (True, "shuffled")])
 def test_seeds_together_train_as_each_does_alone(free: bool, targets: str) -> None:
     chosen = settings("full", b_matrices="free" if free else "zero", targets=targets)
-    tasks = [Task.of(seed, 20, chosen) for seed in (0, 1, 2)]
+    tasks = [RunTask.of(seed, 20, chosen) for seed in (0, 1, 2)]
     schedule = Schedule(0.05, 15, 7, (0.99, 0.9), 1e-8, 0.01, free)
     rng = np.random.default_rng(1)
     A, B = rng.normal(0, 0.01, (2, 3, 3, 5, 5))
@@ -122,10 +139,10 @@ def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
 
 
 def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner() -> None:
-    """What the audit's reason for the bound of 0.1 says: several times 0.1 away."""
+    """It is several times 0.1 away, as the audit's reason for that bound says."""
     distances = []
     for seed in range(50):
-        task = Task.of(seed, 20, settings("sparse"))
+        task = RunTask.of(seed, 20, settings("sparse"))
         perfect = task.distances(-task.covariance.inverse[None])
         assert perfect["distance_a"][0] < 1e-6
         distances.append(float(perfect["distance_a_another"][0]))
@@ -143,17 +160,17 @@ def test_constructed_weights_take_the_place_of_training_after_the_first_observat
 
 def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
     chosen = settings("full", checkpoints_kept=3, checkpoint_every=10)
-    task = Task.of(0, 20, chosen)
+    task = RunTask.of(0, 20, chosen)
     test = task.prompts("test").minibatch()
     good, better = task.constructed(3), (np.zeros((3, 5, 5)), np.zeros((3, 5, 5)))
     saved = np.array([np.stack(better), np.stack(good), np.full((2, 3, 5, 5), 1.0)])
-    expected = experiments.kernel_loss(test, *good)
-    assert experiments._best_saved(task, saved, test) == expected
+    expected = choice.in_context_loss(test, *good)
+    assert runs._best_saved(task, saved, test) == expected
 
 
 def test_baselines_are_ordered_as_algebra_says() -> None:
     chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
-    rows = experiments.depth_baselines(Task.of(1, 20, chosen), chosen)
+    rows = experiments.depth_baselines(RunTask.of(1, 20, chosen), chosen)
     for steps, row in enumerate(rows, start=1):
         plain, plain_own, preconditioned, own, _, released = row
         assert preconditioned < plain
@@ -168,7 +185,43 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
 
 def test_lengths_are_compared_with_least_squares_too() -> None:
     chosen = settings("context_length", validation_prompts=300, test_prompts=300)
-    *descent, least_squares = experiments.length_baselines(Task.of(1, 20, chosen), 3)
+    *descent, least_squares = experiments.length_baselines(RunTask.of(1, 20, chosen), 3)
     assert least_squares < 1e-10 < min(descent)  # without noise, 20 pairs determine w
-    *_, of_two = experiments.length_baselines(Task.of(1, 2, chosen), 3)
+    *_, of_two = experiments.length_baselines(RunTask.of(1, 2, chosen), 3)
     assert 1.0 < of_two < 5.0  # three of five directions stay unseen
+
+
+MEASURE_ALL = """
+import pickle, sys
+import torch
+from papers.test_ahn2023 import SMALL, measure
+torch.set_num_threads(int(sys.argv[1]))
+few = {**SMALL, "precision": "float32", "prompts": 2000, "test_prompts": 2000}
+results = {
+    (name, weights): measure(name, 1, **{**few, "validation_prompts": 2000, "weights": weights})[1]
+    for name in ("sparse", "full", "depth", "context_length", "one_layer")
+    for weights in ("trained", "constructed")
+}
+sys.stdout.buffer.write(pickle.dumps(results))
+"""
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="one core only")
+def test_no_bit_depends_on_the_number_of_threads() -> None:
+    """Every experiment, trained and constructed, in processes of one and of two threads."""
+    results = []
+    for threads in ("1", "2"):
+        variables = ("OMP", "MKL", "OPENBLAS", "NUMBA")
+        environment = {**os.environ, **{f"{name}_NUM_THREADS": threads for name in variables}}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        command = [sys.executable, "-c", MEASURE_ALL, threads]
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True)
+        results.append(pickle.loads(ran.stdout))
+    one, two = results
+    assert one.keys() == two.keys()
+    for cell, measured in one.items():
+        assert measured.scalars == two[cell].scalars, cell
+        for name, series in measured.series.items():
+            np.testing.assert_array_equal(two[cell].series[name].values, series.values)
+        for name, array in measured.arrays.items():
+            np.testing.assert_array_equal(two[cell].arrays[name], array)

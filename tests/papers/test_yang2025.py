@@ -13,8 +13,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,20 +28,23 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import MeasurementKind
 from reproaudit.cli import run_command
-from reproaudit.commands.run import DATA_VARIABLE
 from reproaudit.errors import TechnicalError
+from reproaudit.lab import DATA_VARIABLE, Array
 from reproaudit.papers.yang2025 import (
     EXPERIMENTS,
-    constructions,
-    dynamics,
+    constructed,
+    experiments,
+    fast,
     images,
     measures,
-    plain,
     task,
 )
-from reproaudit.papers.yang2025.dynamics import Model, Rates
-from reproaudit.papers.yang2025.task import Array, Population
+from reproaudit.papers.yang2025 import model as plain
+from reproaudit.papers.yang2025.batched import descend_together
+from reproaudit.papers.yang2025.fast import InnerProducts, Rates
+from reproaudit.papers.yang2025.task import Population
 from reproaudit.records import Measurements
+from sessions import MemorySession
 
 BIAS = 0.5
 
@@ -61,7 +65,7 @@ POPULATIONS = {
 
 def both_forms(
     population: Population, *, neurons: int, start: float, seed: int = 0, width: int = 7
-) -> tuple[plain.Weights, Model]:
+) -> tuple[plain.Weights, InnerProducts]:
     """The same weights in both forms; with ``start`` 0 one row stands for all neurons."""
     draw = np.random.default_rng(seed)
     dimension = population.vectors.shape[1]
@@ -70,7 +74,7 @@ def both_forms(
     rows = w if start > 0 else w[:, :1]
     return (
         plain.initial((keys, queries), w, BIAS),
-        dynamics.from_weights(population, (keys, queries), rows, BIAS),
+        fast.from_weights(population, (keys, queries), rows, BIAS),
     )
 
 
@@ -124,6 +128,27 @@ def test_no_linear_rule_of_the_signals_is_right_on_hard_samples_of_three_classes
 # ------------------------------------------------------------------------------- plain against fast
 
 
+@pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_seeds_together_train_as_each_alone(name: str, start: float) -> None:
+    populations = [POPULATIONS[name]] * 3
+    if name == "pictures":
+        draws = (np.random.default_rng(i).uniform(size=(3, 2, 20)) / 4 for i in range(3))
+        populations = [task.image_mixture(one) for one in draws]
+    several = [
+        both_forms(one, neurons=5, start=start, seed=i)[1] for i, one in enumerate(populations)
+    ]
+    alone = [model.copy() for model in several]
+    rates = Rates(0.3, 0.1, 0.02)
+    descend_together(several, populations, steps=60, output_scale=1.5, rates=rates, device="cpu")
+    for together, model, population in zip(several, alone, populations, strict=True):
+        before = model.copy()
+        fast.descend(model, population, steps=60, output_scale=1.5, rates=rates)
+        for which, array in model.state().items():
+            np.testing.assert_allclose(together.state()[which], array, rtol=1e-10, atol=1e-12)
+            assert np.abs(array - before.state()[which]).max() > 1e-5
+
+
 @pytest.mark.parametrize("name", POPULATIONS)
 @pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
 @pytest.mark.parametrize("output", ["mean", "sum"])
@@ -137,17 +162,17 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     )
     rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
     for loss in losses:
-        f = dynamics.outputs(model, population, scale)
-        each = [dynamics.expected_loss(*one) for one in zip(f, population.positive, strict=True)]
+        f = fast.outputs(model, population, scale)
+        each = [fast.expected_loss(*one) for one in zip(f, population.positive, strict=True)]
         assert population.shares @ each == pytest.approx(loss, abs=1e-12)
-        dynamics.descend(model, population, steps=1, output_scale=scale, rates=rates)
+        fast.descend(model, population, steps=1, output_scale=scale, rates=rates)
     f = plain.outputs(weights, plain.samples(population), scale / neurons).detach().numpy()
-    np.testing.assert_allclose(dynamics.outputs(model, population, scale), f, atol=1e-10, rtol=0)
+    np.testing.assert_allclose(fast.outputs(model, population, scale), f, atol=1e-10, rtol=0)
     x = population.vectors
     keys, queries, w, _ = (tensor.detach().numpy() for tensor in weights.all())
     scores = x @ keys.transpose(0, 2, 1) @ queries @ x.T
     np.testing.assert_allclose(model.scores, scores, atol=1e-10, rtol=0)
-    responses = w[:, : model.rows] @ x.T
+    responses = w[:, : model.responses.shape[1]] @ x.T
     np.testing.assert_allclose(model.responses, responses, atol=1e-10, rtol=0)
 
 
@@ -155,7 +180,7 @@ def test_training_moved_what_the_forms_were_compared_on() -> None:
     population = task.mixture(2)
     _, model = both_forms(population, neurons=5, start=0.0)
     before = model.copy()
-    dynamics.descend(model, population, steps=60, output_scale=1.0, rates=Rates(0.3, 0.1, 0.0))
+    fast.descend(model, population, steps=60, output_scale=1.0, rates=Rates(0.3, 0.1, 0.0))
     assert np.abs(model.responses - before.responses).max() > 0.1
     assert np.abs(model.scores - before.scores).max() > 1e-4
 
@@ -171,7 +196,7 @@ def test_gradients_agree_with_autograd(name: str) -> None:
     by_key, by_query, by_neuron, by_bias = (
         gradient.numpy() for gradient in torch.autograd.grad(loss, weights.all())
     )
-    by_coefficient, bias, by_score = dynamics.gradients(model, population, 1.0)
+    by_coefficient, bias, by_score = fast.gradients(model, population, 1.0)
     v = population.vectors
     keys, queries = weights.keys.detach().numpy(), weights.queries.detach().numpy()
     np.testing.assert_allclose(by_coefficient @ v / neurons, by_neuron, atol=1e-14)
@@ -203,7 +228,7 @@ def test_number_of_neurons_only_rescales_their_rate() -> None:
 def test_attention_has_no_gradient_while_neurons_are_zero() -> None:
     population = task.mixture(3)
     _, model = both_forms(population, neurons=1, start=0.0)
-    by_coefficient, _, by_score = dynamics.gradients(model, population, 1.0)
+    by_coefficient, _, by_score = fast.gradients(model, population, 1.0)
     assert np.abs(by_score).max() == 0.0
     assert np.abs(by_coefficient).max() > 0.01
 
@@ -216,14 +241,14 @@ def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
     keys, queries = 0.3 * np.random.default_rng(2).standard_normal((2, 2, 7, 9))
     in_span = [matrix @ basis.T for matrix in (keys, queries)]
     models = (
-        dynamics.from_weights(wide, (keys, queries), np.zeros((2, 1, 9)), BIAS),
-        dynamics.from_weights(small, (in_span[0], in_span[1]), np.zeros((2, 1, 4)), BIAS),
+        fast.from_weights(wide, (keys, queries), np.zeros((2, 1, 9)), BIAS),
+        fast.from_weights(small, (in_span[0], in_span[1]), np.zeros((2, 1, 4)), BIAS),
     )
     outputs = []
     for population, model in zip((wide, small), models, strict=True):
         rates = Rates(0.3, 0.3, 0.0)
-        dynamics.descend(model, population, steps=300, output_scale=1.0, rates=rates)
-        outputs.append(dynamics.outputs(model, population, 1.0))
+        fast.descend(model, population, steps=300, output_scale=1.0, rates=rates)
+        outputs.append(fast.outputs(model, population, 1.0))
     np.testing.assert_allclose(outputs[0], outputs[1], atol=1e-12)
 
 
@@ -235,8 +260,8 @@ def test_built_transformers_have_their_stated_margin_on_every_sample(classes: in
     population = task.mixture(classes)
     x = plain.samples(population)
     built = (
-        (constructions.attention_margin(classes), constructions.with_attention(population.vectors)),
-        (constructions.neurons_margin(), constructions.without_attention(population.vectors, BIAS)),
+        (constructed.attention_margin(classes), constructed.with_attention(population.vectors)),
+        (constructed.neurons_margin(), constructed.without_attention(population.vectors, BIAS)),
     )
     assert len(population.labels) == classes * 2**classes
     for margin, (keys, queries, neurons) in built:
@@ -246,16 +271,16 @@ def test_built_transformers_have_their_stated_margin_on_every_sample(classes: in
 
 
 def test_margin_of_attention_is_the_closed_form() -> None:
-    s, length, gamma = 1.3, 4, constructions.identifier_strength(3)
+    s, length, gamma = 1.3, 4, constructed.identifier_strength(3)
     population = task.mixture(3)
-    keys, queries, neurons = constructions.with_attention(population.vectors, s)
-    model = dynamics.from_weights(population, (keys, queries), neurons, BIAS)
+    keys, queries, neurons = constructed.with_attention(population.vectors, s)
+    model = fast.from_weights(population, (keys, queries), neurons, BIAS)
 
     def weight(a: float) -> float:
         return float(np.exp(a) / (np.exp(a) + length - 1))
 
     expected = gamma / length * (weight(s) - weight(-s))
-    f = dynamics.outputs(model, population, 1.0)
+    f = fast.outputs(model, population, 1.0)
     np.testing.assert_allclose(population.labels * f, expected, atol=1e-12)
 
 
@@ -263,9 +288,9 @@ def test_margin_of_attention_is_the_closed_form() -> None:
 def test_construction_in_place_of_training_solves_the_task(name: str) -> None:
     population = POPULATIONS[name]
     _, model = both_forms(population, neurons=1, start=0.0)
-    constructions.put_neurons(model, population, 1.0)
+    constructed.put_neurons(model, population, 1.0)
     before = measures.observe(model, population, 1.0)
-    constructions.put_attention(model, population)
+    constructed.put_attention(model, population)
     after = measures.observe(model, population, 1.0)
     assert before["neuron_confidence"] > 0.9
     assert before["hard_confidence"] < 0.6
@@ -278,7 +303,7 @@ def test_construction_for_pictures_is_within_reach_of_weights() -> None:
     """More pictures than pixels: what is put in place must still come from weight vectors."""
     population = task.image_mixture(random_pictures(tuples=8, pixels=6))
     _, model = both_forms(population, neurons=1, start=0.0)
-    constructions.put_neurons(model, population, 1.0)
+    constructed.put_neurons(model, population, 1.0)
     x = population.vectors
     span = x @ np.linalg.pinv(x)
     np.testing.assert_allclose(model.responses @ span.T, model.responses, atol=1e-9)
@@ -288,9 +313,9 @@ def test_measures_at_known_scores() -> None:
     population = task.mixture(3)
     _, model = both_forms(population, neurons=1, start=0.0)
     model.scores[:] = 0.0
-    constructions.put_attention(model, population)
+    constructed.put_attention(model, population)
     seen = measures.observe(model, population, 1.0)
-    s = constructions.SHARPNESS
+    s = constructed.SHARPNESS
     assert seen["score_own"] == pytest.approx(s)
     assert seen["score_other"] == pytest.approx(0.0)
     assert seen["separation"] == pytest.approx(s)
@@ -348,6 +373,34 @@ def measured(
     return EXPERIMENTS[experiment].measure(settings, Shelf(seed))[seed]
 
 
+@pytest.mark.parametrize("experiment", ["three_stages", "pictures"])
+def test_every_seed_of_a_session_has_the_numbers_it_has_alone(
+    audit: Audit, experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(audit, experiment)
+    measure = EXPERIMENTS[experiment].measure
+    alone = {seed: measured(audit, experiment, seed) for seed in (0, 1)}
+    together = measure(settings, MemorySession(seeds=(0, 1)))
+    assert {seed: one.model_dump() for seed, one in together.items()} == {
+        seed: one.model_dump() for seed, one in alone.items()
+    }
+    monkeypatch.setattr(
+        experiments, "descend_together", functools.partial(on_the_processor, descend_together)
+    )
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    card = measure(settings, MemorySession(seeds=(0, 1), device="cuda"))
+    for seed, one in alone.items():
+        for name, series in one.series.items():
+            np.testing.assert_allclose(
+                card[seed].series[name].values, series.values, rtol=1e-9, atol=1e-12
+            )
+
+
+def on_the_processor(descend: Callable[..., None], *models: Any, device: str, **more: Any) -> None:
+    assert device == "cuda"
+    descend(*models, device="cpu", **more)
+
+
 def test_settings_are_what_the_audit_names(audit: Audit) -> None:
     assert set(audit.experiments) == set(EXPERIMENTS)
     for name, experiment in EXPERIMENTS.items():
@@ -358,7 +411,7 @@ def test_settings_are_what_the_audit_names(audit: Audit) -> None:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_measurements_are_what_the_audit_declares(audit: Audit, name: str) -> None:
     found = measured(audit, name)
-    declared = audit.experiments[name].measurements
+    declared = audit.measurements_of(name)
     settings = audit.values_of(name, "smoke")
     assert found.names == set(declared)
     assert found.finite
@@ -395,9 +448,9 @@ def test_training_is_the_same_however_it_is_cut() -> None:
     _, whole = both_forms(population, neurons=1, start=0.0)
     pieces = whole.copy()
     rates = Rates(0.3, 0.3, 0.1)
-    dynamics.descend(whole, population, steps=50, output_scale=1.0, rates=rates)
+    fast.descend(whole, population, steps=50, output_scale=1.0, rates=rates)
     for steps in (1, 7, 0, 42):
-        dynamics.descend(pieces, population, steps=steps, output_scale=1.0, rates=rates)
+        fast.descend(pieces, population, steps=steps, output_scale=1.0, rates=rates)
     for name, array in whole.state().items():
         np.testing.assert_array_equal(array, pieces.state()[name])
 
@@ -413,7 +466,7 @@ def test_phases_are_those_that_training_reports(audit: Audit) -> None:
 def test_controls_measure_something_else(audit: Audit) -> None:
     for claim in audit.claims:
         own = measured(audit, claim.experiment).model_dump_json()
-        for control in claim.controls:
+        for control in audit.controls_of(claim):
             assert control.experiment == claim.experiment
             settings = EXPERIMENTS[claim.experiment].settings(
                 **audit.values_of(claim.experiment, "smoke", control.settings)

@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from toy_parts import gradient
 
-from reproaudit.lab import training
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import per_seed, train
-from reproaudit.records import Measurements, Series
+from reproaudit.lab import (
+    Experiment,
+    Measurements,
+    Series,
+    Session,
+    generator,
+    per_seed,
+    train,
+    training,
+)
 
 if "TOY_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])
@@ -90,6 +95,14 @@ def wrong_seeds(settings: Settings, session: Session) -> dict[int, Measurements]
     return {seed + 1: one for seed, one in descent(settings, session).items()}
 
 
+def one_wrong(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Seed 1 measures something that is not declared."""
+    found = descent(settings, session)
+    if 1 in found:
+        found[1] = found[1].model_copy(update={"scalars": {"other": 1.0}})
+    return found
+
+
 def no_data(settings: Settings) -> dict[str, str]:
     raise FileNotFoundError("the data set 'digits' is not there")
 
@@ -97,6 +110,7 @@ def no_data(settings: Settings) -> dict[str, str]:
 EXPERIMENTS = {
     "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
     "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
+    "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
     "broken": Experiment(Settings, broken),
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),

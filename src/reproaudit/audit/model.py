@@ -1,260 +1,106 @@
 """The models of an audit: what a paper claims, what it states and what it leaves out.
 
-Strict pydantic models: unknown fields are refused, nothing is coerced, every field is documented
-(the documentation is the JSON Schema that editors show). An audit holds facts only: no code, no
-includes, no templates. What can be derived is not written: the underspecification ledger, the
-documentation score and the hash of a rule are computed here.
+Strict pydantic models: an unknown field is an error, no value is converted, and every field is
+documented below it; these texts become the JSON Schema that editors show. An audit holds facts
+only: no code, no includes, no templates. What can be derived is computed here and never written:
+the ledger of underspecified settings, and the hash of a claim's rule.
 
-The models check one node at a time. What spans nodes (does the claim's measurement exist?) is in
-`reproaudit.audit.rules`, so that every fault keeps its own place in the file.
+A model checks one node of the file. `reproaudit.audit.rules` checks what spans several nodes, for
+example that a claim's measurement is declared.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from datetime import date
-from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from reproaudit.audit.findings import ClaimId, Finding, NotAudited, Response
+from reproaudit.audit.settings import TIERS, Setting, Source, TierName, Value
+from reproaudit.audit.variables import Text, Variable
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import Axis, Declaration, Name, Quantity, StrictModel
+from reproaudit.checks.measurements import Declaration, Name, StrictModel
 
-__all__ = ["Axis", "Declaration", "Quantity"]
+__all__ = ["TIERS", "Setting", "Source", "Text", "TierName"]
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
-Text = Annotated[str, Field(min_length=1)]
-ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
-TierName = Literal["smoke", "quick", "paper"]
-
-TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
-"""From the smallest to the paper's own scale."""
-
-
-class Source(StrEnum):
-    """Where a value comes from, from the strongest to the weakest."""
-
-    PAPER = "paper"
-    CARD = "card"
-    AUTHORS_CODE = "authors_code"
-    REVIEWS = "reviews"
-    DERIVED = "derived"
-    RECALLED = "recalled"
-    ASSUMPTION = "assumption"
-
-
-# --- the paper and its documentation ------------------------------------------------------------
 
 
 class Paper(StrictModel):
-    """Which paper is audited."""
+    """The paper that is audited."""
 
     slug: Slug
-    """The paper's short name; the file's own stem."""
+    """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
     title: Text
     """The title as published."""
     authors: tuple[Text, ...] = Field(min_length=1)
     """The authors in the paper's order."""
     venue: Text
-    """Where it was published."""
+    """The conference, journal or archive that published the paper."""
     year: int = Field(ge=1900, le=2100)
-    """When it was published."""
+    """The year of publication."""
     arxiv: Annotated[str, Field(pattern=r"^\d{4}\.\d{4,5}$")] | None = None
-    """The arXiv identifier, without version."""
+    """The arXiv identifier in quotes and without version, for example "2306.00297"."""
     openreview: Text | None = None
-    """The OpenReview forum's identifier."""
+    """The identifier of the OpenReview forum."""
     code: Text | None = None
     """The authors' public repository, with the revision that was read."""
-
-
-class VariableName(StrEnum):
-    """The nine reproducibility variables."""
-
-    RESEARCH_TYPE = "Research Type"
-    RESEARCHER_AFFILIATION = "Researcher Affiliation"
-    PSEUDOCODE = "Pseudocode"
-    OPEN_SOURCE_CODE = "Open Source Code"
-    OPEN_DATASETS = "Open Datasets"
-    DATASET_SPLITS = "Dataset Splits"
-    HARDWARE_SPECIFICATION = "Hardware Specification"
-    SOFTWARE_DEPENDENCIES = "Software Dependencies"
-    EXPERIMENT_SETUP = "Experiment Setup"
-
-
-class Classification(StrictModel):
-    """What the reproducibility card's automated classification says."""
-
-    result: Text
-    """Yes or No; for the two unscored variables the type or the affiliation."""
-    as_of: date
-    """When the card was read."""
-
-
-class ReviewDecision(StrEnum):
-    """A reviewer's answer to the card."""
-
-    AGREE = "agree"
-    DISAGREE = "disagree"
-    NOT_APPLICABLE = "not_applicable"
-
-
-class Review(StrictModel):
-    """One reviewer's decision on one variable."""
-
-    reviewer: Text
-    """Who decided: a name, an initial or a role."""
-    decision: ReviewDecision
-    """Whether the reviewer agrees with the card, or holds the variable not applicable."""
-    reason: Text
-    """Why, in a sentence."""
-    as_of: date
-    """When it was decided."""
-
-
-class Evidence(StrictModel):
-    """What the paper shows about a variable, in our own words."""
-
-    statement: Text
-    """A paraphrase."""
-    locator: Text
-    """Where it stands: section, appendix, page, or the card's row."""
-
-
-class Variable(StrictModel):
-    """One reproducibility variable: the card's word, the reviewers' and the evidence."""
-
-    name: VariableName
-    """One of the nine."""
-    card: Classification
-    """The automated classification."""
-    reviews: tuple[Review, ...] = Field(min_length=1)
-    """The reviewers' decisions."""
-    evidence: tuple[Evidence, ...] = Field(min_length=1)
-    """What the decision rests on."""
-
-
-# --- settings -----------------------------------------------------------------------------------
-
-
-class Scaled(StrictModel):
-    """What a smaller tier runs instead of a setting's value."""
-
-    value: SettingValue
-    """The value at that tier."""
-    reason: Text
-    """Why this value still shows the phenomenon, or why the setting must shrink."""
-
-
-class Contradiction(StrictModel):
-    """Another source that states another value."""
-
-    value: SettingValue
-    """What the other source says."""
-    source: Source
-    """Which source."""
-    locator: Text
-    """Where it says so."""
-
-
-class Setting(StrictModel):
-    """A value at the paper's scale, with its source."""
-
-    value: SettingValue
-    """What is run at the paper tier."""
-    source: Source
-    """Where the value comes from; an assumption is a guess of ours."""
-    locator: Text | None = None
-    """Where the source states it; needed unless it is an assumption."""
-    why: Text | None = None
-    """Of an assumption: why this value and no other."""
-    alternatives: tuple[SettingValue, ...] = ()
-    """Of an assumption: what a careful reader might equally have chosen."""
-    contradicted_by: tuple[Contradiction, ...] = ()
-    """Sources that state another value."""
-    quick: Scaled | None = None
-    """The value at the quick tier, when it differs."""
-    smoke: Scaled | None = None
-    """The value at the smoke tier, when it differs from the quick one."""
-
-    @model_validator(mode="after")
-    def _sourced(self) -> Self:
-        if self.source is Source.ASSUMPTION:
-            if self.why is None:
-                raise ValueError("an assumption needs 'why': say what speaks for the value")
-            if not self.alternatives:
-                raise ValueError(
-                    "an assumption needs 'alternatives': list the values that a careful reader "
-                    "might equally have chosen"
-                )
-        elif self.locator is None:
-            raise ValueError(
-                f"a setting from source '{self.source}' needs a 'locator': say where it stands"
-            )
-        return self
-
-    @property
-    def underspecified(self) -> bool:
-        """Whether the setting belongs to the ledger."""
-        return self.source is Source.ASSUMPTION or bool(self.contradicted_by)
-
-    @property
-    def others(self) -> tuple[SettingValue, ...]:
-        """What else it could be: the alternatives and what other sources say, without repeats."""
-        every = [*self.alternatives, *(c.value for c in self.contradicted_by)]
-        return tuple(v for i, v in enumerate(every) if v != self.value and v not in every[:i])
-
-    def at(self, tier: TierName) -> SettingValue:
-        """The value at a tier; smoke falls back to quick, quick to the paper's value."""
-        if tier == "smoke" and self.smoke is not None:
-            return self.smoke.value
-        if tier in ("smoke", "quick") and self.quick is not None:
-            return self.quick.value
-        return self.value
 
 
 class LedgerEntry(StrictModel):
     """One line of the underspecification ledger: a setting that the paper leaves open."""
 
     experiment: Name | None
-    """The experiment whose setting it is; None if all experiments share it."""
+    """The experiment that the setting belongs to; None if all experiments share it."""
     name: Name
-    """The setting."""
+    """The setting's name."""
     setting: Setting
-    """Its value, why, and what else it could be."""
-
-
-# --- experiments and claims ---------------------------------------------------------------------
+    """The setting: its value, the reason for it, and its alternatives."""
 
 
 class ExperimentSpec(StrictModel):
-    """What is run: settings beside those that all experiments share, and what it measures."""
+    """An experiment: its settings beside the shared ones, and its measurements."""
 
     title: Text
-    """What is run, in a few words."""
+    """A few words that say what is run."""
     settings: dict[Name, Setting] = Field(default_factory=dict)
-    """This experiment's own settings; one of the same name replaces the shared one."""
-    measurements: dict[Name, Declaration] = Field(min_length=1)
-    """What it measures."""
+    """The experiment's own settings by name. One with the name of a shared setting replaces it."""
+    measures: tuple[Name, ...] | None = None
+    """Names of the shared measurements (the audit's own `measurements`) that this experiment
+    makes. All of them if left out; `[]` for none."""
+    measurements: dict[Name, Declaration] = Field(default_factory=dict)
+    """Measurements of this experiment alone, by name. One with the name of a shared measurement
+    replaces it."""
+
+    @cached_property
+    def chosen(self) -> frozenset[str] | None:
+        """The names under `measures` as a set; None if every shared measurement is made."""
+        return None if self.measures is None else frozenset(self.measures)
 
 
 class Control(StrictModel):
-    """An experiment on which the same checks must fail (or, of a positive control, must pass)."""
+    """A run on which the claim's checks must fail; of a positive control, must pass."""
 
-    experiment: Name
-    """Which experiment is run."""
-    settings: dict[Name, SettingValue] = Field(default_factory=dict)
-    """The settings that differ from the claim's own experiment."""
+    experiment: Name | None = None
+    """The experiment that is run; the claim's own if left out."""
+    settings: dict[Name, Value] = Field(default_factory=dict)
+    """The settings that differ from the claim's own run, by name, with their values."""
     substitutes: dict[Name, Name] = Field(default_factory=dict)
-    """Measurement of the claim's checks -> the measurement that is judged in its place, such as a
-    distance to another run's target. Without settings beside it nothing is run again."""
+    """Replaces a measurement that the claim's checks read (left) by another one of the control's
+    experiment (right), for example a distance to the target of another run. Without `settings`
+    beside it nothing is run again."""
     why: Text
-    """What the control lacks, or how the positive control is constructed."""
+    """The part of the mechanism that the control lacks; of a positive control, the way in which its
+    solution is constructed."""
     scale: Literal["quick", "same"] = "quick"
-    """At the paper tier: whether the control runs at quick scale or at the paper's."""
+    """The control's scale at the paper tier: `quick` for the quick tier's, `same` for the
+    paper's."""
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
@@ -264,193 +110,177 @@ class Control(StrictModel):
 
 
 class NoPositiveControl(StrictModel):
-    """No solution can be constructed on which the check must pass."""
+    """The statement that no solution can be constructed on which the checks must pass."""
 
     not_constructible: Text
-    """Why not."""
+    """The reason why no such solution can be constructed."""
+
+
+def _form_of_control(value: Any) -> str:
+    if isinstance(value, str):
+        return "name"
+    if isinstance(value, NoPositiveControl) or (
+        isinstance(value, Mapping) and "not_constructible" in value
+    ):
+        return "reason"
+    return "control"
+
+
+Named = Annotated[Name, Tag("name")]
+Written = Annotated[Control, Tag("control")]
+AnyControl = Annotated[Named | Written, Discriminator(_form_of_control)]
+AnyPositiveControl = Annotated[
+    Named | Written | Annotated[NoPositiveControl, Tag("reason")],
+    Discriminator(_form_of_control),
+]
 
 
 class Claim(StrictModel):
     """One claim of the paper, with the rule by which it is judged."""
 
     id: ClaimId
-    """Permanent: the slug, a dot, and words joined by hyphens."""
+    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
     statement: Text
-    """The claim in our own words."""
+    """The claim in your own words."""
     locator: Text
-    """Where the paper makes it."""
+    """The place where the paper makes the claim."""
     weight: float = Field(gt=0, le=1)
-    """How much of the paper's message rests on it."""
+    """The share of the paper's message that rests on the claim: 1 for the main claim, less for the
+    others."""
     experiment: Name
-    """The experiment whose measurements are judged."""
+    """The name of the experiment whose measurements are judged."""
     checks: tuple[Check, ...] = Field(min_length=1)
-    """The parts of the claim, in order; all must be met."""
-    controls: tuple[Control, ...] = Field(min_length=1)
-    """Experiments on which the checks must fail; each part must fail on at least one."""
-    positive_control: Control | NoPositiveControl
-    """A constructed solution on which every check must pass, or why there is none."""
+    """The parts of the claim in order. The claim is met if every part is met."""
+    controls: tuple[AnyControl, ...] = Field(min_length=1)
+    """Runs that lack the claimed mechanism, so that the checks must fail. Each check must fail on
+    at least one. Each entry is a control, or the name of one under the audit's own `controls`."""
+    positive_control: AnyPositiveControl
+    """A constructed solution on which every check must pass, the name of one under the audit's own
+    `controls`, or `not_constructible` with the reason why there is none."""
     if_diverged: Literal["missed", "technical_failure"] = "technical_failure"
-    """What a seed that diverged means."""
-
-
-class Effect(StrictModel):
-    """What another value of one setting was measured to change in one claim.
-
-    The fields are those that `reproaudit multiverse --json` prints for an alternative.
-    """
-
-    claim: ClaimId
-    """The claim whose measure was compared."""
-    setting: Name
-    """The setting that was varied."""
-    value: SettingValue
-    """The value that was run instead."""
-    found: Literal["decisive", "matters", "harmless"]
-    """decisive: the decision flips; matters: beyond noise and margin, same decision; harmless:
-    equivalent within the claim's margin."""
-    tier: Literal["quick", "paper"]
-    """The scale at which it was run."""
-    difference: float
-    """From the audit's own value, on the scale on which the claim is judged."""
-    low: float
-    """Lower end of the difference's interval."""
-    high: float
-    """Upper end of the difference's interval."""
-    as_of: date
-    """When it was run."""
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if not self.low <= self.difference <= self.high:
-            raise ValueError("'difference' must lie between 'low' and 'high'")
-        return self
-
-
-class Finding(StrictModel):
-    """A discrepancy between paper, card, code and practice."""
-
-    id: ClaimId
-    """Permanent."""
-    kind: Literal["contradiction", "omission", "defect", "staleness", "observation"]
-    """contradiction: sources disagree; omission: nobody says; defect: something does not work;
-    staleness: true once, not now; observation: what a run showed."""
-    statement: Text
-    """What was found."""
-    sources: tuple[Text, ...] = Field(min_length=1)
-    """Where it was found."""
-    as_of: date
-    """When it was found."""
-    settings: tuple[Name, ...] = ()
-    """The settings that it concerns."""
-    claims: tuple[ClaimId, ...] = ()
-    """The claims that it may affect."""
-    effect: Text | None = None
-    """What it was measured to change, in words, if it was measured."""
-    effects: tuple[Effect, ...] = ()
-    """What it was measured to change, in numbers: a multiverse run's."""
-
-
-class Response(StrictModel):
-    """What the authors, or others concerned, answer to a finding or a verdict."""
-
-    to: ClaimId
-    """The id of the finding or of the claim that is answered."""
-    by: Text
-    """Who answers: a name or a role."""
-    statement: Text
-    """The answer, in their words or a fair summary of them."""
-    locator: Text | None = None
-    """Where the answer stands, if it is public."""
-    as_of: date
-    """When it was given."""
-
-
-class NotAudited(StrictModel):
-    """A claim of the paper that this audit leaves out."""
-
-    statement: Text
-    """The claim in our own words."""
-    locator: Text
-    """Where the paper makes it."""
-    reason: Text
-    """Why it is not audited."""
+    """The meaning of a seed whose run diverged: the check counts as missed, or there is no
+    verdict."""
 
 
 class Figure(StrictModel):
-    """A picture on the scorecard."""
+    """A figure on the scorecard."""
 
     id: Name
-    """The figure's name."""
+    """The figure's name; no other figure of the audit has it."""
     kind: Literal["curves", "matrices", "comparison"]
-    """curves: series over steps with seed bands; matrices: heat maps with numbers; comparison: an
-    array along an axis with error bars."""
+    """curves: series over training steps, with the spread over seeds; matrices: heat maps with
+    numbers; comparison: an array along one axis, with error bars."""
     experiment: Name
-    """The experiment whose measurements it shows."""
+    """The name of the experiment whose measurements are shown."""
     measurements: tuple[Name, ...] = Field(min_length=1)
-    """What it shows."""
+    """The names of the measurements that are shown."""
     title: Text
-    """What the reader should look for."""
+    """The title: what the reader should look for."""
     axis: Name | None = None
-    """Of a comparison: the horizontal axis."""
+    """Of a comparison: the name of the horizontal axis."""
     log: bool = False
-    """Whether the vertical axis is logarithmic."""
+    """true for a logarithmic vertical axis."""
 
 
 class Tiers(StrictModel):
-    """The seeds of each tier; they belong to the rule."""
+    """The seeds of each tier. They belong to the rule by which claims are judged."""
 
     smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
-    """Seeds of the smoke tier, which judges nothing."""
+    """The seeds of the smoke tier, which only shows that everything runs and judges nothing."""
     quick: tuple[int, ...] = Field(min_length=5)
-    """Seeds of the quick tier; at least 5."""
+    """The seeds of the quick tier, at least 5."""
     paper: tuple[int, ...] = Field(min_length=5)
-    """Seeds of the paper tier; at least 5."""
+    """The seeds of the paper tier, at least 5."""
 
 
 class Audit(StrictModel):
-    """Everything that is known about one paper's reproducibility, as data."""
+    """An audit: everything that is known about one paper's reproducibility, as data."""
 
     schema_version: Literal[1]
-    """The version of this format."""
+    """The version of this format, 1."""
     paper: Paper
-    """Which paper."""
+    """The paper that is audited."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    """Two-sided confidence of the intervals that decide."""
+    """The two-sided confidence of the intervals that decide, for example 0.95."""
     seeds: Tiers
-    """Which seeds each tier runs."""
+    """The seeds that each tier runs."""
     variables: tuple[Variable, ...]
-    """The nine reproducibility variables."""
+    """The nine reproducibility variables, each once."""
     settings: dict[Name, Setting] = Field(default_factory=dict)
-    """Settings that all experiments share."""
+    """Settings that all experiments share, by name. An experiment may replace one by its own."""
+    measurements: dict[Name, Declaration] = Field(default_factory=dict)
+    """Measurements that several experiments make, declared once, by name. Every experiment makes
+    all of them unless it lists some under `measures`; it may replace one by its own."""
     experiments: dict[Name, ExperimentSpec] = Field(min_length=1)
-    """What is run."""
+    """The experiments that are run, by name."""
+    controls: dict[Name, Control] = Field(default_factory=dict)
+    """Controls that several claims use, declared once, by name. A claim names them under its
+    `controls` or as its `positive_control`."""
     claims: tuple[Claim, ...] = Field(min_length=1)
-    """What is judged."""
+    """The claims that are judged."""
     not_audited: tuple[NotAudited, ...] = ()
     """Claims of the paper that are not judged here, with the reason."""
     findings: tuple[Finding, ...] = ()
-    """Discrepancies."""
+    """Discrepancies between the paper, the card, the authors' code and practice."""
     responses: tuple[Response, ...] = ()
-    """Answers to findings and verdicts, shown beside them."""
+    """Answers of the authors and others to findings and verdicts, shown beside them."""
     figures: tuple[Figure, ...] = ()
-    """Pictures on the scorecard."""
+    """The figures on the scorecard."""
 
     def settings_of(self, experiment: str) -> dict[str, Setting]:
-        """The settings of an experiment: the shared ones and its own, which win."""
+        """The settings of an experiment by name: the shared ones, replaced by its own."""
         return {**self.settings, **self.experiments[experiment].settings}
+
+    def setting_of(self, experiment: str, name: str) -> Setting | None:
+        """One setting of an experiment; None if it has no such setting."""
+        own = self.experiments[experiment].settings.get(name)
+        return own if own is not None else self.settings.get(name)
 
     def value_of(self, experiment: str, name: str, tier: TierName) -> SettingValue | None:
         """The value of one setting of an experiment at a tier; None if it has no such setting."""
-        own = self.experiments[experiment].settings
-        setting = own[name] if name in own else self.settings.get(name)
+        setting = self.setting_of(experiment, name)
         return setting.at(tier) if setting is not None else None
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
     ) -> dict[str, SettingValue]:
-        """The values that an experiment runs with at a tier, with some replaced."""
+        """The values that an experiment runs with at a tier, some of them overridden."""
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}
+
+    def measurements_of(self, experiment: str) -> Mapping[str, Declaration]:
+        """The measurements of an experiment by name: the shared ones, replaced by its own."""
+        one = self.experiments[experiment]
+        shared = self.measurements
+        if one.measures is not None:
+            shared = {name: shared[name] for name in one.measures if name in shared}
+        return ChainMap(one.measurements, shared)
+
+    def declaration(self, experiment: str, measurement: str) -> Declaration | None:
+        """What an experiment declares under a name; None if it has no such measurement."""
+        one = self.experiments.get(experiment)
+        if one is None:
+            return None
+        own = one.measurements.get(measurement)
+        if own is not None or (one.chosen is not None and measurement not in one.chosen):
+            return own
+        return self.measurements.get(measurement)
+
+    def controls_of(self, claim: Claim) -> tuple[Control, ...]:
+        """The controls of a claim in order, shared ones written out, each with its experiment."""
+        return tuple(self.control(claim, one) for one in claim.controls)
+
+    def positive_control_of(self, claim: Claim) -> Control | NoPositiveControl:
+        """The positive control of a claim with its experiment, or why there is none."""
+        one = claim.positive_control
+        return one if isinstance(one, NoPositiveControl) else self.control(claim, one)
+
+    def control(self, claim: Claim, written: Control | str) -> Control:
+        """A control, or the shared one of a name, as a claim uses it: with its experiment."""
+        one = self.controls[written] if isinstance(written, str) else written
+        if one.experiment is not None:
+            return one
+        return one.model_copy(update={"experiment": claim.experiment})
 
     def ledger(self) -> Iterator[LedgerEntry]:
         """The underspecification ledger: every setting that is assumed or contradicted."""
@@ -465,18 +295,20 @@ class Audit(StrictModel):
     def rule(self, claim: Claim, tier: TierName) -> dict[str, Any]:
         """Everything that decides a claim at a tier, besides the measurements, as plain data.
 
-        Reasons are left out, since no decision hangs on how they are worded. The quick tier's seeds
-        are those of controls that run at its scale.
+        Reasons are left out, since no decision depends on their wording. At the paper tier the
+        quick tier's seeds belong to it if a control runs at quick scale.
         """
         worded = {"reason", "why", "not_constructible"}
-        controls = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
-        tiers = {tier} | {"quick" for c in controls if tier == "paper" and c.scale == "quick"}
+        controls = self.controls_of(claim)
+        positive = self.positive_control_of(claim)
+        at_quick = any(isinstance(c, Control) and c.scale == "quick" for c in (*controls, positive))
+        tiers = {tier, "quick"} if tier == "paper" and at_quick else {tier}
         return {
             "id": claim.id,
             "experiment": claim.experiment,
             "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
-            "controls": [one.model_dump(mode="json", exclude=worded) for one in claim.controls],
-            "positive_control": claim.positive_control.model_dump(mode="json", exclude=worded),
+            "controls": [one.model_dump(mode="json", exclude=worded) for one in controls],
+            "positive_control": positive.model_dump(mode="json", exclude=worded),
             "if_diverged": claim.if_diverged,
             "confidence": self.confidence,
             "seeds": {name: list(getattr(self.seeds, name)) for name in sorted(tiers)},

@@ -1,7 +1,7 @@
-"""Which cells an audit needs at a tier, and for what.
+"""The plan of a tier: the cells that an audit needs, and the role of each.
 
 The runner runs the plan and judging looks the same plan up in the store, so the two cannot disagree
-about what a claim rests on. Nothing here runs anything.
+about the runs that a claim rests on. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from reproaudit.cell import SettingValue
 
 
 class Role(StrEnum):
-    """Why a batch is run."""
+    """The role of a batch in the judgement of a claim."""
 
     EXPERIMENT = "experiment"
     CONTROL = "control"
@@ -56,19 +56,20 @@ def experiment_batch(audit: Audit, experiment: str, tier: TierName) -> Batch:
 
 
 def control_batch(audit: Audit, control: Control, tier: TierName) -> Batch:
-    """A control, at its own scale."""
+    """A control of a claim, as `Audit.controls_of` gives it, at its own scale."""
     scale: TierName = "quick" if tier == "paper" and control.scale == "quick" else tier
     overrides = tuple(sorted(control.settings.items()))
-    return Batch(control.experiment, scale, overrides, seeds_of(audit, scale))
+    return Batch(str(control.experiment), scale, overrides, seeds_of(audit, scale))
 
 
 def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
-    """What a claim rests on: its experiment, its controls, its positive control."""
+    """The batches that a claim is judged on: its experiment, its controls, its positive control."""
     yield Role.EXPERIMENT, experiment_batch(audit, claim.experiment, tier)
-    for control in claim.controls:
+    for control in audit.controls_of(claim):
         yield Role.CONTROL, control_batch(audit, control, tier)
-    if isinstance(claim.positive_control, Control):
-        yield Role.POSITIVE_CONTROL, control_batch(audit, claim.positive_control, tier)
+    positive = audit.positive_control_of(claim)
+    if isinstance(positive, Control):
+        yield Role.POSITIVE_CONTROL, control_batch(audit, positive, tier)
 
 
 def plan(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:

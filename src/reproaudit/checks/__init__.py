@@ -7,8 +7,11 @@ check knows neither the paper nor the experiment, and it is itself tested: on sy
 with the phenomenon present, absent and borderline, and, in every audit, on a control that lacks the
 claimed mechanism.
 
-Each kind says which numbers it takes (`conditions`). Most have one condition; a kind with several
-(`converges`: falls, and settles) is met if all are met.
+Each kind names the numbers that it takes (`conditions`). Most have one condition; a kind with
+several (`converges`: falls, and settles) is met if all are met.
+
+To add a kind, write one module with a subclass of `kind.Kind`, and name it in `Check` below.
+`deciding` turns checks and measurements into the results of conditions and parts.
 """
 
 from __future__ import annotations
@@ -24,10 +27,9 @@ from reproaudit.checks.deciding import (
     ConditionResult,
     PartResult,
     all_quantities,
-    binding,
+    deciding_index,
     judge_conditions,
-    judge_parts,
-    parts_of,
+    part_results,
 )
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Condition
@@ -40,17 +42,15 @@ __all__ = [
     "Check",
     "Condition",
     "ConditionResult",
-    "GrowsLike",
     "PartResult",
     "all_quantities",
-    "binding",
+    "deciding_index",
     "judge_conditions",
-    "judge_parts",
-    "parts_of",
+    "part_results",
 ]
 
 Check = Annotated[
     Aligns | Concentrates | Converges | GrowsLike | Matches | OrderedOnsets | Reaches | Separates,
     Field(discriminator="kind"),
 ]
-"""Any kind of check, told apart by its `kind`. A new kind is named here and nowhere else."""
+"""Any kind of check; its field `kind` says which. A new kind is named here and nowhere else."""

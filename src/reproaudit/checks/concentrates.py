@@ -37,7 +37,7 @@ class Concentrates(Kind):
         )
 
     def follows_training(self) -> bool:
-        """Of the rest: it looks at the start too."""
+        """True with `of_the_rest`, which uses the start of training, too."""
         return self.of_the_rest
 
     def _value(self, sample: Sample) -> float:

@@ -50,10 +50,11 @@ class Converges(Kind):
         )
 
     def follows_training(self) -> bool:
-        """It does: the loss is compared with itself."""
+        """True: the end of the loss is compared with its start."""
         return True
 
     def _fall(self, sample: Sample, share: float) -> float:
+        """The factor by which the loss falls from a share of the training time to its end."""
         series = sample.series(self.loss)
         start = series.steps[0] + share * (series.steps[-1] - series.steps[0])
         index = max(i for i, step in enumerate(series.steps) if step <= start)

@@ -1,4 +1,4 @@
-"""From a claim's checks and the measurements of its seeds to decisions, part by part."""
+"""Decisions on the parts of a claim, from its checks and the measurements of its seeds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,36 @@ from reproaudit.stats import FLOOR, Decision, RuleResult, Scale
 
 
 @dataclass(frozen=True)
-class PartResult:
-    """What the seeds say about one part of a claim.
+class ConditionResult:
+    """The result of one condition of a part of a claim.
 
     Attributes:
-        name: the part.
+        part: the check, or one coordinate's copy of it.
+        condition: what was decided.
+        values: `Condition.value` of each seed; `result` may show the most favourable reading.
+        result: the decision with its estimate and interval.
+    """
+
+    part: Kind
+    condition: Condition
+    values: tuple[float, ...]
+    result: RuleResult
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """The result of one part of a claim, shown by its deciding condition.
+
+    Attributes:
+        name: of the part.
         decision: met if all its conditions are met, missed if one is missed.
-        label: the binding condition.
-        side: of the binding condition, "at_most", "at_least" or "within".
+        label: of the deciding condition.
+        side: of the deciding condition, "at_most", "at_least" or "within".
         margin: of an equivalence, how far from the target still counts as equal.
-        finding: what the seeds say about the binding condition.
-        reason: why the tolerance is what it is.
-        scale: of the binding condition, where its numbers are near normal over seeds.
-        floor: what lies below counts as this on a logarithmic scale.
+        result: of the deciding condition.
+        reason: why the tolerance has this value.
+        scale: of the deciding condition.
+        floor: the resolution of the measurement on a log-type scale.
     """
 
     name: str
@@ -32,19 +49,19 @@ class PartResult:
     label: str
     side: str
     margin: float | None
-    finding: RuleResult
+    result: RuleResult
     reason: str
     scale: Scale = Scale.LINEAR
     floor: float = FLOOR
 
 
-def judge_parts(
+def judge_conditions(
     checks: Sequence[Kind], samples: Sequence[Sample], confidence: float
-) -> tuple[PartResult, ...]:
-    """Decide every part of a claim on the same seeds.
+) -> tuple[ConditionResult, ...]:
+    """Decide every condition of every part of a claim on the same seeds.
 
-    A claim is missed when one part is; so that many parts do not make that more likely by chance,
-    each condition is missed only at 1 − (1 − confidence) / (number of conditions). It is met only
+    A claim is missed when one condition is; so that many conditions do not make that more likely by
+    chance, each is missed only at 1 − (1 − confidence) / (number of conditions). It is met only
     when all are, which needs no such correction.
 
     Args:
@@ -53,35 +70,9 @@ def judge_parts(
         confidence: two-sided, such as 0.95.
 
     Raises:
-        MeasurementMissingError: if a record lacks what a check needs.
+        MeasurementMissingError: if a record lacks a measurement that a check needs.
+        ValueError: if a number lies outside the domain of its scale.
     """
-    return parts_of(judge_conditions(checks, samples, confidence))
-
-
-def parts_of(judged: Sequence[ConditionResult]) -> tuple[PartResult, ...]:
-    """The parts of a claim whose every condition has been judged, in their order."""
-    parts = itertools.groupby(judged, key=lambda one: id(one.part))  # equal parts may be neighbours
-    return tuple(_judge_part(list(found)) for _, found in parts)
-
-
-@dataclass(frozen=True)
-class ConditionResult:
-    """What the seeds say about one condition of a part of a claim.
-
-    Attributes:
-        values: of each seed, `Condition.value`; a finding may show the kindest reading instead.
-    """
-
-    part: Kind
-    condition: Condition
-    values: tuple[float, ...]
-    finding: RuleResult
-
-
-def judge_conditions(
-    checks: Sequence[Kind], samples: Sequence[Sample], confidence: float
-) -> tuple[ConditionResult, ...]:
-    """Decide every condition of every part of a claim; arguments and errors as `judge_parts`."""
     parts = [part for check in checks for part in check.parts(samples[0])]
     conditions = [(part, condition) for part in parts for condition in part.conditions()]
     return tuple(
@@ -95,50 +86,55 @@ def judge_conditions(
     )
 
 
-def _judge_part(judged: Sequence[ConditionResult]) -> PartResult:
-    label = binding({one.condition.label: one.finding for one in judged})
-    bound = next(one for one in judged if one.condition.label == label)
+def part_results(judged: Sequence[ConditionResult]) -> tuple[PartResult, ...]:
+    """The result of every part of a claim, in order, from the results of all conditions."""
+    parts = itertools.groupby(judged, key=lambda one: id(one.part))  # equal parts may be neighbours
+    return tuple(_part_result(list(conditions)) for _, conditions in parts)
+
+
+def _part_result(judged: Sequence[ConditionResult]) -> PartResult:
+    deciding = judged[deciding_index([one.result for one in judged])]
     return PartResult(
-        bound.part.name,
-        bound.finding.decision,
-        label,
-        bound.condition.side,
-        bound.condition.margin,
-        bound.finding,
-        bound.part.reason,
-        bound.condition.scale,
-        bound.part.floor,
+        name=deciding.part.name,
+        decision=deciding.result.decision,
+        label=deciding.condition.label,
+        side=deciding.condition.side,
+        margin=deciding.condition.margin,
+        result=deciding.result,
+        reason=deciding.part.reason,
+        scale=deciding.condition.scale,
+        floor=deciding.part.floor,
     )
 
 
-def binding(findings: dict[str, RuleResult], worst: Decision = Decision.MISSED) -> str:
-    """The label of the finding that decides: the worst decision, then the least room.
+def deciding_index(results: Sequence[RuleResult], worst: Decision = Decision.MISSED) -> int:
+    """The index of the deciding result: of the worst decision, and among those the least room.
 
     Args:
-        findings: by label.
-        worst: missed; of controls, which are to miss, met.
+        results: at least one; of equals the first decides.
+        worst: missed; of controls, which are expected to miss, met.
     """
     order = [Decision.MISSED, Decision.UNDECIDED, Decision.MET]
     if worst is Decision.MET:
         order.reverse()
-    return min(findings, key=lambda k: (order.index(findings[k].decision), _room(findings[k])))
+    ranks = [(order.index(one.decision), _room(one)) for one in results]
+    return ranks.index(min(ranks))
 
 
-def _room(finding: RuleResult) -> float:
-    """How many half-widths of its interval lie between the estimate and the bound.
+def _room(result: RuleResult) -> float:
+    """The distance between estimate and bound, in half-widths of the interval.
 
-    A count has no width: one that is met is not what a claim hangs on, any other is.
+    A count has no width: it has unlimited room if it is met, and none otherwise.
     """
-    if finding.interval is None:
-        return float("inf") if finding.decision is Decision.MET else 0.0
-    half_width = (finding.interval.high - finding.interval.low) / 2
-    distance = abs(finding.estimate - finding.bound)
+    if result.interval is None:
+        return float("inf") if result.decision is Decision.MET else 0.0
+    half_width = (result.interval.high - result.interval.low) / 2
+    distance = abs(result.estimate - result.bound)
     return distance / half_width if half_width > 0 else float("inf")
 
 
 def all_quantities(checks: Sequence[Kind]) -> Iterator[tuple[int, str, Quantity]]:
     """Every quantity of a claim's checks as (index of the check, field, quantity)."""
     for index, check in enumerate(checks):
-        for field, value in check.__dict__.items():
-            if type(value) is Quantity:  # a model has no subclasses, and this is asked very often
-                yield index, field, value
+        for field, quantity in check.by_field().items():
+            yield index, field, quantity

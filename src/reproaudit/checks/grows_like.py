@@ -61,7 +61,7 @@ class GrowsLike(Kind):
         )
 
     def follows_training(self) -> bool:
-        """It does: it compares gains along it."""
+        """True: gains in two parts of training are compared."""
         return True
 
     def _growth(self, sample: Sample) -> float:
@@ -78,11 +78,11 @@ class GrowsLike(Kind):
 
 
 RESOLVED_GAIN = 0.01
-"""The smallest gain in a doubling of the time that `GrowsLike` resolves, of the whole growth."""
+"""The smallest gain in a doubling that `GrowsLike` resolves, as a share of the whole growth."""
 
 
 def _gain(series: Series, end: float) -> float:
-    """The gain over the doubling of the time that ends at a share of the last step.
+    """The gain over the doubling of the time that ends at this share of the last step.
 
     Raises:
         ValueError: if it was observed fewer than three times.

@@ -1,10 +1,11 @@
-"""What every kind of check has: fields, parts and conditions."""
+"""The base of every kind of check: its fields, its parts and its conditions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -24,49 +25,52 @@ from reproaudit.stats import (
 
 Positive = Annotated[float, Field(gt=0)]
 
+Decide = Callable[[Sequence[float], float, int], RuleResult]
+"""Decides on one number per seed, at a confidence, for a claim of so many conditions."""
+
 
 @dataclass(frozen=True)
 class Condition:
-    """One number per seed, and the rule that it is held against.
+    """One number per seed, and the rule that decides on these numbers.
 
     Attributes:
-        label: what is measured, for the reader of the scorecard.
-        value: from one seed's sample to the number.
+        label: the name of the number, for the reader of the scorecard.
+        value: takes the number out of one seed's sample.
         side: "at_most", "at_least" or "within", for display.
         margin: of an equivalence, how far from the target still counts as equal.
-        decide: from the numbers, the confidence and the number of conditions of the whole claim
-            to a finding.
+        decide: decides on the numbers, given the confidence and the number of conditions of the
+            whole claim.
         scale: the scale on which the numbers are compared.
         floor: the resolution of the measurement on that scale.
-        accepted: what satisfies the rule, from and to, in natural units; infinite at an open end.
-        kindest: of a measure that depends on how it is defined, where `value` is its least
-            favourable reading: the most favourable one. The condition is missed only if this one
-            misses it as well; if the readings disagree, it is undecided.
+        accepted: the range that satisfies the rule, in natural units; infinite at an open end.
+        kindest: for a number that depends on how it is defined, its most favourable reading, where
+            `value` is the least favourable one. The condition is missed only if both readings miss
+            it; if they disagree, it is undecided.
     """
 
     label: str
     value: Callable[[Sample], float]
     side: str
     margin: float | None
-    decide: Callable[[Sequence[float], float, int], RuleResult]
+    decide: Decide
     scale: Scale
     floor: float
     accepted: tuple[float, float]
     kindest: Callable[[Sample], float] | None = None
 
     def judge(self, samples: Sequence[Sample], confidence: float, parts: int) -> RuleResult:
-        """What the seeds say; shown is the least favourable reading unless both miss."""
-        finding = self.decide([self.value(s) for s in samples], confidence, parts)
-        if self.kindest is None or finding.decision is not Decision.MISSED:
-            return finding
+        """The result for these seeds; it shows the least favourable reading unless both miss."""
+        result = self.decide([self.value(s) for s in samples], confidence, parts)
+        if self.kindest is None or result.decision is not Decision.MISSED:
+            return result
         kindest = self.decide([self.kindest(s) for s in samples], confidence, parts)
         if kindest.decision is Decision.MISSED:
             return kindest
-        return replace(finding, decision=Decision.UNDECIDED)
+        return replace(result, decision=Decision.UNDECIDED)
 
 
 class Kind(StrictModel):
-    """What every kind of check states."""
+    """The fields of every kind of check; a kind adds its own and defines its `conditions`."""
 
     name: str
     """The part of the claim that this check decides, in a few words."""
@@ -84,15 +88,20 @@ class Kind(StrictModel):
     def reading(self, substitutes: Mapping[str, str]) -> Self:
         """The same check with measurements replaced, by name."""
         replaced = {
-            field: value.model_copy(update={"measurement": substitutes[value.measurement]})
-            for field, value in self.__dict__.items()
-            if isinstance(value, Quantity) and value.measurement in substitutes
+            field: one.model_copy(update={"measurement": substitutes[one.measurement]})
+            for field, one in self.by_field().items()
+            if one.measurement in substitutes
         }
         return self.model_copy(update=replaced)
 
+    def by_field(self) -> dict[str, Quantity]:
+        """Every quantity that the check uses, by field."""
+        # A model has no subclasses, and this is asked very often.
+        return {field: one for field, one in self.__dict__.items() if type(one) is Quantity}
+
     def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that the check looks at."""
-        return tuple(v for v in self.__dict__.values() if isinstance(v, Quantity))
+        """Every quantity that the check uses."""
+        return tuple(self.by_field().values())
 
     def parts(self, sample: Sample) -> tuple[Self, ...]:
         """The check itself, or one copy for every coordinate of its `each` axis."""
@@ -103,53 +112,38 @@ class Kind(StrictModel):
 
     def _placed(self, coordinate: Coordinate) -> Self:
         axis = str(self.each)
-        fixed = {
-            field: value.placed(axis, coordinate)
-            for field, value in self.__dict__.items()
-            if isinstance(value, Quantity)
-        }
+        fixed = {field: one.placed(axis, coordinate) for field, one in self.by_field().items()}
         label = {"each": None, "among": None, "name": f"{self.name}, {axis} {coordinate}"}
         return self.model_copy(update={**fixed, **label})
 
     def conditions(self) -> tuple[Condition, ...]:
-        """What must hold; defined by each kind."""
+        """The conditions that must all be met; defined by each kind."""
         raise NotImplementedError
 
     def follows_training(self) -> bool:
-        """Whether it looks at the course of what it takes, and not only at its end."""
+        """Whether the check uses measurements during training, and not only at its end."""
         return False
 
     def levels(self) -> Iterator[tuple[str, float, Scale]]:
-        """The levels that it states, as (field, level, the scale on which the level must exist)."""
+        """The levels that the check states, as (field, level, scale on which it must exist)."""
         return iter(())
 
     def _ratio(self, over: float, under: float) -> float:
-        """The ratio of two positive numbers, neither of them resolved below the floor."""
+        """The ratio of two positive numbers, each raised to the floor if it is smaller."""
         return max(over, self.floor) / max(under, self.floor)
 
     def _relative(self, value: float, other: float, scale: Scale) -> float:
-        """A number taken relative to another: their difference, or on the log scale their ratio."""
+        """The difference of two numbers on the linear scale, their ratio on the log scale."""
         return value - other if scale is Scale.LINEAR else self._ratio(value, other)
 
     def _bounded(
         self, label: str, value: Callable[[Sample], float], bound: float, side: Side, scale: Scale
     ) -> Condition:
         """A condition that holds a number against a one-sided bound."""
-
-        def decide(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
-            if self.over == "every_seed":
-                return decide_every_seed(values, bound, side)
-            return decide_bound(
-                values,
-                bound,
-                side,
-                scale=scale,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
-
+        every_seed = partial(decide_every_seed, bound=bound, side=side)
+        mean = partial(decide_bound, bound=bound, side=side, scale=scale, floor=self.floor)
         accepted = (-math.inf, bound) if side is Side.AT_MOST else (bound, math.inf)
+        decide = self._over(every_seed, mean)
         return Condition(label, value, side.value, None, decide, scale, self.floor, accepted)
 
     def _equal(
@@ -161,21 +155,24 @@ class Kind(StrictModel):
         scale: Scale,
     ) -> Condition:
         """A condition that holds a number against a target, within a margin."""
+        every_seed = partial(
+            decide_every_seed_within, target=target, margin=margin, scale=scale, floor=self.floor
+        )
+        mean = partial(
+            decide_equivalence, target=target, margin=margin, scale=scale, floor=self.floor
+        )
+        decide = self._over(every_seed, mean)
+        accepted = equivalence_range(target, margin, scale)
+        return Condition(label, value, "within", margin, decide, scale, self.floor, accepted)
+
+    def _over(
+        self, every_seed: Callable[..., RuleResult], mean: Callable[..., RuleResult]
+    ) -> Decide:
+        """The rule over every seed or over the mean, as the check states."""
 
         def decide(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
             if self.over == "every_seed":
-                return decide_every_seed_within(
-                    values, target, margin, scale=scale, floor=self.floor
-                )
-            return decide_equivalence(
-                values,
-                target,
-                margin,
-                scale=scale,
-                confidence=confidence,
-                parts=parts,
-                floor=self.floor,
-            )
+                return every_seed(values)
+            return mean(values, confidence=confidence, parts=parts)
 
-        accepted = equivalence_range(target, margin, scale)
-        return Condition(label, value, "within", margin, decide, scale, self.floor, accepted)
+        return decide

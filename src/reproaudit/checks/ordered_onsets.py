@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +12,7 @@ from pydantic import Field
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.lazy import np
-from reproaudit.stats import RuleResult, Scale, Side, decide_every_seed, onset
+from reproaudit.stats import Scale, Side, decide_every_seed, onset
 
 if TYPE_CHECKING:
     from reproaudit.records import Series
@@ -48,34 +47,22 @@ class OrderedOnsets(Kind):
 
     def conditions(self) -> tuple[Condition, ...]:
         """Both changes come, and in this order."""
-
-        def both_come(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
-            del confidence, parts  # whether a change came is a count over seeds
-            return decide_every_seed(values, 1.0, Side.AT_LEAST)
-
+        side = Side.AT_LEAST
+        come = self._bounded(f"{self.name}: both changes come", self._come, 1.0, side, Scale.LINEAR)
         ratio = self._bounded(
             f"{self.name}: ratio of the onsets",
             lambda s: self._ratios(s)[0],
             self.by,
-            Side.AT_LEAST,
+            side,
             Scale.LOG,
         )
-        return (
-            Condition(
-                f"{self.name}: both changes come",
-                self._come,
-                Side.AT_LEAST.value,
-                None,
-                both_come,
-                Scale.LINEAR,
-                self.floor,
-                (1.0, math.inf),
-            ),
-            replace(ratio, kindest=lambda s: self._ratios(s)[1]),
+        return (  # whether a change came is a count over seeds, however the ratio is judged
+            replace(come, decide=lambda values, *_: decide_every_seed(values, 1.0, side)),
+            replace(ratio, kindest=lambda sample: self._ratios(sample)[1]),
         )
 
     def follows_training(self) -> bool:
-        """It does: an onset is a step of it."""
+        """True: an onset is a training step."""
         return True
 
     def _come(self, sample: Sample) -> float:
@@ -86,9 +73,9 @@ class OrderedOnsets(Kind):
     def _ratios(self, sample: Sample) -> tuple[float, float]:
         """The smallest and the largest ratio of later to earlier onset.
 
-        A change that never comes counts as at the last step, one before the first observation
-        after the start as at that observation. Where an earlier end of time shows neither change,
-        it says nothing of their order.
+        A change that never comes counts as coming at the last step. An onset before the first
+        observation after the start counts as at that observation. A shorter horizon that shows
+        neither change says nothing about their order, and is left out.
         """
         earlier, later = sample.series(self.earlier), sample.series(self.later)
         steps = {*earlier.steps, *later.steps}
@@ -109,13 +96,13 @@ class OrderedOnsets(Kind):
 def _onset_between(
     series: Series, least_change: float, share: float, until: float = math.inf
 ) -> tuple[float, float] | None:
-    """The two observations that an onset lies between, or None if the change has not come.
+    """The steps of the two observations around an onset, or None if the change has not come.
 
     Args:
         series: values of shape (step,).
         least_change: the smallest change that counts.
         share: of the change, at which its onset is.
-        until: the last step that is looked at.
+        until: later observations are ignored.
     """
     steps = np.asarray(series.steps, dtype=np.float64)
     seen = steps <= until

@@ -49,7 +49,7 @@ class Reaches(Kind):
         return (self._bounded(self.name, self._value, level, side, Scale(self.scale)),)
 
     def levels(self) -> Iterator[tuple[str, float, Scale]]:
-        """The level."""
+        """The level that must be reached."""
         for field, level in (("at_least", self.at_least), ("at_most", self.at_most)):
             if level is not None:
                 yield field, level, Scale(self.scale)

@@ -1,9 +1,11 @@
-"""The base of every model that is written to JSON or shown, and the interval among them.
+"""The base of every model that is written to JSON or shown, and the model of an interval.
 
-Scorecard, multiverse and diff all build on these two, so they lie below the three.
+Scorecard, multiverse and diff build on these two.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,13 +13,17 @@ from reproaudit.stats import Interval
 
 
 class ReportModel(BaseModel):
-    """What the report shows: closed, unchanging, every field documented."""
+    """The base of a reported model: no unknown fields, immutable, every field documented."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
+    def as_data(self) -> dict[str, Any]:
+        """Returns every field as JSON has it."""
+        return self.model_dump(mode="json", by_alias=True)
+
 
 class IntervalModel(ReportModel):
-    """An interval and how it was made."""
+    """An interval with the name of its method."""
 
     low: float
     high: float

@@ -1,31 +1,32 @@
-"""From records and claims to verdicts.
+"""Verdicts on claims, from the records of their experiments and controls.
 
-The *decision* says what the numbers show (met, missed, undecided). The *evidence* says, apart from
-it, how close the run was to the paper. The *verdict* is what may be said of the claim, given its
-decision, its controls' and the evidence: a claim is supported only if its check failed on every
-control, and contradicted only if no guess of ours could be the cause.
+The *decision* is the answer of the numbers (met, missed, undecided). The *evidence* is, apart from
+that, how close the run was to the paper. The *verdict* is the conclusion about the claim from its
+own decision, its controls' and the evidence: a claim is supported only if every part of its check
+fails on a control, and contradicted only if no guess of ours could be the cause.
 
-A control convicts a check, not a paper. Every part of a claim must be missed on at least one
-control; a part that all controls meet shows nothing, and the claim is vacuous.
+A control that meets the check discredits the check, not the paper. Every part of a claim must be
+missed on at least one control; a part that all controls meet shows nothing, and the claim is
+vacuous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
 from reproaudit.audit.model import Audit, Claim, Control, Setting, Source, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.cell import CellKey, SettingValue, canonical_settings
 from reproaudit.checks import (
     Check,
     ConditionResult,
     PartResult,
-    binding,
+    deciding_index,
     judge_conditions,
-    parts_of,
+    part_results,
 )
 from reproaudit.checks.measurements import MeasurementMissingError, Sample
 from reproaudit.records import CellStatus, Record
@@ -33,7 +34,7 @@ from reproaudit.stats import Decision
 
 
 class Verdict(StrEnum):
-    """What may be said of a claim."""
+    """The conclusion about a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -44,7 +45,7 @@ class Verdict(StrEnum):
 
 
 class EvidenceLevel(StrEnum):
-    """How close a run was to the paper."""
+    """The closeness of a run to the paper, from its own scale to other data or another method."""
 
     EXACT = "exact"
     ASSUMED = "assumed"
@@ -53,20 +54,19 @@ class EvidenceLevel(StrEnum):
 
 
 Lookup = Callable[[Batch], Mapping[int, Record]]
-"""From a batch to its records by seed; a seed that has not been run is absent."""
-
-Newest = Mapping[tuple[str, str, int], Record]
-"""The newest record of every cell, by experiment, canonical settings and seed."""
+"""Finds the records of a batch, by seed; a seed that has not been run is absent."""
 
 
-def lookup_newest(audit: Audit, newest: Callable[[TierName], Newest]) -> Lookup:
-    """A lookup in what is newest.
+def lookup_by_cell(
+    audit: Audit, records_of: Callable[[TierName], Mapping[CellKey, Record]]
+) -> Lookup:
+    """A lookup in records by cell.
 
     Args:
         audit: fills in the settings of a batch.
-        newest: asked once for each tier.
+        records_of: from a tier to the one record of each cell; asked once for each tier.
     """
-    known = cache(newest)
+    known = cache(records_of)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = canonical_settings(batch.settings(audit))
@@ -82,16 +82,20 @@ def lookup_newest(audit: Audit, newest: Callable[[TierName], Newest]) -> Lookup:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """What one batch says about a claim's parts.
+    """The decisions on a claim's parts by the records of one batch.
 
     Attributes:
-        decision: the whole claim's decision on this batch; None if it could not be judged.
-        parts: each part's decision, in the order of the audit.
-        problem: why it could not be judged: ("not_tested" or "technical_failure", a sentence).
-        why: of a control: what it lacks.
+        batch: the experiment, its settings and seeds.
+        role: the batch is the claim's own experiment, a control or a positive control.
+        records: those that were found, in the order of the seeds.
+        decision: on the whole claim; None if it could not be judged.
+        parts: the result of each part, in the order of the audit.
+        problem: the reason it could not be judged: ("not_tested" or "technical_failure", a
+            sentence).
+        why: of a control: the mechanism that it lacks.
         diverged: seeds that diverged, where that counts as missed.
-        substitutes: of a control: (measurement of the claim, what was judged in its place).
-        conditions: everything that was decided, of which each part shows the binding one.
+        substitutes: of a control: (measurement of the claim, measurement judged in its place).
+        conditions: the result of every condition; each part shows its deciding one.
     """
 
     batch: Batch
@@ -106,17 +110,25 @@ class BatchOutcome:
     conditions: tuple[ConditionResult, ...] = ()
 
     @property
-    def binding(self) -> PartResult | None:
-        """The part that decides."""
+    def deciding_part(self) -> PartResult | None:
+        """The part that decides the claim; None without parts."""
         if not self.parts:
             return None
-        names = binding({str(i): part.finding for i, part in enumerate(self.parts)})
-        return self.parts[int(names)]
+        return self.parts[deciding_index([part.result for part in self.parts])]
 
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """A claim, judged."""
+    """The verdict on a claim, and everything that it follows from.
+
+    Attributes:
+        own: the claim's own experiment.
+        control_decision: of all controls together; None if one could not be judged.
+        why: the sentence that gives the reason for the verdict.
+        rule_hash: of the rule by which it was judged.
+        rule_is_younger: whether some record was made under another rule.
+        undiscriminated: names of the parts that every control meets.
+    """
 
     claim: Claim
     own: BatchOutcome
@@ -127,12 +139,12 @@ class ClaimOutcome:
     verdict: Verdict
     why: str
     rule_hash: str
-    rule_is_younger: bool = False
-    undiscriminated: tuple[str, ...] = field(default_factory=tuple)
+    rule_is_younger: bool
+    undiscriminated: tuple[str, ...]
 
     @property
     def decision(self) -> Decision | None:
-        """What the numbers of the claim's own experiment show."""
+        """The decision by the claim's own experiment."""
         return self.own.decision
 
 
@@ -146,8 +158,8 @@ def judge_claims(
     """Judge every claim of an audit at a tier.
 
     Args:
-        lookup: where the records are.
-        agrees_over_ledger: ids of the claims whose decision was seen to be the same over every
+        lookup: finds the records.
+        agrees_over_ledger: ids of the claims whose decision was found to be the same under every
             alternative of the ledger, so that assumed evidence may contradict them.
     """
     return tuple(
@@ -159,8 +171,9 @@ def judge_claims(
 def judge_claim(
     audit: Audit, claim: Claim, tier: TierName, lookup: Lookup, agrees_over_ledger: bool = False
 ) -> ClaimOutcome:
-    """Judge one claim: its own experiment, its controls, its positive control."""
-    named = [c for c in (*claim.controls, claim.positive_control) if isinstance(c, Control)]
+    """Judge one claim by its own experiment, its controls and its positive control."""
+    stated = (*audit.controls_of(claim), audit.positive_control_of(claim))
+    named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
     others = [
@@ -216,13 +229,13 @@ def judge_batch(
     """Decide a claim's parts on one batch: its own experiment, a control, another completion.
 
     Args:
-        checks: the claim's, or a control's reading of them.
+        checks: the claim's, with a control's substitutes in place.
         by_seed: the batch's records; a seed that has not been run is absent.
     """
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
-    def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:
-        return BatchOutcome(batch, role, records, decision, (), (verdict, why))
+    def unjudged(verdict: Verdict, why: str) -> BatchOutcome:
+        return BatchOutcome(batch, role, records, None, (), (verdict, why))
 
     missing = [seed for seed in batch.seeds if seed not in by_seed]
     if missing:
@@ -244,7 +257,7 @@ def judge_batch(
         )
     if diverged:  # a run that diverges does not show the phenomenon: of a control, the point
         return BatchOutcome(batch, role, records, Decision.MISSED, (), None, diverged=diverged)
-    declarations = audit.experiments[batch.experiment].measurements
+    declarations = audit.measurements_of(batch.experiment)
     samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in records]
     try:
         conditions = judge_conditions(checks, samples, audit.confidence)
@@ -254,7 +267,7 @@ def judge_batch(
         return unjudged(
             Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"
         )
-    parts = parts_of(conditions)
+    parts = part_results(conditions)
     decision = overall([part.decision for part in parts])
     return BatchOutcome(batch, role, records, decision, parts, None, conditions=conditions)
 
@@ -271,10 +284,10 @@ def overall(decisions: Sequence[Decision]) -> Decision:
 def combine_controls(
     controls: Sequence[BatchOutcome],
 ) -> tuple[Decision | None, tuple[str, ...]]:
-    """What the controls say together, and the parts that none of them discriminates.
+    """The decision of all controls together, and the parts that every control meets.
 
     Each part takes its best answer over the controls: missed if one control misses it. The
-    controls are missed if every part is, met if some part is met on all of them.
+    controls together are missed if every part is, and met if some part is met on all of them.
 
     Returns:
         The decision (None if a control could not be judged) and the names of the parts met on
@@ -295,10 +308,10 @@ _BEST_FIRST = (Decision.MISSED, Decision.UNDECIDED, Decision.MET)
 
 
 def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutcome, PartResult]]:
-    """By part, the control that discriminates it best (the first of several), and its answer.
+    """For each part by name, the control that misses it most clearly, and that control's answer.
 
-    Parts are told apart by name: a control at a smaller scale has fewer of them where a tier
-    shortens the axis that they run along.
+    Of equal controls the first is taken. A control at a smaller scale may have fewer parts, where
+    a tier shortens the axis over which a check is repeated.
     """
     best: dict[str, tuple[BatchOutcome, PartResult]] = {}
     for control in controls:
@@ -310,15 +323,16 @@ def best_answers(controls: Sequence[BatchOutcome]) -> dict[str, tuple[BatchOutco
 
 
 GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})
+"""The sources of settings that the paper does not state."""
 
 
 def evidence_level(
     audit: Audit, claim: Claim, tier: TierName, records: Sequence[Record]
 ) -> EvidenceLevel:
-    """How close the claim's own runs were to the paper.
+    """The closeness of the claim's own runs to the paper.
 
-    Runs from elsewhere may have other settings than the tier; the weakest of them counts. A value
-    that nobody states, at no tier and as no alternative, makes another method of it: proxy.
+    Measurements made elsewhere may have other settings than the tier; the weakest run counts. A
+    value that is stated at no tier and as no alternative makes the run another method: proxy.
     """
     if any(record.proxy for record in records):
         return EvidenceLevel.PROXY
@@ -333,7 +347,7 @@ _WEAKEST_FIRST = (EvidenceLevel.PROXY, EvidenceLevel.REDUCED, EvidenceLevel.ASSU
 
 
 def _closeness(setting: Setting, value: SettingValue | None) -> EvidenceLevel:
-    """How close a run with this value is to the paper, as far as this setting goes."""
+    """The closeness to the paper of a run with this value, judged by this setting alone."""
     if value == setting.value or (setting.underspecified and value in setting.others):
         guessed = setting.source in GUESSED or setting.underspecified
         return EvidenceLevel.ASSUMED if guessed else EvidenceLevel.EXACT
@@ -351,7 +365,7 @@ def decide_verdict(
     evidence: EvidenceLevel,
     agrees_over_ledger: bool,
 ) -> tuple[Verdict, str]:
-    """The verdict and the sentence that says why; the order of the questions is the rule."""
+    """The verdict and the sentence that gives its reason; the order of the questions matters."""
     if tier == "smoke":
         return Verdict.NOT_TESTED, "the smoke tier only proves that the experiments run"
     for outcome in (own, *controls, *([positive] if positive else [])):
@@ -373,7 +387,7 @@ def decide_verdict(
 
 
 def _supported(own: BatchOutcome, controls: Sequence[BatchOutcome]) -> str:
-    """Why it is supported: how many parts no control answers for, at another scale than theirs."""
+    """The reason for *supported*, which counts the parts that exist at no control's scale."""
     answered = best_answers(controls)
     alone = sum(part.name not in answered for part in own.parts)
     if alone == 0 or any(not control.parts for control in controls):  # diverged: misses every part

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from reproaudit.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from reproaudit.lab.compiled import compiled, one_thread
+    from reproaudit.lab.compiling import compiled, one_thread
     from reproaudit.lab.experiment import Experiment, Measure, Session
     from reproaudit.lab.parts import DATA_VARIABLE, Array, join_phases, observation_steps
     from reproaudit.lab.seeds import generator, torch_generator
@@ -34,11 +34,11 @@ _ORIGINS = {
     "Series": "reproaudit.records",
     "Session": "reproaudit.lab.experiment",
     "Stateful": "reproaudit.lab.training",
-    "compiled": "reproaudit.lab.compiled",
+    "compiled": "reproaudit.lab.compiling",
     "generator": "reproaudit.lab.seeds",
     "join_phases": "reproaudit.lab.parts",
     "observation_steps": "reproaudit.lab.parts",
-    "one_thread": "reproaudit.lab.compiled",
+    "one_thread": "reproaudit.lab.compiling",
     "per_seed": "reproaudit.lab.training",
     "torch_generator": "reproaudit.lab.seeds",
     "train": "reproaudit.lab.training",

@@ -1,4 +1,4 @@
-"""Completions of what a paper leaves open, and the batches that they need.
+"""Completions of the settings that a paper leaves open, and the batches that they need.
 
 One alternative at a time by default; the whole product; or a space-filling sample of it. A shared
 setting's alternative changes every experiment that shares it, an experiment's own only that
@@ -9,8 +9,7 @@ scale, are then taken in the same proportion: where 30,000 steps stand for 3,000
 10,000 stands for 1,000. An alternative that has no proportion (a word, a list) is not run at a tier
 that replaces the setting.
 
-Records of alternatives lie in a place of their own in the store (`varied_tier`). No tier's verdict
-looks there.
+Records of alternatives are stored apart (`varied_tier`), where no tier's verdict reads them.
 """
 
 from __future__ import annotations
@@ -26,22 +25,24 @@ from scipy.stats import qmc
 
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
 from reproaudit.audit.plan import Batch, plan, seeds_of
-from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
 from reproaudit.errors import UsageError
-from reproaudit.judging.verdict import Lookup, Newest, lookup_newest
+from reproaudit.judging.verdict import Lookup, lookup_by_cell
+from reproaudit.records import Record
+from reproaudit.running.groups import Group
 from reproaudit.running.store import Store
 
 MOST_COMPLETIONS = 4096
 """A larger product is not run: a sample answers the same question."""
 
 SAMPLE_SEED = 20_230_601
-"""Of the space-filling sample, so that the same command asks for the same completions."""
+"""The seed of the space-filling sample, so that a repeated command draws the same completions."""
 
 DesignKind = Literal["one_at_a_time", "full", "sample"]
 
 
 def varied_tier(tier: TierName) -> str:
-    """Where the store keeps the records of alternatives at a tier."""
+    """The name under which the store keeps the records of alternatives at a tier."""
     return f"multiverse-{tier}"
 
 
@@ -50,10 +51,10 @@ class Override:
     """One open setting with another value than the default.
 
     Attributes:
-        experiment: whose setting it is; None if it is shared.
-        name: the setting.
+        experiment: the experiment that has the setting; None if it is shared.
+        name: of the setting.
         stated: the value as the audit states it, at the paper's scale.
-        value: what is run at the tier.
+        value: the value that is run at the tier.
     """
 
     experiment: str | None
@@ -68,17 +69,19 @@ class Override:
 
 
 Completion = tuple[Override, ...]
-"""What differs from the default; empty for the default itself. At most one change a setting."""
+"""The overrides of the defaults, at most one for each setting; empty for the default itself."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An open setting at a tier: what it could be, and what of that cannot be run there.
+    """An open setting at a tier, with its alternatives.
 
     Attributes:
-        default: what the tier runs.
-        changes: its alternatives.
-        left_out: alternatives that are not run, with the reason.
+        experiment: the experiment that has the setting; None if it is shared.
+        name: of the setting.
+        default: the value that the tier runs.
+        changes: the alternatives that can be run at the tier.
+        left_out: the other alternatives, each with the reason why it is not run.
     """
 
     experiment: str | None
@@ -95,11 +98,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Design:
-    """The completions to look at, the default first.
+    """The completions to judge.
 
     Attributes:
-        kind: how they were chosen; of a sample, draws may repeat.
-        drawn: whether they are a random sample, so that shares of them have intervals.
+        kind: the way they were chosen.
+        completions: the default first; in a sample, draws may repeat.
     """
 
     kind: DesignKind
@@ -107,7 +110,7 @@ class Design:
 
     @property
     def drawn(self) -> tuple[Completion, ...]:
-        """The random draws, without the default in front of them."""
+        """The random draws of a sample, without the default in front of them; else nothing."""
         return self.completions[1:] if self.kind == "sample" else ()
 
 
@@ -191,10 +194,12 @@ def sample(choices: Sequence[Choice], count: int, seed: int = SAMPLE_SEED) -> De
     the product is no larger than the sample, it is taken whole.
 
     Args:
-        count: how many draws, at least 2.
+        choices: the open settings.
+        count: the number of draws, at least 2.
+        seed: of the random generator.
 
     Raises:
-        UsageError: if there is nothing to sample.
+        UsageError: for fewer than 2 draws.
     """
     if count < 2:
         raise UsageError(f"--sample {count}: draw at least 2 completions.")
@@ -215,7 +220,7 @@ def sample(choices: Sequence[Choice], count: int, seed: int = SAMPLE_SEED) -> De
 
 
 def size(choices: Sequence[Choice]) -> int:
-    """How many completions the product has."""
+    """The number of completions in the whole product."""
     return math.prod(1 + len(choice.changes) for choice in choices)
 
 
@@ -223,7 +228,7 @@ def size(choices: Sequence[Choice]) -> int:
 
 
 def concerns(audit: Audit, change: Override | Choice, experiment: str) -> bool:
-    """Whether an experiment's settings change with it."""
+    """Whether a change of this setting changes the settings of an experiment."""
     if change.experiment is not None:
         return change.experiment == experiment
     return change.name in audit.settings and (
@@ -232,19 +237,19 @@ def concerns(audit: Audit, change: Override | Choice, experiment: str) -> bool:
 
 
 def projected(audit: Audit, completion: Completion, experiment: str) -> Completion:
-    """What of a completion an experiment sees."""
+    """The part of a completion that changes the settings of an experiment."""
     return tuple(change for change in completion if concerns(audit, change, experiment))
 
 
 def batch_of(audit: Audit, completion: Completion, experiment: str, tier: TierName) -> Batch:
-    """An experiment in a completion; equal for completions that look the same to it."""
+    """The batch of an experiment in a completion; completions with the same settings share it."""
     seen = projected(audit, completion, experiment)
     overrides = tuple(sorted((change.name, change.value) for change in seen))
     return Batch(experiment, tier, overrides, seeds_of(audit, tier))
 
 
 def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...]:
-    """Every batch that the claims need in a design, each once; the default's first."""
+    """Every batch that the claims need in a design, each once, those with few overrides first."""
     experiments = dict.fromkeys(claim.experiment for claim in audit.claims)
     found = {
         batch_of(audit, completion, experiment, tier): None
@@ -255,7 +260,7 @@ def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...
 
 
 def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> Iterator[Cell]:
-    """The cells of batches; those that the tier has anyway are the tier's own."""
+    """The cells of batches; cells that the tier runs anyway are stored with the tier."""
     own = {
         (batch.experiment, canonical_settings(batch.settings(audit)))
         for _, batch in plan(audit, tier)
@@ -269,11 +274,22 @@ def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> 
             yield Cell(audit.paper.slug, place, batch.experiment, settings, seed)
 
 
-def lookup_variations(store: Store, audit: Audit) -> Lookup:
-    """Where the records of completions are: a tier's own, and its alternatives'."""
+def lookup_variations(store: Store, audit: Audit, group: Group | None) -> Lookup:
+    """A lookup in the records of completions: a tier's own, and its alternatives'.
 
-    def newest(tier: TierName) -> Newest:
-        slug = audit.paper.slug
-        return {**store.newest(slug, varied_tier(tier)), **store.newest(slug, tier)}
+    Args:
+        store: where the records are.
+        audit: whose records.
+        group: only what this made; None finds nothing.
+    """
 
-    return lookup_newest(audit, newest)
+    def of_group(tier: TierName) -> dict[CellKey, Record]:
+        places = () if group is None else (varied_tier(tier), tier)
+        return {
+            record.key: record
+            for place in places
+            for record in store.records(audit.paper.slug, place)
+            if group is not None and group.made(record)
+        }
+
+    return lookup_by_cell(audit, of_group)

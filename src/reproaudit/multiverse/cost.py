@@ -1,14 +1,14 @@
-"""How long batches will take, and which come first.
+"""The predicted computing time of batches, and the order in which they are run.
 
-An experiment's records say how long a training step takes, and its module how many steps a cell
-has. Records of the same tier are taken where there are any; those of the smoke tier otherwise, and
-then the answer is rough, since a step of a smaller model is shorter.
+The seconds per training step are taken from an experiment's records, the number of steps of a cell
+from its module. Records of the same tier are used where there are any. Otherwise those of the smoke
+tier are used, and the prediction is rough, since a step of a smaller model is shorter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from reproaudit.audit.model import Audit
@@ -17,7 +17,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.records import CellStatus, Record
 
 Steps = Callable[[str, Mapping[str, SettingValue]], int]
-"""From an experiment and its settings to its number of training steps; 0 if it does not say."""
+"""Gives the number of training steps of an experiment under its settings; 0 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Rate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long cells will take, one after the other.
+    """The computing time of cells, run one after the other.
 
     Attributes:
-        seconds: of those that are known.
-        unknown: how many cells belong to experiments that have never run.
-        rough: whether smoke records had to do.
+        seconds: of the cells whose experiments have records.
+        unknown: the number of cells of experiments without any.
+        rough: whether smoke records were used.
     """
 
     seconds: float
@@ -45,21 +45,18 @@ class Estimate:
 
 
 class Costs:
-    """What a seed of each experiment takes.
+    """The computing time of one seed of each experiment.
 
     Args:
         records: of the same tier, alternatives included.
-        smoke: of the smoke tier.
-        steps: how many steps a cell has.
+        smoke: records of the smoke tier.
+        steps: gives the number of steps of a cell.
     """
 
     def __init__(self, records: Iterable[Record], smoke: Iterable[Record], steps: Steps) -> None:
         self._steps = steps
-        rough = {name: _roughly(rate) for name, rate in self._measured(smoke).items()}
-        self._rates = {
-            **{name: rate for name, rate in rough.items() if rate.per_step},
-            **self._measured(records),
-        }
+        rough = {n: replace(r, rough=True) for n, r in self._measured(smoke).items() if r.per_step}
+        self._rates = {**rough, **self._measured(records)}
 
     def _measured(self, records: Iterable[Record]) -> dict[str, Rate]:
         found: dict[str, list[tuple[float, int]]] = {}
@@ -70,14 +67,14 @@ class Costs:
         return {name: _rate(times) for name, times in found.items()}
 
     def seconds(self, experiment: str, settings: Mapping[str, SettingValue]) -> float | None:
-        """What one seed takes; None if the experiment has never run."""
+        """The seconds of one seed; None if the experiment has never run."""
         rate = self._rates.get(experiment)
         if rate is None:
             return None
         return rate.seconds * (self._steps(experiment, settings) if rate.per_step else 1)
 
     def estimate(self, audit: Audit, todo: Mapping[Batch, int]) -> Estimate:
-        """How long so many seeds of each batch take."""
+        """The computing time of the given number of seeds of each batch."""
         known, unknown, rough = 0.0, 0, False
         for batch, seeds in todo.items():
             each = self.seconds(batch.experiment, batch.settings(audit))
@@ -89,9 +86,9 @@ class Costs:
         return Estimate(known, unknown, rough)
 
     def ranked(self, audit: Audit, batches: Sequence[Batch]) -> list[Batch]:
-        """The default first, then by the weight of the claims decided per second of computing.
+        """The batches in the order of their use: by claim weight per second of computing.
 
-        Combinations come after single alternatives, which a ranked answer needs first.
+        The default comes first, then single alternatives, then combinations.
         """
         weights: dict[str, float] = {}
         for claim in audit.claims:
@@ -109,7 +106,3 @@ def _rate(times: Sequence[tuple[float, int]]) -> Rate:
     if all(steps for _, steps in times):
         return Rate(median(seconds / steps for seconds, steps in times), per_step=True)
     return Rate(median(seconds for seconds, _ in times), per_step=False)
-
-
-def _roughly(rate: Rate) -> Rate:
-    return Rate(rate.seconds, rate.per_step, rough=True)

@@ -1,4 +1,4 @@
-"""What a difference from the default means for a claim: decisive, matters, harmless, untested.
+"""The class of an alternative for a claim: decisive, matters, harmless or untested.
 
 Differences are paired by seed and taken on the fitting scale of each condition of the claim's
 checks. With α = 1 − confidence, m alternatives for what the claim rests on and k conditions:
@@ -22,7 +22,7 @@ probable.
 margin (two one-sided tests; all must pass, which needs no correction: Berger, Technometrics 24,
 1982). The absence of a visible effect is not enough.
 
-**Untested.** Anything else: not run, crashed, or too few seeds to say.
+**Untested.** Anything else: not run, crashed, or too few seeds to decide.
 """
 
 from __future__ import annotations
@@ -35,23 +35,32 @@ import numpy as np
 
 from reproaudit.checks import Condition, ConditionResult
 from reproaudit.multiverse.model import AlternativeClass, CompletionStatus
-from reproaudit.stats import Decision, FittingAxis, FloatArray, Interval, Scale, mean_interval
+from reproaudit.stats import (
+    Decision,
+    FittingAxis,
+    FloatArray,
+    Interval,
+    Scale,
+    mean_interval,
+    moments,
+)
 
 MARGIN_SHARE = 0.5
-"""Of the room between the default's estimate and the limit: two such differences fill it."""
+"""The margin as a share of the room between the default's estimate and the limit."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim on one completion.
+    """A claim judged on one completion.
 
     Attributes:
-        status: how it came out.
-        decision: what that means for the claim; None if it could not be judged.
-        conditions: every condition's finding, empty if a seed diverged or nothing was judged.
-        diverged: how many seeds diverged, of how many.
+        status: as it is shown.
+        decision: of the claim; None if it could not be judged.
+        conditions: the result of every condition; empty if a seed diverged or nothing was judged.
+        diverged: the number of seeds that diverged.
+        seeds: the number of seeds in all.
         code: hashes of the code that made the records.
-        problem: why it could not be judged.
+        problem: the reason why it could not be judged.
     """
 
     status: CompletionStatus
@@ -65,14 +74,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class AlternativeEffect:
-    """How far one condition's seeds moved, on its fitting scale.
+    """The differences between alternative and default in one condition, on its fitting scale.
 
     Attributes:
-        label: the condition.
+        label: of the condition.
+        scale: of the condition.
         values: paired differences, alternative minus default; shape (seed,).
-        margin: how large a mean difference matters.
-        decision: the condition's own, under the alternative.
-        before: the condition's own, by default.
+        margin: the smallest mean difference that matters.
+        estimate: of the condition under the alternative, in natural units.
+        decision: of the condition under the alternative.
+        before: decision of the condition by default.
     """
 
     label: str
@@ -85,28 +96,28 @@ class AlternativeEffect:
 
     @property
     def mean(self) -> float:
-        """Over the seeds."""
-        return float(self.values.mean())
+        """The mean difference over the seeds."""
+        return float(moments(self.values)[0])
 
     def interval(self, confidence: float) -> Interval:
-        """The Student-t interval of the mean, on the fitting scale; at least two seeds."""
+        """The Student-t interval of the mean difference; at least two seeds."""
         return mean_interval(self.values, confidence=confidence)[1]
 
     @property
     def strength(self) -> float:
-        """The mean in standard errors: which of several conditions shows most."""
-        error = float(self.values.std(ddof=1)) / math.sqrt(self.values.size)
-        return abs(self.mean) / error if error > 0 else math.inf if self.mean else 0.0
+        """The size of the mean difference in standard errors."""
+        mean, error = map(float, moments(self.values))
+        return abs(mean) / error if error > 0 else math.inf if mean else 0.0
 
     @property
     def relative(self) -> float:
-        """The mean in margins."""
+        """The size of the mean difference in margins."""
         return abs(self.mean) / self.margin if self.margin > 0 else math.inf if self.mean else 0.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An alternative's class, with the difference that decided it."""
+    """The class of an alternative, with the difference that decided it."""
 
     kind: AlternativeClass
     note: str
@@ -114,17 +125,17 @@ class Answer:
     interval: Interval | None = None
 
 
-def place(condition: Condition, values: Sequence[float]) -> FloatArray:
+def _place(condition: Condition, values: Sequence[float]) -> FloatArray:
     """Values on a condition's fitting scale, turned so that it rises with them."""
     return FittingAxis(condition.scale, condition.floor).place(values)
 
 
 def margin_of(one: ConditionResult) -> float:
-    """How large a difference matters to a condition, on its fitting scale."""
+    """The smallest difference that matters to a condition, on its fitting scale."""
     condition = one.condition
     limits = [limit for limit in condition.accepted if math.isfinite(limit)]
-    here = place(condition, [one.finding.estimate])
-    return MARGIN_SHARE * float(np.abs(place(condition, limits) - here).min())
+    here = _place(condition, [one.result.estimate])
+    return MARGIN_SHARE * float(np.abs(_place(condition, limits) - here).min())
 
 
 def effects_of(default: Judged, other: Judged) -> tuple[AlternativeEffect, ...] | None:
@@ -135,7 +146,7 @@ def effects_of(default: Judged, other: Judged) -> tuple[AlternativeEffect, ...] 
         as when an alternative adds a coordinate to an axis.
 
     Raises:
-        ValueError: if a value has no place on its scale.
+        ValueError: if a value lies outside the domain of its scale.
     """
     mine, its = _by_name(default.conditions), _by_name(other.conditions)
     if not mine or mine.keys() != its.keys():
@@ -157,16 +168,16 @@ def _by_name(
 
 def _difference(default: ConditionResult, other: ConditionResult) -> AlternativeEffect:
     condition = default.condition
-    before = place(condition, default.values)
-    after = place(condition, other.values)
+    before = _place(condition, default.values)
+    after = _place(condition, other.values)
     return AlternativeEffect(
         label=condition.label,
         scale=condition.scale,
         values=after - before,
         margin=margin_of(default),
-        estimate=other.finding.estimate,
-        decision=other.finding.decision,
-        before=default.finding.decision,
+        estimate=other.result.estimate,
+        decision=other.result.decision,
+        before=default.result.decision,
     )
 
 
@@ -174,12 +185,12 @@ def _difference(default: ConditionResult, other: ConditionResult) -> Alternative
 
 
 def classify(default: Judged, other: Judged, alternatives: int, confidence: float) -> Answer:
-    """What an alternative means for a claim.
+    """The class of an alternative for a claim.
 
     Args:
         default: the claim with the defaults.
         other: the claim with the alternative.
-        alternatives: how many alternatives the claim has, run or not.
+        alternatives: the number of alternatives that the claim has, run or not.
         confidence: of the audit, two-sided.
     """
     untested = AlternativeClass.UNTESTED

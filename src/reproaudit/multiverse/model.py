@@ -18,7 +18,7 @@ MULTIVERSE_VERSION = 1
 
 
 class AlternativeClass(StrEnum):
-    """What an alternative means for a claim."""
+    """The class of an alternative for a claim."""
 
     DECISIVE = "decisive"
     """It flips the decision, and the difference from the default is beyond seed noise."""
@@ -31,7 +31,7 @@ class AlternativeClass(StrEnum):
 
 
 class CompletionStatus(StrEnum):
-    """How a claim came out in a completion."""
+    """The result of a claim in a completion."""
 
     MET = "met"
     MISSED = "missed"
@@ -42,7 +42,7 @@ class CompletionStatus(StrEnum):
 
 
 class AlternativeModel(ReportModel):
-    """One alternative for one open setting, and what it does to one claim."""
+    """One alternative for one open setting, and its effect on one claim."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -51,12 +51,12 @@ class AlternativeModel(ReportModel):
     value: SettingValue
     """The alternative as the audit states it, at the paper's scale."""
     run_as: SettingValue | None
-    """What was run at this tier; None if it cannot be run there."""
+    """The value that was run at this tier; None if it cannot be run there."""
     default: SettingValue
-    """What the tier runs otherwise."""
+    """The value that the tier runs by default."""
     kind: AlternativeClass = Field(alias="class")
     status: CompletionStatus
-    """How the claim came out."""
+    """The result of the claim under the alternative."""
     measured: str | None
     """The condition that the difference is of."""
     estimate: float | None
@@ -64,13 +64,13 @@ class AlternativeModel(ReportModel):
     difference: float | None
     """Mean over seeds of the paired difference from the default, on the fitting scale."""
     interval: IntervalModel | None
-    """Of the difference: the one by which the class was decided."""
+    """The interval of the difference by which the class was decided."""
     margin: float | None
-    """How large a difference matters, on the fitting scale."""
+    """The smallest difference that matters, on the fitting scale."""
     scale: str | None
     """The fitting scale."""
     note: str
-    """Why it is classed so."""
+    """The reason for the class."""
 
 
 class LevelModel(ReportModel):
@@ -85,7 +85,7 @@ class LevelModel(ReportModel):
 
 
 class EffectModel(ReportModel):
-    """The main effect of a setting on a claim's binding condition."""
+    """The main effect of a setting on a claim's deciding condition."""
 
     setting: str
     measured: str
@@ -93,49 +93,49 @@ class EffectModel(ReportModel):
 
 
 class ExceptionModel(ReportModel):
-    """A completion in which the claim came out otherwise than by default."""
+    """A completion in which the result of the claim differs from that by default."""
 
     changes: dict[str, SettingValue]
     status: CompletionStatus
 
 
 class ClaimVariationsModel(ReportModel):
-    """A claim over the completions of what the paper leaves open."""
+    """A claim over the completions of the settings that the paper leaves open."""
 
     id: str
     statement: str
     weight: float
     experiment: str
     default: CompletionStatus
-    """How it comes out with the defaults."""
+    """The result with the defaults."""
     measured: str | None
-    """The condition that binds by default."""
+    """The condition that decides by default."""
     estimate: float | None
     bound: float | None
     met: int
-    """In how many completions it is met."""
+    """The number of completions in which it is met."""
     of: int
-    """How many completions were run to the end, crashed ones included."""
+    """The number of completions that were run, crashed ones included."""
     planned: int
-    """How many there are to run, as this claim sees them."""
+    """The number of completions to run that differ for this claim."""
     missed: int
     undecided: int
     failed: int
     """Completions that crashed, or diverged where that is a technical failure."""
     share: IntervalModel | None
-    """Of a random sample: Wilson's interval of the share in which it is met."""
+    """Wilson's interval of the share in which it is met; only of a random sample."""
     alternatives: tuple[AlternativeModel, ...]
     """Decisive ones first."""
     effects: tuple[EffectModel, ...]
     """Main effects, of a sample or the whole product."""
     exceptions: tuple[ExceptionModel, ...]
-    """Combinations of several changes that come out otherwise than the default; at most 20."""
+    """Combinations of several changes whose result differs from the default's; at most 20."""
     advice: str
-    """What the authors could state, in a sentence."""
+    """A sentence of advice to the authors."""
 
 
 class Multiverse(ReportModel):
-    """All claims of a paper over the completions of what it leaves open, at one tier."""
+    """All claims of a paper over the completions of its open settings, at one tier."""
 
     schema_version: int = MULTIVERSE_VERSION
     paper: dict[str, str]
@@ -143,21 +143,21 @@ class Multiverse(ReportModel):
     design: str
     """one_at_a_time, full or sample."""
     completions: int
-    """How many completions the design has, the default included."""
+    """The number of completions in the design, the default included."""
     seeds: tuple[int, ...]
     confidence: float
     claims: tuple[ClaimVariationsModel, ...]
     seconds: float
-    """Computing time of the records behind it."""
+    """The computing time of the records that were read."""
     not_run: int
-    """Cells of the design that have no record."""
+    """The number of cells of the design that have no record."""
 
 
 class CauseModel(ReportModel):
     """A smallest set of settings that flips a decision."""
 
     settings: dict[str, SettingValue]
-    """Setting -> the other run's value; the rest as in the audit."""
+    """Setting -> the other run's value; all other settings as in the audit."""
     status: CompletionStatus
     measured: str | None
     """The condition whose difference is shown."""
@@ -172,7 +172,7 @@ class CauseModel(ReportModel):
 
 
 class Explanation(ReportModel):
-    """Why a claim comes out differently in another run."""
+    """The smallest sets of settings that explain a different decision in another run."""
 
     paper: str
     tier: str

@@ -1,4 +1,4 @@
-"""From the records of completions to what they say of each claim."""
+"""The multiverse of each claim, judged from the records of its completions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, Role, seeds_of
-from reproaudit.checks import ConditionResult, binding
+from reproaudit.checks import ConditionResult, deciding_index
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
 from reproaudit.multiverse.completions import (
@@ -45,13 +45,14 @@ MOST_EXCEPTIONS = 20
 """More combinations than this are counted, not listed."""
 
 RANK = {kind: place for place, kind in enumerate(AlternativeClass)}
+"""The order in which classes are listed."""
 
 
 def read(audit: Audit, tier: TierName, design: Design, lookup: Lookup) -> Multiverse:
     """Judge every claim in every completion of a design.
 
     Args:
-        lookup: where the records are (`variations.lookup_variations`).
+        lookup: finds the records (`completions.lookup_variations`).
     """
     choices = choices_of(audit, tier)
     claims = [ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims]
@@ -73,13 +74,13 @@ def read(audit: Audit, tier: TierName, design: Design, lookup: Lookup) -> Multiv
 
 
 def _with_singles(design: Design, choices: Sequence[Choice]) -> Design:
-    """Single alternatives are shown whatever the design, where they have been run."""
+    """The design and every single alternative, which is shown if it has been run."""
     return Design(design.kind, (*design.completions, *one_at_a_time(choices).completions))
 
 
 @dataclass
 class ClaimReading:
-    """One claim in any completion; what was judged is kept."""
+    """One claim in any completion; each completion is judged once."""
 
     audit: Audit
     claim: Claim
@@ -96,38 +97,38 @@ class ClaimReading:
 
     @cached_property
     def default(self) -> Judged:
-        """The claim with the defaults."""
+        """The claim judged with the defaults."""
         return self.judged(())
 
     @cached_property
     def alternatives(self) -> int:
-        """How many alternatives can be run; the number that a difference is corrected for."""
+        """The number of alternatives that can be run, for which differences are corrected."""
         return sum(len(choice.changes) for choice in self.open)
 
     @cached_property
-    def binding(self) -> ConditionResult | None:
-        """The condition that binds by default."""
+    def deciding_condition(self) -> ConditionResult | None:
+        """The condition that decides the claim by default; None if it could not be judged."""
         conditions = self.default.conditions
         if not conditions:
             return None
-        return conditions[int(binding({str(i): c.finding for i, c in enumerate(conditions)}))]
+        return conditions[deciding_index([one.result for one in conditions])]
 
     def judged(self, completion: Completion) -> Judged:
-        """The claim in a completion."""
+        """The claim judged in a completion."""
         batch = batch_of(self.audit, completion, self.claim.experiment, self.tier)
         if batch not in self._judged:
             self._judged[batch] = judge_completion(self.audit, self.claim, batch, self.lookup)
         return self._judged[batch]
 
     def answer(self, change: Override) -> Answer:
-        """What a single alternative means."""
+        """The class of a single alternative."""
         confidence = self.audit.confidence
         return classify(self.default, self.judged((change,)), self.alternatives, confidence)
 
     # --- the model
 
     def model(self, design: Design) -> ClaimVariationsModel:
-        """Everything that is shown of the claim."""
+        """The claim as it is shown."""
         seen = [projected(self.audit, c, self.claim.experiment) for c in design.completions]
         drawn = [projected(self.audit, c, self.claim.experiment) for c in design.drawn]
         counted = drawn or list(dict.fromkeys(seen))
@@ -136,16 +137,16 @@ class ClaimReading:
         counts = Counter(one.decision for one in finished)
         met = counts[Decision.MET]
         alternatives = tuple(sorted(self._alternatives(), key=_place))
-        bound = self.binding
+        shown = self.deciding_condition
         return ClaimVariationsModel(
             id=self.claim.id,
             statement=self.claim.statement,
             weight=self.claim.weight,
             experiment=self.claim.experiment,
             default=self.default.status,
-            measured=bound.condition.label if bound else None,
-            estimate=bound.finding.estimate if bound else None,
-            bound=bound.finding.bound if bound else None,
+            measured=shown.condition.label if shown else None,
+            estimate=shown.result.estimate if shown else None,
+            bound=shown.result.bound if shown else None,
             met=met,
             of=len(finished),
             planned=len(counted),
@@ -204,28 +205,28 @@ class ClaimReading:
     def _effects(
         self, completions: Sequence[Completion], drawn: Sequence[Completion]
     ) -> Iterator[EffectModel]:
-        bound = self.binding
-        if bound is None:
+        shown = self.deciding_condition
+        if shown is None:
             return
         estimates = [
             (completion, estimate)
             for completion in completions
-            if (estimate := self._estimate(completion, bound)) is not None
+            if (estimate := self._estimate(completion, shown)) is not None
         ]
         for choice in self.open:
             levels = []
             for change in (None, *choice.changes):
                 values = [e for c, e in estimates if _level(c, choice) == change]
-                levels.append(self._level(choice, change, values, bound, is_sample=bool(drawn)))
+                levels.append(self._level(choice, change, values, shown, is_sample=bool(drawn)))
             yield EffectModel(
-                setting=choice.label, measured=bound.condition.label, levels=tuple(levels)
+                setting=choice.label, measured=shown.condition.label, levels=tuple(levels)
             )
 
-    def _estimate(self, completion: Completion, bound: ConditionResult) -> float | None:
-        """The binding condition's mean over seeds in a completion."""
+    def _estimate(self, completion: Completion, shown: ConditionResult) -> float | None:
+        """The mean over seeds, in a completion, of the condition that decides by default."""
         for one in self.judged(completion).conditions:
-            if (one.part.name, one.condition.label) == (bound.part.name, bound.condition.label):
-                return one.finding.estimate
+            if (one.part.name, one.condition.label) == (shown.part.name, shown.condition.label):
+                return one.result.estimate
         return None
 
     def _level(
@@ -233,12 +234,13 @@ class ClaimReading:
         choice: Choice,
         change: Override | None,
         estimates: Sequence[float],
-        bound: ConditionResult,
+        shown: ConditionResult,
         *,
         is_sample: bool,
     ) -> LevelModel:
         value = choice.default if change is None else change.stated
-        scale, floor = bound.condition.scale, bound.condition.floor
+        """The estimates of the completions that have one value of an open setting."""
+        scale, floor = shown.condition.scale, shown.condition.floor
         mean, interval = (estimates[0] if estimates else None), None
         if len(estimates) > 1:
             mean, interval = mean_interval(
@@ -253,7 +255,7 @@ class ClaimReading:
 
 
 def _level(completion: Completion, choice: Choice) -> Override | None:
-    """The completion's change of a choice; None for the default."""
+    """The override of an open setting in a completion; None for the default."""
     return next((change for change in completion if change in choice.changes), None)
 
 
@@ -261,7 +263,7 @@ def _level(completion: Completion, choice: Choice) -> Override | None:
 
 
 def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -> Judged:
-    """A claim's own experiment in one completion; controls play no part."""
+    """Judge a claim's own experiment in one completion, without its controls."""
     outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
     diverged = sum(record.status is CellStatus.DIVERGED for record in outcome.records)
     return Judged(
@@ -288,7 +290,7 @@ def _status(outcome: BatchOutcome, diverged: int) -> CompletionStatus:
 
 
 def _shown(answer: Answer) -> dict[str, Any]:
-    """What an alternative and a cause both show of the difference that decided, by field."""
+    """The fields that an alternative and a cause share: the difference that decided its class."""
     shown, interval = answer.shown, IntervalModel.of(answer.interval)
     if shown is None:
         unseen = ("measured", "difference", "interval", "margin", "scale")
@@ -306,7 +308,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
 
 
 def _place(one: AlternativeModel) -> tuple[int, float]:
-    """Decisive first; among equals the larger in margins."""
+    """The sorting key: decisive first, and within a class the largest difference in margins."""
     relative = 0.0
     if one.difference is not None and one.margin:
         relative = abs(one.difference) / one.margin
@@ -317,7 +319,7 @@ def _place(one: AlternativeModel) -> tuple[int, float]:
 
 
 def advice(claim: str, default: CompletionStatus, alternatives: Sequence[AlternativeModel]) -> str:
-    """The sentence for the authors."""
+    """A sentence of advice to the authors on a claim."""
     if not alternatives:
         return f"{claim} rests on no setting that is left open."
     by_kind: Mapping[AlternativeClass, list[AlternativeModel]] = {
@@ -337,7 +339,16 @@ def advice(claim: str, default: CompletionStatus, alternatives: Sequence[Alterna
             f"State {_listed(matters)}: no guess flips {claim}, but its estimate depends on it"
             f"{limit}."
         )
-    return f"{claim} depends on no guess: it stays {default.value} over every alternative{limit}."
+    unfinished = (CompletionStatus.NOT_RUN, CompletionStatus.FAILED)
+    run = Counter(one.status for one in alternatives if one.status not in unfinished)
+    word = default.value.replace("_", " ")
+    if set(run) == {default}:
+        return f"{claim} depends on no guess: it stays {word} under every alternative{limit}."
+    outcomes = ", ".join(f"{count} {status.value}" for status, count in run.items())
+    return (
+        f"No guess is shown to flip {claim}: it is {word} as audited, and of the alternatives "
+        f"{outcomes}, none of them beyond seed noise."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -348,14 +359,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def agreeing_claims(audit: Audit, tier: TierName, lookup: Lookup) -> frozenset[str]:
-    """The claims whose decision is the same over every alternative of what they rest on.
+    """The claims whose decision is the same under every alternative of the settings they use.
 
-    Each must have been run at this tier, by the same code, with all seeds. A setting that is a
-    guess without alternatives, such as one recalled from memory, cannot be shown to agree: a claim
-    that rests on one is not among them.
+    Each alternative must have been run at this tier, by the same code, with all seeds. A claim that
+    uses a guessed setting without alternatives, such as one recalled from memory, is left out,
+    since nothing shows that its decision does not depend on that guess.
 
     Returns:
-        The claims' ids, for `reproaudit.judging.verdict.judge`.
+        The ids of the claims, for `reproaudit.judging.verdict.judge_claims`.
     """
     choices = choices_of(audit, tier)
     claims = (ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims)
@@ -386,13 +397,14 @@ def explanation(
     exhaustive: bool,
     trials: int,
 ) -> Explanation:
-    """What is shown of a changed decision.
+    """The explanation of a changed decision, as it is shown.
 
     Args:
+        reading: of the claim whose decision changed.
         changes: every setting that differs in the other run.
         sets: the smallest sets of them that flip the decision.
         exhaustive: whether every smaller set was tried.
-        trials: how many sets were tried; differences are corrected for so many.
+        trials: the number of sets that were tried, for which differences are corrected.
     """
     audit, claim = reading.audit, reading.claim
     ours = audit.values_of(claim.experiment, reading.tier)

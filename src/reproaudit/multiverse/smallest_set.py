@@ -1,9 +1,10 @@
 """The smallest set of settings behind a changed decision.
 
-Sets are tried by increasing size, all of one size together, so that what is found first is
-smallest and every set of its size is known. When the next size would take more trials than allowed,
-delta debugging (Zeller and Hildebrandt, IEEE Trans. Softw. Eng. 28, 2002) shrinks the whole set
-instead: what it finds needs every one of its settings, but a smaller set may exist.
+Sets are tried by increasing size, all of one size together, so that the first sets found are
+smallest, and all sets of their size are found. When the next size would take more trials than
+allowed, delta debugging (Zeller and Hildebrandt, IEEE Trans. Softw. Eng. 28, 2002) shrinks the
+whole set instead: the set that it finds needs every one of its settings, but a smaller set may
+exist.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 MOST_TRIALS = 64
-"""How many sets are tried before the search by size gives way to delta debugging."""
+"""The number of sets that are tried by size before delta debugging takes over."""
 
 SmallestSet = tuple[int, ...]
-"""Which settings, by their places; increasing."""
+"""The indices of the settings in the set, increasing."""
 
 Flips = Callable[[Sequence[SmallestSet]], Sequence[bool]]
-"""Whether each of some sets flips the decision."""
+"""Tries several sets at once, and says of each whether it flips the decision."""
 
 
 @dataclass(frozen=True)
 class SmallestSets:
-    """What flips a decision.
+    """The smallest sets of settings that flip a decision.
 
     Attributes:
         sets: every smallest set, or one that cannot be shrunk.
         exhaustive: whether every smaller set was tried.
-        trials: how many sets were tried.
+        trials: the number of sets that were tried.
     """
 
     sets: tuple[SmallestSet, ...]
@@ -42,9 +43,9 @@ def smallest_sets(count: int, flips: Flips, most_trials: int = MOST_TRIALS) -> S
     """The smallest of the sets of `count` settings that flip a decision; all of them together do.
 
     Args:
-        count: how many settings differ, at least 1.
-        flips: tries some sets, at once.
-        most_trials: how many sets may be tried by size.
+        count: the number of settings that differ, at least 1.
+        flips: tries several sets at once.
+        most_trials: the largest number of sets that are tried by size.
     """
     trials = 0
     for size in range(1, count):

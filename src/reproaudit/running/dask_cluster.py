@@ -35,7 +35,7 @@ from reproaudit.running.executors import (
     compute,
     lost,
 )
-from reproaudit.running.fingerprint import code_hash, versions
+from reproaudit.running.fingerprint import CodeClosure, code_closure, code_hash, versions
 
 CONNECT_SECONDS = 30.0
 """How long to wait for the scheduler, and for a first worker."""
@@ -66,7 +66,7 @@ def _code(module: Module) -> str:
 
 def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
     """How the worker's code or versions differ from the caller's, or None."""
-    found = versions(job.device)
+    found = versions(job.device, wanted.keys() - {"python", "device"})
     other = [
         f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found.get(name) != v
     ]
@@ -126,7 +126,7 @@ class DaskCluster:
         self._topic = f"reproaudit-{uuid.uuid4().hex}"
         self._heard: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self._running: dict[Any, tuple[Job, str | None]] = {}
-        self._codes: dict[Module, str] = {}
+        self._codes: dict[Module, CodeClosure] = {}
         self._client: Any = None
         self._last_seen = 0.0
 
@@ -245,13 +245,14 @@ class DaskCluster:
 
     def _submit(self, job: Job, worker: str) -> Any:
         if job.module not in self._codes:
-            self._codes[job.module] = code_hash(job.module.file, job.module.roots)
+            self._codes[job.module] = code_closure(job.module.file, job.module.roots)
+        closure = self._codes[job.module]
         return self._client.submit(
             _compute_there,
             job,
             self._topic,
-            self._codes[job.module],
-            versions(job.device),
+            closure.digest,
+            versions(job.device, closure.packages),
             key=f"{self._topic}-{job.key}",
             pure=False,
             workers=[worker],

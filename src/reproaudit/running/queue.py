@@ -11,7 +11,8 @@ from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.fingerprint import code_hash, fingerprint, versions
+from reproaudit.running.fingerprint import CodeClosure, code_closure, fingerprint, versions
+from reproaudit.running.groups import TierKey
 from reproaudit.running.store import Store
 
 
@@ -22,6 +23,7 @@ class QueuedCell:
     cell: Cell
     fingerprint: str
     code: str
+    versions: Mapping[str, str]
     data: Mapping[str, str]
     proxy: str | None
     phases: Mapping[str, int]
@@ -49,8 +51,12 @@ class _Paper:
         self._prepared: dict[tuple[str, str], _Prepared] = {}
 
     @cached_property
-    def code(self) -> str:
-        return code_hash(self.module.file, self.module.roots)
+    def closure(self) -> CodeClosure:
+        return code_closure(self.module.file, self.module.roots)
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        return versions(self._device, self.closure.packages)
 
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
@@ -96,7 +102,6 @@ class Plan:
     ) -> None:
         self._locate = locate
         self._device = device
-        self._versions = versions(device)
         self._store = store
         self.papers: dict[str, _Paper] = {}
         self.tasks: list[QueuedCell] = []
@@ -122,14 +127,24 @@ class Plan:
         shared = paper.prepare(cell)
         return QueuedCell(
             cell=cell,
-            fingerprint=fingerprint(cell, paper.code, self._versions, shared.data),
-            code=paper.code,
+            fingerprint=fingerprint(cell, paper.closure.digest, paper.versions, shared.data),
+            code=paper.closure.digest,
+            versions=paper.versions,
             data=shared.data,
             proxy=shared.proxy,
             phases=shared.phases,
             together=shared.together,
             blocked=shared.blocked,
         )
+
+    @property
+    def fingerprints(self) -> dict[str, dict[TierKey, str]]:
+        """By paper, tier and cell: the fingerprint under which its record is kept."""
+        found: dict[str, dict[TierKey, str]] = {}
+        for task in self.tasks:
+            cell = task.cell
+            found.setdefault(cell.paper, {})[cell.tier, cell.key] = task.fingerprint
+        return found
 
     def pending(self, fresh: bool) -> list[tuple[QueuedCell, ...]]:
         """The cells without a readable record, grouped into jobs."""
@@ -145,6 +160,9 @@ class Plan:
 
 def _is_present(store: Store, task: QueuedCell) -> bool:
     try:
-        return store.find(task.cell, task.fingerprint) is not None
+        if store.find(task.cell, task.fingerprint) is None:
+            return False
     except StoreError:
         return False  # looked at again, and moved aside, under the cell's lock
+    store.enlist(store.path(task.cell, task.fingerprint))
+    return True

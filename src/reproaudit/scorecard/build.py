@@ -1,4 +1,4 @@
-"""From an audit and its records to a scorecard."""
+"""Builds a scorecard from an audit and its records."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from reproaudit.audit.agreement import agreement
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.model import Audit, Setting, TierName
 from reproaudit.audit.plan import plan, seeds_of
-from reproaudit.checks import PartResult, binding
+from reproaudit.checks import PartResult, deciding_index
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
     Lookup,
-    Verdict,
     best_answers,
     judge_claims,
 )
@@ -39,6 +38,7 @@ from reproaudit.scorecard.model import (
     VariableAgreementModel,
     VariableModel,
 )
+from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision, expected_errors
 
 
@@ -51,12 +51,14 @@ def build(
     *,
     agrees_over_ledger: frozenset[str] = frozenset(),
 ) -> Scorecard:
-    """Judge an audit's records at a tier and lay out what was found.
+    """Judges an audit's records at a tier and returns the scorecard.
 
     Args:
-        lookup: where the records are.
-        custom_records: how many records of other seeds or settings the store holds.
-        custom: what these are.
+        audit: the audit.
+        tier: the tier.
+        lookup: from a batch to its records.
+        custom_records: the number of records of other seeds or settings the store holds.
+        custom: these records, by experiment and settings.
         agrees_over_ledger: as in `judge_claims`.
     """
     outcomes = judge_claims(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
@@ -102,9 +104,9 @@ def build(
 
 def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
     claim, own = outcome.claim, outcome.own
-    bound = own.binding
+    bound = own.deciding_part
     controls = tuple(_control(control) for control in outcome.controls)
-    positive = claim.positive_control
+    positive = audit.positive_control_of(claim)
     return ClaimModel(
         id=claim.id,
         statement=claim.statement,
@@ -115,12 +117,12 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         verdict=outcome.verdict,
         why=outcome.why,
         evidence=outcome.evidence,
-        estimate=bound.finding.estimate if bound else None,
-        interval=IntervalModel.of(bound.finding.interval) if bound else None,
-        bound=bound.finding.bound if bound else None,
+        estimate=bound.result.estimate if bound else None,
+        interval=IntervalModel.of(bound.result.interval) if bound else None,
+        bound=bound.result.bound if bound else None,
         seeds=seeds_of(audit, tier),
-        per_seed=bound.finding.per_seed if bound else (),
-        control=_binding_control(outcome.controls),
+        per_seed=bound.result.per_seed if bound else (),
+        control=_deciding_control(outcome.controls),
         controls=controls,
         positive_control=_control(outcome.positive) if outcome.positive else None,
         positive_control_missing=getattr(positive, "not_constructible", None),
@@ -134,48 +136,46 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
 
 
 def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
-    answers: dict[str, str] = {
-        name: part.decision for name, (_, part) in best_answers(outcome.controls).items()
-    }
+    answers = {name: part.decision for name, (_, part) in best_answers(outcome.controls).items()}
     if any(control.diverged for control in outcome.controls):
         answers = {part.name: Decision.MISSED for part in outcome.own.parts}
     return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
 
 
-def _part(part: PartResult, control: str | None) -> PartModel:
+def _part(part: PartResult, control: Decision | None) -> PartModel:
     return PartModel(
         **dict(_answer(part)),
         reason=part.reason,
-        detectable=part.finding.detectable,
-        seeds_needed=part.finding.seeds_needed,
+        detectable=part.result.detectable,
+        seeds_needed=part.result.seeds_needed,
         control=control,
     )
 
 
 def _answer(part: PartResult) -> AnswerModel:
-    finding = part.finding
+    result = part.result
     return AnswerModel(
         name=part.name,
         measured=part.label,
         decision=part.decision,
-        estimate=finding.estimate,
-        interval=IntervalModel.of(finding.interval),
-        bound=finding.bound,
+        estimate=result.estimate,
+        interval=IntervalModel.of(result.interval),
+        bound=result.bound,
         side=part.side,
         margin=part.margin,
-        per_seed=finding.per_seed,
-        satisfied=finding.satisfied,
+        per_seed=result.per_seed,
+        satisfied=result.satisfied,
         scale=part.scale,
         floor=part.floor,
     )
 
 
 def _control(outcome: BatchOutcome) -> ControlModel:
-    bound = outcome.binding
+    bound = outcome.deciding_part
     return ControlModel(
         decision=outcome.decision,
-        estimate=bound.finding.estimate if bound else None,
-        interval=IntervalModel.of(bound.finding.interval) if bound else None,
+        estimate=bound.result.estimate if bound else None,
+        interval=IntervalModel.of(bound.result.interval) if bound else None,
         experiment=outcome.batch.experiment,
         settings=dict(outcome.batch.overrides),
         substitutes=dict(outcome.substitutes),
@@ -187,27 +187,25 @@ def _control(outcome: BatchOutcome) -> ControlModel:
     )
 
 
-def _binding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
-    """What the controls together come to; a control without parts could not run, or diverged."""
+def _deciding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
+    """Returns the answer of all controls; one without parts could not run, or diverged."""
     unjudged = [control for control in controls if not control.parts]
     if unjudged:
         return _control(min(unjudged, key=lambda control: control.decision is not None))
-    best = best_answers(controls)
-    name = binding({name: part.finding for name, (_, part) in best.items()}, worst=Decision.MET)
-    control, part = best[name]
+    best = list(best_answers(controls).values())
+    control, part = best[deciding_index([part.result for _, part in best], worst=Decision.MET)]
     return _control(control).model_copy(
         update={
             "decision": part.decision,
-            "estimate": part.finding.estimate,
-            "interval": IntervalModel.of(part.finding.interval),
+            "estimate": part.result.estimate,
+            "interval": IntervalModel.of(part.result.interval),
             "part": part.name,
         }
     )
 
 
 def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
-    untested = {Verdict.NOT_TESTED, Verdict.TECHNICAL_FAILURE}
-    tested = [o for o in outcomes if o.verdict not in untested]
+    tested = [o for o in outcomes if VERDICTS[o.verdict].tested]
     total = sum(o.claim.weight for o in outcomes)
     return Coverage(
         claims=len(audit.claims) + len(audit.not_audited),
@@ -217,9 +215,9 @@ def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
 
 
 def _chance(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Chance:
-    """Over every claim judged by intervals, the undecided too: the guarantee precedes the data."""
+    """Counts every claim judged by intervals, the undecided too: what holds before the data."""
     judged = [
-        [part for part in outcome.own.parts if part.finding.interval is not None]
+        [part for part in outcome.own.parts if part.result.interval is not None]
         for outcome in outcomes
     ]
     claims = [parts for parts in judged if parts]
@@ -281,7 +279,7 @@ def _agreement(audit: Audit) -> AgreementModel | None:
 
 
 def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
-    """Every setting as it is run at a tier, the shared ones first."""
+    """Returns every setting as it is run at a tier, the shared ones first."""
 
     def laid_out(experiment: str | None, name: str, one: Setting) -> SettingModel:
         return SettingModel(

@@ -51,7 +51,7 @@ class FigureModel(ReportModel):
     y_label: str
     log: bool
     band: str
-    """What the band or the error bars are."""
+    """The meaning of the band or of the error bars."""
     seeds: tuple[int, ...]
     curves: tuple[CurveModel, ...] = ()
     matrices: tuple[MatrixModel, ...] = ()
@@ -75,7 +75,7 @@ def _alike(
 
     A store may hold records of older code, which measured other things or at other steps.
     """
-    declared = audit.experiments[figure.experiment].measurements
+    declared = audit.measurements_of(figure.experiment)
 
     def steps(record: Record) -> list[tuple[int, ...]]:
         series = record.measurements.series
@@ -96,7 +96,7 @@ def _alike(
 def _figure(
     audit: Audit, figure: Figure, records: Sequence[Record], settings: Mapping[str, SettingValue]
 ) -> FigureModel:
-    declared = audit.experiments[figure.experiment].measurements
+    declared = audit.measurements_of(figure.experiment)
     units = {declared[name].unit for name in figure.measurements}
     common = {
         "id": figure.id,

@@ -2,58 +2,63 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.records import CellStatus
 from reproaudit.scorecard.figures import FigureModel
-from reproaudit.stats import FLOOR
+from reproaudit.stats import FLOOR, Decision, Scale
 
 SCORECARD_VERSION = 1
 
 
 class AnswerModel(ReportModel):
-    """What one batch's seeds say about one part of a claim."""
+    """One batch's answer to one part of a claim."""
 
     name: str
     """The part."""
     measured: str
-    """The binding condition of the part."""
-    decision: str
+    """The condition that decides the part."""
+    decision: Decision
     estimate: float
     interval: IntervalModel | None
     bound: float
-    side: str
-    """at_most, at_least or within."""
+    side: Literal["at_most", "at_least", "within"]
     margin: float | None
-    """Of an equivalence: how far from the bound still counts as equal."""
+    """The distance from the bound that still counts as equal; None of a bound."""
     per_seed: tuple[float, ...]
     satisfied: int | None
     """Of a rule over every seed: how many seeds are on the right side."""
-    scale: str = "linear"
+    scale: Scale = Scale.LINEAR
     """The scale on which the seeds' values are taken to be near normal."""
     floor: float = FLOOR
-    """What lies below counts as this on a logarithmic scale."""
+    """The least value told apart on a logarithmic scale; smaller ones count as this."""
 
 
 class PartModel(AnswerModel):
     """One part of a claim."""
 
     reason: str
-    """Why the tolerance is what it is."""
+    """The reason for the tolerance."""
     detectable: float | None
     seeds_needed: int | None
-    control: str | None
+    control: Decision | None
     """The part's best answer over the controls, which must be missed; None if none measured it."""
 
 
 class ControlModel(ReportModel):
-    """What a control, or the positive control, says."""
+    """The answer of a control, or of the positive control."""
 
-    decision: str | None
+    decision: Decision | None
     estimate: float | None
     interval: IntervalModel | None
     experiment: str
@@ -63,24 +68,24 @@ class ControlModel(ReportModel):
     tier: str
     why: str
     part: str | None
-    """The binding part."""
+    """The deciding part."""
     problem: str | None
     parts: tuple[AnswerModel, ...]
     """Its answer to every part, in the claim's order; empty if it diverged or could not run."""
 
 
 class ClaimModel(ReportModel):
-    """One claim, judged. The figures are those of the binding part."""
+    """One claim, judged. The figures are those of the deciding part."""
 
     id: str
     statement: str
     locator: str
     weight: float
     experiment: str
-    decision: str | None
-    verdict: str
+    decision: Decision | None
+    verdict: Verdict
     why: str
-    evidence: str
+    evidence: EvidenceLevel
     estimate: float | None
     interval: IntervalModel | None
     bound: float | None
@@ -92,7 +97,7 @@ class ClaimModel(ReportModel):
     controls: tuple[ControlModel, ...]
     positive_control: ControlModel | None
     positive_control_missing: str | None
-    """Why no solution could be constructed."""
+    """The reason why no solution could be constructed."""
     parts: tuple[PartModel, ...]
     binding_part: str | None
     undiscriminated: tuple[str, ...]
@@ -102,6 +107,13 @@ class ClaimModel(ReportModel):
     """Whether the rule was changed after the records were made."""
     rule: dict[str, Any] = Field(default_factory=dict)
     """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
+
+    @model_validator(mode="after")
+    def _one_number_per_seed(self) -> ClaimModel:
+        counts = {len(self.per_seed), *(len(part.per_seed) for part in self.parts)} - {0}
+        if counts - {len(self.seeds)}:
+            raise ValueError(f"{len(self.seeds)} seeds have {sorted(counts)} numbers")
+        return self
 
 
 class VariableModel(ReportModel):
@@ -113,7 +125,7 @@ class VariableModel(ReportModel):
     decision: str
     """The reviewers' majority, or "disputed"."""
     documented: bool
-    """As reviewed; a disputed variable counts as the card has it."""
+    """By the review; a disputed variable counts as the card has it."""
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     decisions: dict[str, str] = Field(default_factory=dict)
@@ -121,7 +133,7 @@ class VariableModel(ReportModel):
 
 
 class VariableAgreementModel(ReportModel):
-    """How far the reviewers of one variable agree."""
+    """The agreement of the reviewers of one variable."""
 
     name: str
     reviewers: int
@@ -133,7 +145,7 @@ class VariableAgreementModel(ReportModel):
 
 
 class AgreementModel(ReportModel):
-    """How far several reviewers agree."""
+    """The agreement of several reviewers."""
 
     reviewers: tuple[str, ...]
     agreeing: int
@@ -147,7 +159,7 @@ class AgreementModel(ReportModel):
 
 
 class DocumentationModel(ReportModel):
-    """What the paper says."""
+    """The paper's documentation, by the card and as reviewed."""
 
     strict: int
     reviewed: int
@@ -160,7 +172,7 @@ class DocumentationModel(ReportModel):
 
 
 class LedgerModel(ReportModel):
-    """One thing that the paper leaves open."""
+    """One setting that the paper leaves open."""
 
     experiment: str | None
     setting: str
@@ -182,7 +194,7 @@ class SettingModel(ReportModel):
     """At the paper's scale."""
     source: str
     others: tuple[SettingValue, ...]
-    """What else it could be."""
+    """Other values that it could have."""
 
 
 class ResponseModel(ReportModel):
@@ -205,14 +217,14 @@ class CustomModel(ReportModel):
 
 
 class OriginModel(ReportModel):
-    """Whose measurements these are, when they are not ours."""
+    """The origin of measurements that are not ours."""
 
     who: str
     source: str
     framework: str
     made: str
     settings: dict[str, SettingValue]
-    """What differs from the tier in every run."""
+    """The settings that differ from the tier's in every run."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
 
@@ -221,8 +233,8 @@ class BesideModel(ReportModel):
     """Our own answer to a claim, beside one from elsewhere."""
 
     id: str
-    decision: str | None
-    verdict: str
+    decision: Decision | None
+    verdict: Verdict
     evidence: str
     reading: str
     """Our estimate with its interval against the bound."""
@@ -231,7 +243,7 @@ class BesideModel(ReportModel):
 
 
 class Coverage(ReportModel):
-    """How many of the paper's claims were tested."""
+    """The numbers of claims listed and tested."""
 
     claims: int
     tested: int
@@ -239,7 +251,7 @@ class Coverage(ReportModel):
 
 
 class Chance(ReportModel):
-    """How many wrong decisions chance alone would give, at most on average."""
+    """The number of wrong decisions that chance alone would give, at most on average."""
 
     claims: int
     """Claims judged by intervals."""
@@ -250,18 +262,18 @@ class RecordModel(ReportModel):
     """One record behind the scorecard."""
 
     experiment: str
-    role: str
+    role: Role
     tier: str
     overrides: dict[str, SettingValue]
     seed: int
-    status: str
+    status: CellStatus
     fingerprint: str
     started: datetime
     seconds: float
 
 
 class EnvironmentModel(ReportModel):
-    """Where the records were made; several values where they differ."""
+    """The machine and software that made the records; several values if they differ."""
 
     python: tuple[str, ...]
     platform: tuple[str, ...]
@@ -271,6 +283,19 @@ class EnvironmentModel(ReportModel):
     revision: tuple[str, ...]
     code: tuple[str, ...]
     seconds: float
+
+
+class GroupModel(ReportModel):
+    """What made the records: one state of code, versions and device."""
+
+    id: str
+    """Eight hexadecimal digits, for --group."""
+    made_with: str
+    """The id with code, versions and device, in words."""
+    of_today: bool | None
+    """Whether the code and versions of the scorecard's day made them; None if nobody asked."""
+    others: tuple[str, ...]
+    """The groups that also have records of these cells; none of them is judged here."""
 
 
 class Scorecard(ReportModel):
@@ -292,10 +317,38 @@ class Scorecard(ReportModel):
     custom_records: int = Field(default=0)
     """Records of other seeds or settings in the store; they feed no verdict."""
     custom: tuple[CustomModel, ...] = ()
-    """What these records are."""
+    """These records by experiment and settings."""
     settings: tuple[SettingModel, ...] = ()
     responses: tuple[ResponseModel, ...] = ()
     origin: OriginModel | None = None
     """None if the measurements are ours."""
     beside: tuple[BesideModel, ...] = ()
     """Of measurements from elsewhere: what our own records say, where there are any."""
+    group: GroupModel | None = None
+    """What made the records; None if there are none, or if they are from elsewhere."""
+    digest: str | None = None
+    """SHA-256 of everything else here, in a file; None of a scorecard that is in no file yet."""
+    store_root: str | None = None
+    """The root of the store's manifest, which stands for every record that it ever held."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _undamaged(cls, data: Any) -> Any:
+        stated = data.get("digest") if isinstance(data, Mapping) else None
+        if stated is not None and stated != content_digest(data):
+            raise ValueError(
+                "its content does not have the digest that it states: it was damaged or edited. "
+                "Render it again from the records with 'reproaudit report'"
+            )
+        return data
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns every field as a file holds it, with the digest of the others."""
+        data = self.model_dump(mode="json")
+        return {**data, "digest": content_digest(data)}
+
+
+def content_digest(data: Mapping[str, Any]) -> str:
+    """The SHA-256 of a scorecard's JSON without its ``digest``, however it is laid out."""
+    rest = {name: value for name, value in data.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

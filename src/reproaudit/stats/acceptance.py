@@ -1,4 +1,4 @@
-"""A rule as a range on the fitting scale: what lies within meets it, what lies outside misses."""
+"""A rule as a range of accepted means on the fitting scale, and how seeds are held against it."""
 
 from __future__ import annotations
 
@@ -24,47 +24,48 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class AcceptanceRule:
-    """A range on the rising fitting scale, and the confidences of its two decisions.
+    """A range of accepted means on the rising fitting scale, and its two confidences.
 
-    A bound is a range that is open (infinite) at one end, so that both rules are this one.
+    A bound is a range with one open (infinite) end, so bounds and equivalences share this form.
     """
 
     low: float
     high: float
     met: float
-    """Confidence of the interval that must lie within."""
+    """Confidence of the interval that must lie within the range for *met*."""
     missed: float
-    """Confidence of the interval that must lie outside."""
+    """Confidence of the interval that must lie outside the range for *missed*."""
     parts: int
+    """Over how many parts of a claim the error of a miss is divided."""
     two_tests: bool = False
-    """Whether `met` is two one-sided tests."""
+    """Whether *met* is decided by two one-sided tests."""
 
     def holds(self, mean: float) -> bool:
-        """Whether a mean lies within."""
+        """Whether a mean lies within the range, ends included."""
         return self.low <= mean <= self.high
 
     def nearest(self, mean: float) -> float:
-        """The limit nearest to a mean; where one end is open, the other."""
+        """The end of the range nearest to a mean; of a bound, its only finite end."""
         return self.low if abs(mean - self.low) < abs(mean - self.high) else self.high
 
     def method(self, holds: bool) -> str:
-        """How the interval that decides on a mean's side is made, for people to read."""
+        """The name of the interval that decides for means within (or else outside) the range."""
         if holds:
             return "Student t, two one-sided tests" if self.two_tests else "Student t"
         return "Student t" if self.parts == 1 else f"Student t, error divided by {self.parts} parts"
 
 
 def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> AcceptanceRule:
-    """The range on one side of a limit; what is met lies within by the 1 − α interval.
+    """The range on one side of a limit; *met* is decided by the 1 − α interval.
 
     Args:
         limit: on the rising scale.
-        side: of the limit.
+        side: the side of the limit on which the mean should lie.
         confidence: 1 − α.
         parts: over how many parts of a claim the error of a miss is divided.
 
     Raises:
-        ValueError: a confidence not between 0 and 1; no parts.
+        ValueError: if the confidence is not between 0 and 1, or there are no parts.
     """
     missed = _miss_confidence(checked_confidence(confidence), parts)
     low, high = (-math.inf, limit) if Side(side) is Side.AT_MOST else (limit, math.inf)
@@ -72,9 +73,9 @@ def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> Accep
 
 
 def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> AcceptanceRule:
-    """The range from low to high, by two one-sided tests: met is by the 1 − 2α interval.
+    """The range from low to high; *met* is decided by two one-sided tests, the 1 − 2α interval.
 
-    Args and errors as in `bound_rule`, except that the confidence is above one half.
+    Arguments and errors as in `bound_rule`, except that the confidence must be above one half.
     """
     missed = _miss_confidence(checked_confidence(confidence, least=0.5), parts)
     return AcceptanceRule(low, high, _rounded(2 * confidence - 1), missed, parts, two_tests=True)
@@ -83,7 +84,7 @@ def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> 
 def met_and_missed(
     z: FloatArray, rule: AcceptanceRule
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the rule is met and whether it is missed, of seeds of shape (…, seed)."""
+    """Whether seeds of shape (…, seed) meet the rule, and whether they miss it; shape (…)."""
     low, high = t_ends(z, rule.met)
     met = (low >= rule.low) & (high <= rule.high)
     low, high = t_ends(z, rule.missed)

@@ -1,4 +1,4 @@
-"""From the numbers of the seeds and a rule to a finding: met, missed or undecided."""
+"""Decisions by a rule from one number per seed: met, missed or undecided."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reproaudit.stats.intervals import (
     seeds_given,
     student_t,
 )
-from reproaudit.stats.power import deciding
+from reproaudit.stats.power import needed_to_decide
 from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, finite
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Decision(StrEnum):
-    """Where the evidence of the seeds lies relative to a rule."""
+    """The answer of the seeds to a rule."""
 
     MET = "met"
     MISSED = "missed"
@@ -38,23 +38,23 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What the seeds say about one rule; every number in natural units.
+    """The decision by one rule, with its estimate and interval; every number in natural units.
 
     Attributes:
         estimate: the mean on the fitting scale, back-transformed. Of a rule over every seed, the
-            seed that binds: the one least on the right side. Of an exact rule, its value.
-        interval: the one that decides on the estimate's side (see the module's docstring); None
-            for rules over every seed, exact rules, and a single seed.
+            deciding seed: the one with the least room to the limit, or farthest beyond it.
+        interval: the one that decides on the estimate's side (see `reproaudit.stats`); None for
+            rules over every seed, and for a single seed.
         decision: met, missed or undecided.
         bound: the bound, or the target of an equivalence.
         per_seed: the values as they were given.
-        detectable: of an undecided finding, the mean nearest to the limit, on the estimate's side
+        detectable: of an undecided rule, the mean nearest to the limit, on the estimate's side
             of it, that as many seeds with this spread would decide with power 80 %. It is a value
-            of the mean, to be read beside `estimate` and `bound`. None when even a mean in the
-            middle of the margin would not be.
-        seeds_needed: of an undecided finding, how many seeds in all would decide it with power
-            80 %, were the mean and spread seen the true ones. None beyond 10 000, with the estimate
-            on the limit itself, or with a single seed.
+            of the mean, to be read beside `estimate` and `bound`. None if even a mean in the
+            middle of the margin would stay undecided.
+        seeds_needed: of an undecided rule, how many seeds in all would decide it with power
+            80 %, if the observed mean and spread were the true ones. None beyond 10 000, with the
+            estimate on the limit itself, or with a single seed.
         satisfied: of a rule over every seed, how many seeds are on the right side; otherwise None.
     """
 
@@ -81,23 +81,24 @@ def decide_bound(
     parts: int = 1,
     floor: float = FLOOR,
 ) -> RuleResult:
-    """Whether the mean over seeds lies on its side of a bound.
+    """Decide whether the mean over seeds lies on its side of a bound.
 
     Args:
         values: one per seed; shape (seed,). A single seed is undecided and has no interval.
         bound: in natural units.
-        side: where the mean should lie.
+        side: the side of the bound on which the mean should lie.
         scale: where the values are near normal.
         confidence: 1 − α of the two-sided interval that must lie on the side.
         parts: over how many parts of a claim the error of a miss is divided.
         floor: the measurement's resolution on a log-type scale.
 
     Raises:
-        ValueError: values as in `mean_interval`; a bound that the measurement cannot resolve.
+        ValueError: for values as in `mean_interval`, or a bound that the measurement cannot
+            resolve.
     """
-    seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
-    z, limit = axis.place(seeds), axis.limit(bound)
-    return _found(seeds, z, bound, bound_rule(limit, side, confidence, parts), axis)
+    axis = FittingAxis(Scale(scale), floor)
+    rule = bound_rule(axis.limit(bound), side, confidence, parts)
+    return _decide_mean(seeds_given(values), bound, rule, axis)
 
 
 def decide_equivalence(
@@ -110,42 +111,40 @@ def decide_equivalence(
     parts: int = 1,
     floor: float = FLOOR,
 ) -> RuleResult:
-    """Whether the mean over seeds is equivalent to a target, by two one-sided tests.
+    """Decide whether the mean over seeds equals a target within a margin (two one-sided tests).
+
+    The other arguments and errors are those of `decide_bound`.
 
     Args:
-        values: one per seed; shape (seed,). A single seed is undecided and has no interval.
         target: in natural units.
-        margin: what still counts as the same, see `equivalence_range`.
-        scale: where the values are near normal.
+        margin: the difference that still counts as equal, see `equivalence_range`.
         confidence: 1 − α of each one-sided test; the interval that must lie within is 1 − 2α.
-        parts: over how many parts of a claim the error of a miss is divided.
-        floor: the measurement's resolution on a log-type scale.
 
     Raises:
-        ValueError: as in `decide_bound`; a margin that is not positive or excludes nothing.
+        ValueError: also for a margin that is not positive or excludes nothing.
     """
     if margin == 0:
         raise ValueError("no number of seeds can show equivalence within a margin of 0")
-    seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
-    z, (low, high) = axis.place(seeds), axis.edges(target, margin)
-    return _found(seeds, z, target, equivalence_rule(low, high, confidence, parts), axis)
+    axis = FittingAxis(Scale(scale), floor)
+    rule = equivalence_rule(*axis.edges(target, margin), confidence, parts)
+    return _decide_mean(seeds_given(values), target, rule, axis)
 
 
 def expected_errors(bounds: int = 0, equivalences: int = 0, *, confidence: float = 0.95) -> float:
-    """How many wrong decisions chance alone would give, at most on average.
+    """The largest average number of wrong decisions that chance alone would give.
 
     With α = 1 − confidence: a true mean is on one side of its limit, so a rule can be wrong in one
     way only. A bound is wrongly met with probability at most α/2, and wrongly missed with at most
     α/2 over all parts of its claim together; an equivalence is wrongly met with at most α and
     wrongly missed with at most α/2. So a claim, whatever its parts, adds at most α/2 or α, and the
     sum bounds the expectation whether or not the claims are independent. It is reached only where
-    every true mean lies on its limit. Rules over every seed and exact rules have no such error.
+    every true mean lies on its limit. Rules over every seed have no such error.
 
     Count every claim judged by such a rule, *those that came out undecided too*: the guarantee is
     given before the data; counting the decided alone would understate it.
 
     Raises:
-        ValueError: a negative count, or a confidence of no more than one half.
+        ValueError: for a negative count, or a confidence of no more than one half.
     """
     if bounds < 0 or equivalences < 0:
         raise ValueError("a number of rules is not negative")
@@ -153,10 +152,11 @@ def expected_errors(bounds: int = 0, equivalences: int = 0, *, confidence: float
     return bounds * alpha / 2 + equivalences * alpha
 
 
-def _found(
-    seeds: FloatArray, z: FloatArray, bound: float, rule: AcceptanceRule, axis: FittingAxis
+def _decide_mean(
+    seeds: FloatArray, bound: float, rule: AcceptanceRule, axis: FittingAxis
 ) -> RuleResult:
-    """The finding of seeds whose places on the rising scale are z; both of shape (seed,)."""
+    """The result of a rule over the mean of seeds of shape (seed,)."""
+    z = axis.place(seeds)
     mean = float(moments(z)[0])
     if seeds.size < 2:
         return RuleResult(axis.natural(mean), None, Decision.UNDECIDED, float(bound), _tuple(seeds))
@@ -165,7 +165,7 @@ def _found(
     holds = rule.holds(mean)
     confidence = rule.met if holds else rule.missed
     undecided = decision is Decision.UNDECIDED
-    detectable, seeds_needed = deciding(z, rule) if undecided else (None, None)
+    detectable, seeds_needed = needed_to_decide(z, rule) if undecided else (None, None)
     return RuleResult(
         estimate=axis.natural(mean),
         interval=student_t(axis, z, confidence, rule.method(holds)),
@@ -181,10 +181,10 @@ def _found(
 
 
 def decide_every_seed(values: ArrayLike, bound: float, side: Side) -> RuleResult:
-    """Whether every seed lies on its side of a bound: a count, without interval or undecided.
+    """Decide whether every seed lies on its side of a bound: a count, never undecided.
 
     Raises:
-        ValueError: no values, or a number that is not finite.
+        ValueError: for no values, or a number that is not finite.
     """
     seeds = seeds_given(values)
     finite(bound, "a bound")
@@ -200,42 +200,18 @@ def decide_every_seed_within(
     scale: Scale = Scale.LINEAR,
     floor: float = FLOOR,
 ) -> RuleResult:
-    """Whether every seed lies within the margin of a target (`equivalence_range`).
+    """Decide whether every seed lies within the margin of a target (`equivalence_range`).
 
     Raises:
-        ValueError: as in `decide_equivalence`, except that a margin of 0 may stand.
+        ValueError: as in `decide_equivalence`, except that a margin of 0 is allowed.
     """
     seeds, axis = seeds_given(values), FittingAxis(Scale(scale), floor)
     z, (low, high) = axis.place(seeds), axis.edges(target, margin)
     return _counted(seeds, np.minimum(z - low, high - z), target)
 
 
-def decide_exact_bound(value: float, bound: float, side: Side) -> RuleResult:
-    """Whether an exactly enumerated value lies on its side of a bound.
-
-    Raises:
-        ValueError: a number that is not finite.
-    """
-    return _exact(decide_every_seed([value], bound, side))
-
-
-def decide_exact_equivalence(
-    value: float,
-    target: float,
-    margin: float,
-    *,
-    scale: Scale = Scale.LINEAR,
-    floor: float = FLOOR,
-) -> RuleResult:
-    """Whether an exactly enumerated value lies within the margin of a target.
-
-    Raises:
-        ValueError: as in `decide_every_seed_within`.
-    """
-    return _exact(decide_every_seed_within([value], target, margin, scale=scale, floor=floor))
-
-
 def _counted(seeds: FloatArray, slack: FloatArray, bound: float) -> RuleResult:
+    """The result of a rule over every seed, by how far each lies on the right side."""
     satisfied = int((slack >= 0).sum())
     return RuleResult(
         estimate=float(seeds[int(np.argmin(slack))]),
@@ -245,10 +221,6 @@ def _counted(seeds: FloatArray, slack: FloatArray, bound: float) -> RuleResult:
         per_seed=_tuple(seeds),
         satisfied=satisfied,
     )
-
-
-def _exact(one: RuleResult) -> RuleResult:
-    return RuleResult(one.estimate, None, one.decision, one.bound, one.per_seed)
 
 
 def _tuple(seeds: FloatArray) -> tuple[float, ...]:

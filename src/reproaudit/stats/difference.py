@@ -1,6 +1,6 @@
-"""Whether two sets of seeds differ by more than noise, and what difference could have been seen.
+"""The difference between two sets of seeds, and the smallest that could have been seen.
 
-The values are compared on their fitting scale, by a Student-t interval of the mean difference
+The values are compared on their fitting scale, by the Student-t interval of the mean difference
 (paired by seed) or by Welch's interval (Biometrika 34, 1947). An interval that holds "no
 difference" does not say that there is none: beside it stands the smallest difference that these
 seeds would have shown with power 80 %.
@@ -11,17 +11,13 @@ of their odds (logit), of what is missing to 1 (log_complement).
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import special
-from scipy.optimize import brentq
-
-from reproaudit.stats import FLOOR, POWER, Scale
+from reproaudit.lazy import np
+from reproaudit.stats.intervals import checked_confidence, critical_t, moments, seeds_given
+from reproaudit.stats.power import least_shift
+from reproaudit.stats.scales import FLOOR, FloatArray, Scale
 
 FORMS = {
     Scale.LINEAR: "difference",
@@ -29,25 +25,23 @@ FORMS = {
     Scale.LOGIT: "odds ratio",
     Scale.LOG_COMPLEMENT: "ratio of 1 − x",
 }
-"""What a difference on each scale is in natural units."""
-
-_LARGEST = math.log(sys.float_info.max)
+"""The meaning, in natural units, of a difference on each scale."""
 
 
 @dataclass(frozen=True)
 class SeedDifference:
-    """How far the later seeds lie from the earlier ones, in natural units.
+    """The mean difference of later seeds from earlier ones, in natural units.
 
     Attributes:
-        form: what the numbers are, one of `FORMS`.
-        estimate: later from earlier: 0 (a difference) or 1 (a ratio) is none.
+        form: the kind of number, one of `FORMS`.
+        estimate: later from earlier; no difference is 0 (a difference) or 1 (a ratio).
         low: lower end of the interval.
         high: upper end of the interval.
         confidence: two-sided.
-        method: how the interval was made, for people to read.
+        method: the name of the interval, for people to read.
         within_noise: whether the interval holds "no difference".
-        detectable: the smallest difference upwards from none that would have been seen with power
-            80 %; downwards it is its negative or its reciprocal. None where seeds do not spread.
+        detectable: the smallest difference upwards that would have been seen with power 80 %;
+            downwards it is its negative or its reciprocal. None where the seeds do not spread.
     """
 
     form: str
@@ -80,59 +74,46 @@ def seed_difference(
         floor: the measurement's resolution on a log-type scale.
 
     Raises:
-        ValueError: fewer than two seeds, unequal numbers of paired ones, a value outside the scale.
+        ValueError: for fewer than two seeds, unequal numbers of paired ones, or a value that is
+            not finite or outside the scale's domain.
     """
     if min(len(before), len(after)) < 2:
         raise ValueError("a difference beyond noise needs at least two seeds on either side")
     if paired and len(before) != len(after):
         raise ValueError(f"{len(before)} and {len(after)} values cannot be paired")
-    a, b = (scale.forward(np.asarray(v), floor=floor) for v in (before, after))
-    mean = float(np.mean(b - a)) if paired else float(np.mean(b) - np.mean(a))
-    error, freedom = _paired_error(b - a) if paired else _welch_error(a, b)
-    half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
-    detectable = None if error == 0 else _least_shift(freedom, confidence) * error
+    a, b = (scale.forward(seeds_given(values), floor=floor) for values in (before, after))
+    mean, error, freedom = _paired(a, b) if paired else _welch(a, b)
+    half = critical_t(freedom, checked_confidence(confidence)) * error
+    natural = scale if scale is Scale.LINEAR else Scale.LOG  # where a difference is a ratio
     return SeedDifference(
         form=FORMS[scale],
-        estimate=_natural(mean, scale),
-        low=_natural(mean - half, scale),
-        high=_natural(mean + half, scale),
+        estimate=float(natural.inverse(mean)),
+        low=float(natural.inverse(mean - half)),
+        high=float(natural.inverse(mean + half)),
         confidence=confidence,
         method=f"Student t, paired by {len(before)} seeds"
         if paired
         else f"Welch t, {len(before)} against {len(after)} seeds",
         within_noise=mean - half <= 0 <= mean + half,
-        detectable=None if detectable is None else _natural(detectable, scale),
+        detectable=float(natural.inverse(least_shift(freedom, confidence) * error))
+        if error
+        else None,
     )
 
 
-def _paired_error(differences: NDArray[np.float64]) -> tuple[float, float]:
-    """Standard error of the mean difference, and its degrees of freedom."""
-    n = differences.size
-    if differences.min() == differences.max():  # rounding of the mean would invent a spread
-        return 0.0, n - 1
-    return float(differences.std(ddof=1)) / math.sqrt(n), n - 1
+def _paired(a: FloatArray, b: FloatArray) -> tuple[float, float, float]:
+    """Mean of the differences b − a, its standard error, and the degrees of freedom."""
+    with np.errstate(over="ignore"):
+        mean, error = moments(b - a)
+    return float(mean), float(error), a.size - 1
 
 
-def _welch_error(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
-    """Standard error of the difference of means, and Welch–Satterthwaite degrees of freedom."""
-    first, second = (_paired_error(values)[0] ** 2 for values in (a, b))
-    if first + second == 0:
-        return 0.0, a.size + b.size - 2
+def _welch(a: FloatArray, b: FloatArray) -> tuple[float, float, float]:
+    """Difference of the means, its standard error, and Welch–Satterthwaite degrees of freedom."""
+    means, errors = zip(*(map(float, moments(values)) for values in (a, b)), strict=True)
+    largest = max(errors)
+    if largest == 0:
+        return means[1] - means[0], 0.0, a.size + b.size - 2
+    first, second = ((error / largest) ** 2 for error in errors)
     freedom = (first + second) ** 2 / (first**2 / (a.size - 1) + second**2 / (b.size - 1))
-    return math.sqrt(first + second), freedom
-
-
-def _least_shift(freedom: float, confidence: float) -> float:
-    """How many standard errors a true difference must be for the test to show it (power 80 %)."""
-    critical = float(special.stdtrit(freedom, (1 + confidence) / 2))
-
-    def missing(shift: float) -> float:
-        return POWER - 1 + float(special.nctdtr(freedom, shift, critical))
-
-    return float(brentq(missing, 0.0, 10 * critical, xtol=1e-9))
-
-
-def _natural(shift: float, scale: Scale) -> float:
-    if scale is Scale.LINEAR:
-        return shift
-    return math.exp(min(max(shift, -_LARGEST), _LARGEST))
+    return means[1] - means[0], largest * float(np.sqrt(first + second)), freedom

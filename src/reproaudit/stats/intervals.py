@@ -1,4 +1,4 @@
-"""Intervals of a mean over seeds (Student t) and of a share (Wilson)."""
+"""Mean, standard error and Student-t interval of seeds, and Wilson's interval of a share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Interval:
         low: lower end.
         high: upper end, finite and no lower than `low`.
         confidence: two-sided, between 0 and 1.
-        method: how it was made, for people to read.
+        method: the name of the procedure, for people to read.
         scale: the `Scale` on which it is symmetric (Wilson's is not, and says ``linear``).
     """
 
@@ -41,7 +41,7 @@ def mean_interval(
 ) -> tuple[float, Interval]:
     """The mean over seeds on the fitting scale, and its Student-t interval, in natural units.
 
-    On the log scale this is the geometric mean. Equal values give an interval of zero width.
+    On the log scale the mean is the geometric mean. Equal values give an interval of zero width.
 
     Args:
         values: one per seed; shape (seed,), at least two.
@@ -50,7 +50,8 @@ def mean_interval(
         floor: the measurement's resolution on a log-type scale.
 
     Raises:
-        ValueError: fewer than two values, a value that is not finite or outside the scale's domain.
+        ValueError: for fewer than two values, or a value that is not finite or outside the
+            scale's domain.
     """
     axis = FittingAxis(Scale(scale), floor)
     z = axis.place(seeds_given(values))
@@ -63,7 +64,7 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
     """Wilson's score interval of a share (J. Am. Stat. Assoc. 22, 1927).
 
     Raises:
-        ValueError: no trials, or more successes than trials.
+        ValueError: if there are no trials, or more successes than trials.
     """
     if total < 1 or not 0 <= successes <= total:
         raise ValueError(f"{successes} of {total} is not a share")
@@ -79,8 +80,11 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
 def moments(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard error over the last axis, of shape (…, seed), at least one seed.
 
-    Deviations are taken relative to the largest, so that squares neither overflow nor vanish, and
-    equal values have a spread of exactly 0, which rounding of their mean would spoil.
+    Deviations are divided by the largest of them, so that their squares neither overflow nor
+    vanish. Equal values have a standard error of exactly 0, whatever the rounding of their mean.
+
+    Raises:
+        ValueError: if a mean is beyond the largest float.
     """
     n = z.shape[-1]
     equal = z.min(axis=-1) == z.max(axis=-1)
@@ -95,18 +99,23 @@ def moments(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     return mean, largest * np.sqrt(variance / n)
 
 
+def critical_t(freedom: float, confidence: float) -> float:
+    """Half the width of a two-sided Student-t interval, in standard errors."""
+    return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2))
+
+
 def t_ends(z: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Both ends of the Student-t interval of the mean over the last axis, at least two seeds."""
     mean, error = moments(z)
     with np.errstate(over="ignore"):
-        half = scipy.special.stdtrit(z.shape[-1] - 1, (1 + confidence) / 2) * error
+        half = critical_t(z.shape[-1] - 1, confidence) * error
         return mean - half, mean + half
 
 
 def student_t(
     axis: FittingAxis, z: FloatArray, confidence: float, method: str = "Student t"
 ) -> Interval:
-    """The interval, in natural units, of seeds whose places on the axis are z; shape (seed,)."""
+    """The Student-t interval, in natural units, of seeds given on the axis; shape (seed,)."""
     low, high = map(axis.natural, t_ends(z, confidence))
     return Interval(low, high, confidence, method, axis.scale.value)
 
@@ -115,7 +124,7 @@ def seeds_given(values: ArrayLike) -> FloatArray:
     """One value per seed as an array of shape (seed,).
 
     Raises:
-        ValueError: no values, another shape, or a number that is not finite.
+        ValueError: for no values, another shape, or a number that is not finite.
     """
     seeds = finite(values, "a seed's value")
     if seeds.ndim != 1 or seeds.size == 0:
@@ -124,10 +133,10 @@ def seeds_given(values: ArrayLike) -> FloatArray:
 
 
 def checked_confidence(confidence: float, least: float = 0.0) -> float:
-    """The confidence, if it lies between the least one and 1.
+    """The confidence itself.
 
     Raises:
-        ValueError: if not.
+        ValueError: unless it lies between `least` and 1.
     """
     if not least < confidence < 1:
         raise ValueError(f"a confidence lies between {least:g} and 1: {confidence:g}")

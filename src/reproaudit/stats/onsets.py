@@ -1,4 +1,4 @@
-"""When a change over training set in."""
+"""The onset of a change over training: the step at which it set in."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SHARE_VARIED = 0.1
-"""By how much `onset` varies the share, either way, to see whether the onset stays."""
+"""How much `onset` adds to and takes from the share, to see whether the onset stays."""
 
 HORIZON_VARIED = 0.8
 """The first part of the observed span to which `onset` cuts, to see whether the onset stays."""
 
 STABLE_WITHIN = 0.1
-"""How far a stable onset may move, relative to the steps elapsed until it.
+"""The farthest that a stable onset may move, relative to the steps elapsed until it.
 
 A straight ramp, which has no onset, moves by 0.2 when its share goes from 0.5 to 0.4 or 0.6, or
 its horizon to 0.8. Half of that tells a transition from a drift.
@@ -31,13 +31,13 @@ FINAL_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Onset:
-    """When a change over training set in.
+    """The onset of a change over training.
 
     Attributes:
         step: the interpolated step of the last crossing; None when censored.
         censored: whether the change was too small to have an onset within what was observed.
         change: final minus baseline, signed.
-        stable: whether varying share and horizon leaves the answer in place (`onset`).
+        stable: whether varying share and horizon moves the onset only a little (`onset`).
     """
 
     step: float | None
@@ -54,7 +54,7 @@ def onset(
     least_change: float,
     baseline: float | None = None,
 ) -> Onset:
-    """When a change set in: the last crossing of `share` of it, towards the final value.
+    """The step at which a change set in: the last crossing of `share` of it.
 
     The change is the final value (the mean of the last tenth of the observations) minus the
     baseline; it may be negative. Between observations the crossing is interpolated linearly. A
@@ -67,13 +67,13 @@ def onset(
 
     Args:
         steps: training steps, increasing; shape (step,), at least two.
-        values: what was observed at them; shape (step,).
+        values: the observations at these steps; shape (step,).
         share: of the change, between 0 and 1.
         least_change: the smallest size of change that counts, in the values' units; positive.
-        baseline: the value before the change; the first one unless given.
+        baseline: the value before the change; by default the first one.
 
     Raises:
-        ValueError: shapes, order or numbers that are not as above.
+        ValueError: for shapes, an order or numbers other than these.
     """
     s, v = finite(steps, "a step"), finite(values, "a value")
     if s.ndim != 1 or s.shape != v.shape or s.size < 2:
@@ -110,7 +110,7 @@ def _crossing(
 def _varied(
     s: FloatArray, v: FloatArray, start: float, share: float, least_change: float
 ) -> list[float | None]:
-    """The onsets under the varied shares (kept between 0 and 1) and the shorter horizon."""
+    """The onsets with the varied shares (kept between 0 and 1) and with the shorter horizon."""
     shares = max(share - SHARE_VARIED, share / 2), min(share + SHARE_VARIED, (1 + share) / 2)
     early = s <= s[0] + HORIZON_VARIED * (s[-1] - s[0])
     found = [_crossing(s, v, start, other, least_change)[1] for other in shares]

@@ -1,4 +1,4 @@
-"""What an undecided rule could have shown, and how many seeds would decide it."""
+"""The power of undecided rules: the mean they could have shown, and the seeds they need."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Callable
 
 from reproaudit.lazy import scipy
 from reproaudit.stats.acceptance import AcceptanceRule
-from reproaudit.stats.intervals import moments
+from reproaudit.stats.intervals import critical_t, moments
 from reproaudit.stats.scales import FloatArray
 
-Distance = Callable[[float], float]  # from a limit to the true mean, in standard errors
+Distance = Callable[[float], float]
+"""The distance of the true mean from a limit, in standard errors."""
 
 POWER = 0.8
-"""The probability with which `Finding.detectable` and `Finding.seeds_needed` would be decided."""
+"""The probability of a decision that `detectable` and `seeds_needed` of a `RuleResult` promise."""
 
 MOST_SEEDS = 10_000
-"""Beyond this many, `Finding.seeds_needed` is None: no one will run them."""
+"""Beyond this many, `RuleResult.seeds_needed` is None: no one will run them."""
 
 
-def deciding(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None, int | None]:
-    """What would be decided: `Finding.detectable` on the rising scale, and `Finding.seeds_needed`.
+def needed_to_decide(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None, int | None]:
+    """The `detectable` mean, on the rising scale, and the `seeds_needed` of a `RuleResult`.
 
     Args:
-        z: the seeds' places, undecided by the rule; shape (seed,), at least two, not all equal.
+        z: seeds on the rising scale that leave the rule undecided; shape (seed,), at least two,
+            not all equal.
         rule: on the same scale.
     """
     n = z.size
@@ -40,8 +42,11 @@ def deciding(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None, int | N
 
 
 def _power_to_miss(rule: AcceptanceRule, away: Distance, n: int) -> float:
-    """The power to miss with a mean outside; the far limit adds next to nothing and is left out."""
-    return one_sided(min(away(rule.low), away(rule.high)), n, rule.missed)
+    """The power to miss with a mean outside, by the test at the nearer limit.
+
+    The test at the farther limit adds next to nothing and is left out.
+    """
+    return one_sided_power(min(away(rule.low), away(rule.high)), n - 1, rule.missed)
 
 
 def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
@@ -49,29 +54,39 @@ def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
 
     The bound is exact for an open end and, being a lower one, never promises too much.
     """
-    limits = [limit for limit in (rule.low, rule.high) if math.isfinite(limit)]
-    return max(0.0, 1 - sum(1 - one_sided(away(limit), n, rule.met) for limit in limits))
+    powers = [one_sided_power(away(limit), n - 1, rule.met) for limit in (rule.low, rule.high)]
+    return max(0.0, 1 - sum(1 - power for power in powers))
 
 
-def one_sided(noncentrality: float, n: int, confidence: float) -> float:
+def one_sided_power(noncentrality: float, freedom: float, confidence: float) -> float:
     """The power of a one-sided t test: that a noncentral t exceeds the central one's quantile.
 
     Args:
         noncentrality: distance of the true mean from the limit, in standard errors.
-        n: seeds.
+        freedom: degrees of freedom.
         confidence: of the two-sided interval, one end of which must clear the limit.
     """
-    critical = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
-    failure = float(scipy.special.nctdtr(n - 1, noncentrality, critical))
+    critical = critical_t(freedom, confidence)
+    failure = float(scipy.special.nctdtr(freedom, noncentrality, critical))
     if math.isnan(failure):  # so deep in a tail that SciPy's series gives up
         return 1.0 if noncentrality > critical else 0.0
     return 1 - failure
 
 
+def least_shift(freedom: float, confidence: float) -> float:
+    """The distance from a limit, in standard errors, that a t test shows with power 80 %."""
+    farthest = 10 * critical_t(freedom, confidence)
+
+    def excess(shift: float) -> float:
+        return one_sided_power(shift, freedom, confidence) - POWER
+
+    return float(scipy.optimize.brentq(excess, 0.0, farthest, xtol=1e-9))
+
+
 def _detectable(
     power: Callable[[float], float], rule: AcceptanceRule, mean: float, error: float
 ) -> float | None:
-    """The mean nearest to the limit, on the estimate's side of it, with power enough."""
+    """The mean nearest to the limit, on the estimate's side of it, that has enough power."""
     limit = rule.nearest(mean)
     away = 1.0 if limit == (rule.low if rule.holds(mean) else rule.high) else -1.0
     farthest = (rule.high - rule.low) / 2 / error if rule.holds(mean) else math.inf
@@ -87,7 +102,7 @@ def _detectable(
 
 
 def _seeds_needed(power: Callable[[int], float], rule: AcceptanceRule, mean: float) -> int | None:
-    """The smallest number of seeds with power enough; power rises with it."""
+    """The smallest number of seeds that gives enough power; power rises with their number."""
     if mean == rule.nearest(mean):
         return None
     few, many = 1, 2

@@ -1,4 +1,4 @@
-"""The scale on which a measure is near normal over seeds, and what it resolves there."""
+"""The scales on which measures are near normal over seeds, and the resolution on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FloatArray: TypeAlias = "NDArray[np.float64]"
 
 FLOOR = 1e-12
-"""The resolution that a measurement is given on a log-type scale unless its rule says otherwise."""
+"""The default resolution of a measurement on a log-type scale."""
 
 _LARGEST_EXPONENT = math.log(sys.float_info.max)
 
@@ -44,8 +44,8 @@ class Scale(StrEnum):
         """Natural units to this scale, shape kept.
 
         Raises:
-            ValueError: a value that is not finite or outside the domain; a floor that is not a
-                small positive number.
+            ValueError: for a value that is not finite or outside the domain, or a floor that is
+                not a small positive number.
         """
         x = finite(values, "a value")
         if self is Scale.LINEAR:
@@ -61,7 +61,7 @@ class Scale(StrEnum):
         return np.asarray(np.log(ends[0]) - np.log(ends[1]))
 
     def inverse(self, values: ArrayLike) -> FloatArray:
-        """This scale to natural units, shape kept; beyond the largest float, that float."""
+        """This scale to natural units, shape kept; at most the largest float."""
         y = np.asarray(values, dtype=np.float64)
         if self is Scale.LINEAR:
             return np.clip(y, -sys.float_info.max, sys.float_info.max)
@@ -73,7 +73,7 @@ class Scale(StrEnum):
     def _resolved(
         self, distance: FloatArray, values: FloatArray, floor: float, fault: str
     ) -> FloatArray:
-        """The distance from an end of the domain, no smaller than the floor."""
+        """The distances from an end of the domain, raised to the floor where smaller."""
         if (distance < -floor).any():
             worst = float(values.flat[int(np.argmin(distance))])
             raise ValueError(f"{worst:g} has no place on the {self.value} scale: it is {fault}")
@@ -97,15 +97,20 @@ class FittingAxis:
         return -1.0 if self.scale is Scale.LOG_COMPLEMENT else 1.0
 
     def place(self, values: ArrayLike) -> FloatArray:
-        """Natural units to the axis, shape kept; errors as in `Scale.forward`."""
+        """Natural units to positions on the axis, shape kept; errors as in `Scale.forward`."""
         return self.sign * self.scale.forward(values, floor=self.floor)
 
     def natural(self, z: ArrayLike) -> float:
-        """A place on the axis to natural units."""
+        """A position on the axis to natural units."""
         return float(self.scale.inverse(self.sign * np.asarray(z, dtype=np.float64)))
 
     def limit(self, bound: float) -> float:
-        """A bound's place; one within the floor of the domain's end cannot be told from it."""
+        """A bound's position on the axis.
+
+        Raises:
+            ValueError: if it is within the floor of the domain's end, from which the measurement
+                cannot tell it.
+        """
         place = float(self.place(bound))
         if not self._lowest < place < self._highest:
             raise ValueError(
@@ -115,7 +120,11 @@ class FittingAxis:
         return place
 
     def edges(self, target: float, margin: float) -> tuple[float, float]:
-        """The places of an equivalence range; an edge beyond the domain's end is no limit."""
+        """The positions of an equivalence range; infinite for an edge beyond the domain's end.
+
+        Raises:
+            ValueError: as in `limit` and `equivalence_range`, or if both edges are open.
+        """
         low, high = equivalence_range(target, margin, self.scale)
         self.place(target)  # raises where the target itself is outside the domain
         low_open = self.scale is Scale.LOGIT and low <= self.floor
@@ -137,7 +146,7 @@ class FittingAxis:
 
 
 def equivalence_range(target: float, margin: float, scale: Scale) -> tuple[float, float]:
-    """The natural units that count as the same as a target.
+    """The range of values, in natural units, that count as equal to a target.
 
     On the log scale the margin is a relative factor, [target / (1 + margin),
     target · (1 + margin)]; on every other scale it is a difference in natural units,
@@ -145,8 +154,8 @@ def equivalence_range(target: float, margin: float, scale: Scale) -> tuple[float
     is within 0.1 of 0.7 (in binary it is not).
 
     Raises:
-        ValueError: a number that is not finite, a negative margin, or on the log scale a target
-            that is not positive.
+        ValueError: for a number that is not finite, a negative margin, or on the log scale a
+            target that is not positive.
     """
     finite([target, margin], "a target or margin")
     if margin < 0:
@@ -163,7 +172,7 @@ def finite(values: ArrayLike, what: str) -> FloatArray:
     """Numbers as an array.
 
     Raises:
-        ValueError: saying what is not finite.
+        ValueError: naming `what`, if one is not finite.
     """
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():

@@ -1,30 +1,39 @@
 """From a YAML file to an audit, or to every fault that a reviewer has to mend, each with its place.
 
-Three steps, and each goes on after a fault as far as it can:
+There are three steps, and each goes on after a fault as far as it can:
 
 1. `loading.tree` reads the text into a tree of values that know their line and column.
 2. The models of `reproaudit.audit.model` validate the tree; `loading.models` puts what they refuse
-   into plain words. What is refused is cut out of the tree, so that the rest is still looked at.
-3. `reproaudit.audit.rules` looks at what spans nodes.
+   into plain words. What is refused is cut out of the tree, so that the rest is still checked.
+3. `reproaudit.audit.rules` checks what spans several nodes.
 
-No input makes it raise anything but a `SpecError`.
+No input makes it raise anything but a `SpecError`. The work grows with the size of the file and
+with nothing else: values, nesting and listed faults are limited.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from reproaudit.audit.loading.fault import START, Fault, Place, has_errors, in_order
-from reproaudit.audit.loading.models import Complaint, complaints, faults_of
+from reproaudit.audit.loading.fault import (
+    MOST_FAULTS,
+    START,
+    Fault,
+    Place,
+    has_errors,
+    in_order,
+)
+from reproaudit.audit.loading.models import FIELDS, Complaint, complaints, faults_of
 from reproaudit.audit.loading.pruning import Pruner
 from reproaudit.audit.loading.tree import (
+    MAX_VALUES,
     MappingNode,
     Node,
     ScalarNode,
@@ -33,11 +42,12 @@ from reproaudit.audit.loading.tree import (
     children,
     place_of,
     plain,
+    shortened,
 )
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules import RULES, Loc, broken_rules
+from reproaudit.audit.rules import RULES, Loc, Rule, Violation, broken_rules
 from reproaudit.audit.rules.papers import unfinished
-from reproaudit.errors import SpecError
+from reproaudit.errors import SpecError, did_you_mean
 
 __all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
 
@@ -45,10 +55,13 @@ MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
 
 PIECE = 2**16
-"""How many bytes of a file are read at once."""
+"""The number of bytes of a file that are read at once."""
 
-MOST_CHARACTERS = 20
-"""How many control characters are reported, since a binary file has thousands."""
+MOST_UNREADABLE = 20
+"""Control characters that are reported, since a binary file has thousands."""
+
+MOST_COMPARED = 100_000
+"""Known names that an unknown one is compared with, for all hints of a file together."""
 
 _UNREADABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -86,20 +99,23 @@ def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | 
 def read_text(
     text: str, file: str, *, today: date | None = None
 ) -> tuple[Audit | None, list[Fault]]:
-    """The audit in a text and its faults; the file's name stands for the place and the slug."""
+    """The audit in a text and its faults by place; the slug is held against the file's stem."""
     unreadable = _unreadable(text, file)
     if unreadable:
         return None, unreadable
     builder = TreeBuilder(file)
     root = builder.build(text)
-    faults = builder.faults
     if root is None or not isinstance(root, MappingNode):
+        faults = builder.faults
         if not faults:
             found = "an empty file" if root is None or plain(root) is None else "no mapping"
             faults = [_fault(file, "RA005", f"found {found}; expected an audit")]
-        return None, in_order(faults)
-    audit, refused = _validate(root, file, today)
-    faults = in_order([*faults, *refused])
+        return None, in_order(faults, builder.unlisted)
+    validation = _Validation(root, file)
+    audit = validation.audit(today)
+    told = {(fault.place, fault.rule) for fault in validation.faults}  # in better words
+    faults = [one for one in builder.faults if (one.place, one.rule) not in told]
+    faults = in_order([*faults, *validation.faults], builder.unlisted + validation.unlisted)
     return (None if has_errors(faults) else audit), faults
 
 
@@ -108,9 +124,10 @@ def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:
 
 
 def _bytes(path: Path) -> bytes:
-    """What a file holds, read up to the limit and a little beyond.
+    """The bytes of a file, up to the limit and a little beyond.
 
-    In pieces, since to ask for the limit at once would reserve a whole MiB for every file.
+    They are read in pieces, since asking for the limit at once would reserve a whole MiB for every
+    file.
     """
     pieces, left = [], MAX_AUDIT_BYTES + 1
     with path.open("rb", buffering=0) as stream:
@@ -121,53 +138,131 @@ def _bytes(path: Path) -> bytes:
 
 
 def _decode(data: bytes, file: str) -> tuple[str, Fault | None]:
-    """The text of a file's bytes; a byte order mark is left out."""
+    """The text of a file's bytes, without a byte order mark."""
     if len(data) > MAX_AUDIT_BYTES:
         return "", _fault(file, "RA001", f"found more than {MAX_AUDIT_BYTES} bytes")
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
-        place = _place_in(data[: error.start].decode("utf-8", "replace"))
+        place = _end_of(data[: error.start].decode("utf-8", "replace"))
         message = f"found the byte 0x{data[error.start]:02x}; expected UTF-8"
         return "", _fault(file, "RA002", message, place)
 
 
 def _unreadable(text: str, file: str) -> list[Fault]:
-    """Every character that an editor would not show."""
+    """A fault for every character that an editor would not show."""
     return [
         _fault(
             file,
             "RA002",
             f"found the control character U+{ord(match.group()):04X}; expected readable text",
-            _place_in(text[: match.start()]),
+            _end_of(text[: match.start()]),
         )
-        for match in islice(_UNREADABLE.finditer(text), MOST_CHARACTERS)
+        for match in islice(_UNREADABLE.finditer(text), MOST_UNREADABLE)
     ]
 
 
-def _place_in(before: str) -> Place:
-    """Where one stands after this text."""
-    return Place(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+def _end_of(text: str) -> Place:
+    """The place that follows the last character of a text."""
+    return Place(text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
 
 
-def _validate(root: MappingNode, file: str, today: date | None) -> tuple[Audit | None, list[Fault]]:
-    """The audit of a tree and everything that the models and the rules have against it."""
-    faults: list[Fault] = []
-    pruner = Pruner(root)
-    audit, found = _try(root)
-    if found:  # what is cut out with the refused nodes may hold a TODO as well
-        faults += _unfinished_besides(found, root, file)
-    while True:
-        if audit is not None:
-            return audit, [*faults, *_across(audit, root, pruner, file, today)]
-        faults += faults_of(found, root, file)
-        if not pruner.cut(found):
-            return None, faults
-        audit, found = _try(root)
+class _Validation:
+    """Holds one tree against the models and the rules.
+
+    Attributes:
+        faults: the first faults.
+        unlisted: the number of further faults.
+    """
+
+    def __init__(self, root: MappingNode, file: str) -> None:
+        self.faults: list[Fault] = []
+        self.unlisted = 0
+        self._root = root
+        self._file = file
+        self._pruner = Pruner(root)
+        self._compared = 0
+
+    def audit(self, today: date | None) -> Audit | None:
+        """The audit without what the models refuse; None if nothing useful is left."""
+        audit, found = self._try()
+        if found:  # what is cut out with the refused nodes may hold a TODO as well
+            self._take(_unfinished_besides(found, self._root, self._file))
+        while audit is None:
+            self._take(faults_of(found, self._root, self._file))
+            if self.unlisted or not self._pruner.cut(found):
+                return None
+            audit, found = self._try()
+        if _written_out(audit) > MAX_VALUES:
+            message = f"found shared parts that, written out, are more than {MAX_VALUES} values"
+            self._take([_fault(self._file, "RA016", f"{message}; expected a few thousand")])
+        else:
+            self._take(self._across(audit, today))
+        return audit
+
+    def _try(self) -> tuple[Audit | None, list[Complaint]]:
+        data = plain(self._root)
+        try:
+            return Audit.model_validate_json(json.dumps(data)), []
+        except ValidationError as error:
+            count = error.error_count()
+            if count <= MOST_FAULTS:
+                return None, complaints(error, self._root)
+        try:  # each of pydantic's errors takes a kilobyte
+            Audit.model_validate_json(json.dumps(shortened(data, MOST_FAULTS, FIELDS)))
+        except ValidationError as error:
+            found = complaints(error, self._root)[:MOST_FAULTS]
+            self.unlisted += count - len(found)
+            return None, found
+        raise AssertionError("the first entries are refused as the others are")
+
+    def _take(self, faults: Iterable[Fault | None]) -> None:
+        """Keep the first faults and count the others; None is one that is only counted."""
+        for fault in faults:
+            if fault is not None and len(self.faults) < 2 * MOST_FAULTS:
+                self.faults.append(fault)
+            else:
+                self.unlisted += 1
+
+    def _across(self, audit: Audit, today: date | None) -> Iterator[Fault | None]:
+        """The faults of an audit by the rules about several nodes."""
+        stem = Path(self._file).stem
+        loc: Loc = ("paper", "slug")
+        if audit.paper.slug != stem and not self._pruner.hides(loc, None):
+            message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
+            yield self._fault(RULES["RA014"], Violation(loc, message))
+            self._pruner.hide(audit.paper.slug)  # the ids cannot begin with both
+        for told, (rule, violation) in enumerate(broken_rules(audit, today)):
+            if not self._pruner.hides(violation.loc, violation.about):
+                yield self._fault(rule, violation) if told < MOST_FAULTS else None
+
+    def _fault(self, rule: Rule, violation: Violation) -> Fault:
+        place = place_of(self._root, violation.loc, at_key=violation.at_key)
+        loc = as_written(self._root, violation.loc)
+        remedy = violation.remedy or self._hint(violation) or rule.remedy
+        return Fault(self._file, place, loc, violation.message, remedy, rule.id)
+
+    def _hint(self, violation: Violation) -> str:
+        """The known name that is nearest to the one that was found."""
+        self._compared += len(violation.known)
+        if violation.about is None or not violation.known or self._compared > MOST_COMPARED:
+            return ""
+        return did_you_mean(violation.about, violation.known)
+
+
+def _written_out(audit: Audit) -> int:
+    """The number of values of shared measurements and controls, at every place that uses them."""
+    count = 0
+    for one in audit.experiments.values():
+        count += len(audit.measurements if one.measures is None else one.measures)
+    for claim in audit.claims:
+        used = {one for one in (*claim.controls, claim.positive_control) if isinstance(one, str)}
+        count += sum(len(audit.controls[name].settings) for name in used if name in audit.controls)
+    return count
 
 
 def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterator[Fault]:
-    """Every TODO in the file, besides those that are refused where they stand."""
+    """A fault for every TODO in the file, besides those that are refused where they stand."""
     refused = {one.loc for one in found}
     waiting: list[tuple[Loc, Node]] = [((), root)]
     while waiting:
@@ -178,28 +273,3 @@ def _unfinished_besides(found: list[Complaint], root: Node, file: str) -> Iterat
             if violation is not None:
                 remedy = RULES["RA153"].remedy
                 yield Fault(file, node.place, loc, violation.message, remedy, "RA153")
-
-
-def _try(root: Node) -> tuple[Audit | None, list[Complaint]]:
-    try:
-        return Audit.model_validate_json(json.dumps(plain(root))), []
-    except ValidationError as error:
-        return None, complaints(error, root)
-
-
-def _across(
-    audit: Audit, root: Node, pruner: Pruner, file: str, today: date | None
-) -> Iterator[Fault]:
-    """What the rules that span nodes have against an audit."""
-    stem = Path(file).stem
-    if audit.paper.slug != stem and not pruner.hides(("paper", "slug"), None):
-        message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
-        loc: Loc = ("paper", "slug")
-        yield Fault(file, place_of(root, loc), loc, message, RULES["RA014"].remedy, "RA014")
-        pruner.hide(audit.paper.slug)  # the ids cannot begin with both
-    for rule, violation in broken_rules(audit, today):
-        if not pruner.hides(violation.loc, violation.about):
-            place = place_of(root, violation.loc, at_key=violation.at_key)
-            remedy = violation.remedy or rule.remedy
-            loc = as_written(root, violation.loc)
-            yield Fault(file, place, loc, violation.message, remedy, rule.id)

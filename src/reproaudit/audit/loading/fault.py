@@ -1,4 +1,4 @@
-"""What is wrong with an audit file, and where."""
+"""A fault of an audit file: its place, its message, its remedy and the rule that it breaks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ class Place(NamedTuple):
 START = Place(1, 1)
 """The first character of a file."""
 
+MOST_FAULTS = 1_000
+"""Faults of one file that are listed; the others are counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: where, what was found, what was expected, what to do, and which rule it breaks.
+    """One fault: its place, what was found and expected, what to do, and the rule that it breaks.
 
     Its text is one line: ``file:line:column: path: found …; expected …. Remedy [RA012]``.
     """
@@ -34,15 +37,15 @@ class Fault:
     loc: Loc
     """The place in the audit, from the top down; empty for the whole file."""
     message: str
-    """What was found, and what was expected."""
+    """The text that says what was found, and what was expected."""
     remedy: str
-    """What to do."""
+    """The text that says what to do."""
     rule: str
-    """The id of the rule, for `reproaudit.audit.rules.explain`."""
+    """The id of the rule, for `reproaudit check --explain`."""
 
     @property
     def severity(self) -> Severity:
-        """Whether the audit can be used nevertheless."""
+        """An error if the audit cannot be used, else a warning."""
         return RULES[self.rule].severity
 
     @property
@@ -60,19 +63,26 @@ class Fault:
         return f"{where}: {mark}{path}{self.message}{end} {self.remedy} [{self.rule}]"
 
 
-def in_order(faults: Iterable[Fault]) -> list[Fault]:
-    """The faults by place, each once."""
-    return sorted(dict.fromkeys(faults), key=lambda f: (f.place, f.rule, f.message))
+def in_order(faults: Iterable[Fault], unlisted: int = 0) -> list[Fault]:
+    """The faults by place, each once; if there are too many, the errors first and then a count.
+
+    Args:
+        faults: the faults of one file.
+        unlisted: the number of further faults, which were counted only.
+    """
+    kept = list(dict.fromkeys(faults))
+    kept.sort(key=lambda f: (f.severity is not Severity.ERROR, f.place, f.rule, f.message))
+    unlisted += max(0, len(kept) - MOST_FAULTS)
+    kept = sorted(kept[:MOST_FAULTS], key=lambda f: (f.place, f.rule, f.message))
+    if unlisted:
+        message = f"found {unlisted} further faults; listed are {len(kept)}"
+        kept.append(Fault(kept[0].file, START, (), message, RULES["RA017"].remedy, "RA017"))
+    return kept
 
 
 def has_errors(faults: Iterable[Fault]) -> bool:
-    """Whether one of the faults refuses the audit."""
+    """True if one of the faults refuses the audit."""
     return any(fault.severity is Severity.ERROR for fault in faults)
-
-
-def quoted(value: str, limit: int = 60) -> str:
-    """Text as an error message quotes it: on one line, without control characters, cut off."""
-    return repr(value if len(value) <= limit else value[: limit - 1] + "…")
 
 
 def _brief(text: str) -> str:

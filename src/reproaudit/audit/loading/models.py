@@ -1,25 +1,23 @@
-"""What the models refuse, in plain words and with its place in the file.
+"""Errors of the models in plain words, each with its place in the file.
 
-pydantic names a place by field names and positions, mixed with the names of the union's members
-that it tried, and complains once per member. Here each complaint is led back to the node of the
-file, a union complains once, and the words are those of a reviewer, with the nearest known name as
-a remedy.
+pydantic names a place by field names and positions, mixed with the tags of the union members that
+it chose. Here each error is led back to the node of the file, and put into a reviewer's words with
+the nearest known name as a remedy.
 """
 
 from __future__ import annotations
 
-import re
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from reproaudit.audit.field_docs import description
-from reproaudit.audit.loading.fault import Fault, quoted
+from reproaudit.audit.loading.fault import Fault
 from reproaudit.audit.loading.tree import (
     MappingNode,
     Node,
@@ -27,17 +25,23 @@ from reproaudit.audit.loading.tree import (
     SequenceNode,
     as_written,
     child_node,
-    node_at,
     place_of,
 )
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.papers import UNFINISHED
+from reproaudit.audit.rules.values import quoted
 from reproaudit.checks import Check
-from reproaudit.errors import did_you_mean
+from reproaudit.checks.measurements import StrictModel
+from reproaudit.errors import closest, did_you_mean
 
 CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])
 """The models of every kind of check."""
+
+FIELDS = frozenset(
+    field for one in (*StrictModel.__subclasses__(), *CHECKS) for field in one.model_fields
+)
+"""The names of every model's fields."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +49,17 @@ class Complaint:
     """One of pydantic's errors, led back to the file.
 
     Attributes:
-        loc: where in the file, without the names of union members.
-        node: what stands there.
-        members: the union members that were tried, each with the length of the loc before it.
+        loc: the place in the file, without the tags of union members.
+        node: the node at this place.
         type: pydantic's name of the error.
-        field: of a missing or unknown field: its name.
-        at_key: whether a name is at fault, rather than what it holds.
+        field: the name of a missing or unknown field, else empty.
+        at_key: True if a name is at fault, False if the node below it is.
         context: the numbers and words of the error.
         text: pydantic's own words.
     """
 
     loc: Loc
     node: Node
-    members: tuple[tuple[int, str], ...]
     type: str
     field: str
     at_key: bool
@@ -66,28 +68,43 @@ class Complaint:
 
 
 def complaints(error: ValidationError, root: Node) -> list[Complaint]:
-    """Everything that the models refuse, one complaint for each node."""
-    found = [_lead_back(one, root) for one in error.errors(include_url=False)]
-    return _without_echoes(_one_per_union(found, root))
+    """The complaints of the models, one for each fault."""
+    errors = error.errors(include_url=False, include_input=False)
+    return _without_echoes([_lead_back(one, root) for one in errors])
 
 
 def faults_of(found: Sequence[Complaint], root: Node, file: str) -> Iterator[Fault]:
     """The complaints as faults, besides those about a node that already has one."""
     for one in found:
+        place = place_of(root, one.loc, at_key=one.at_key)
+        loc = as_written(root, one.loc)
         if one.node.damaged and one.type != "extra_forbidden":
+            if isinstance(one.node, ScalarNode) and type(one.node.value) is bool:
+                meant = _meant_as_text(one, one.node)
+                if meant:
+                    yield Fault(file, place, loc, *meant, "RA010")
             continue
         message, remedy = _words(one, root)
         rule = _rule_of(one, root)
         if is_unfinished(one.node) and not one.at_key:
             rule, remedy = "RA058", ""
-        place = place_of(root, one.loc, at_key=one.at_key)
-        yield Fault(
-            file, place, as_written(root, one.loc), message, remedy or RULES[rule].remedy, rule
-        )
+        yield Fault(file, place, loc, message, remedy or RULES[rule].remedy, rule)
+
+
+def _meant_as_text(one: Complaint, node: ScalarNode) -> tuple[str, str] | None:
+    """Message and remedy for an unquoted ``No`` in a field that takes text."""
+    if one.type != "string_type":
+        return None
+    meaning = "true" if node.value else "false"
+    return f"found {node.text}, which YAML reads as {meaning}; expected text", _quote(node)
+
+
+def _quote(node: ScalarNode) -> str:
+    return f"Quote it: '{node.text}'."
 
 
 def is_unfinished(node: Node) -> bool:
-    """Whether a TODO stands here."""
+    """True if the node is a text with a TODO."""
     text = node.value if isinstance(node, ScalarNode) else None
     return isinstance(text, str) and UNFINISHED.search(text) is not None
 
@@ -102,76 +119,20 @@ def _lead_back(error: Any, root: Node) -> Complaint:
     at_key = bool(steps) and steps[-1] == "[key]"
     node = root
     loc: Loc = ()
-    members: list[tuple[int, str]] = []
     for step in steps[:-1] if at_key else steps:
         below = child_node(node, step)
-        if below is None:
-            members.append((len(loc), str(step)))
-        else:
+        if below is not None:  # else the tag of a union's member
             node, loc = below, (*loc, step)
     if kind == "union_tag_invalid":
         below = child_node(node, "kind")
         node, loc = below if below is not None else node, (*loc, "kind")
     if kind == "extra_forbidden":
         field, at_key = str(steps[-1]), True
-    context = error.get("ctx") or {}
-    return Complaint(loc, node, tuple(members), kind, field, at_key, context, error["msg"])
-
-
-def _one_per_union(found: list[Complaint], root: Node) -> list[Complaint]:
-    """Keep, of each union, the complaints of the member that was most likely meant."""
-    tried: dict[Loc, list[str]] = defaultdict(list)
-    for one in found:
-        for depth, member in one.members:
-            if member not in tried[one.loc[:depth]]:
-                tried[one.loc[:depth]].append(member)
-    chosen = {
-        loc: _likely(members, node_at(root, loc))
-        for loc, members in tried.items()
-        if len(members) > 1
-    }
-    kept: list[Complaint] = []
-    summed_up: set[Loc] = set()
-    for one in found:
-        unions = [(one.loc[:d], m) for d, m in one.members if one.loc[:d] in chosen]
-        refused = next((loc for loc, m in unions if chosen[loc] != m), None)
-        if refused is None:
-            kept.append(one)
-        elif chosen[refused] is None and refused not in summed_up and one.loc == refused:
-            summed_up.add(refused)
-            kept.append(_no_member(one, tried[refused]))
-    return kept
-
-
-def _likely(members: list[str], node: Node | None) -> str | None:
-    """The union member that the author meant; None if the node fits none of them."""
-    models = {m.__name__: m for m in _all_models()}
-    if isinstance(node, MappingNode):
-        known = [m for m in members if m in models]
-        return max(known, key=lambda m: _fields_in(node, models[m]), default=None)
-    if isinstance(node, SequenceNode):
-        return next((m for m in members if m.startswith("tuple")), None)
-    return None
-
-
-def _no_member(one: Complaint, members: list[str]) -> Complaint:
-    words = {
-        "bool": "true or false",
-        "int": "a number",
-        "float": "a number",
-        "str": "text",
-        "Control": "a control (experiment, settings, why)",
-        "NoPositiveControl": "not_constructible with the reason",
-    }
-    expected = dict.fromkeys(
-        "a list of these" if m.startswith("tuple") else words.get(m, m) for m in members
-    )
-    context = {"expected": " or ".join(expected)}
-    return Complaint(one.loc, one.node, (), "union", "", False, context, "")
+    return Complaint(loc, node, kind, field, at_key, error.get("ctx") or {}, error["msg"])
 
 
 def _without_echoes(found: list[Complaint]) -> list[Complaint]:
-    """Leave out what only follows from another complaint.
+    """The complaints without those that only follow from another one.
 
     A list whose entries are all refused counts as too short; a misspelt field counts as missing.
     """
@@ -183,7 +144,7 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
         (one.loc[:-1], close)
         for one in found
         if one.type == "extra_forbidden"
-        and (close := _closest(one.field, missing.get(one.loc[:-1], [])))
+        and (close := closest(one.field, missing.get(one.loc[:-1], ())))
     }
     return [
         one
@@ -193,17 +154,10 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
     ]
 
 
-def _closest(name: str, missing: list[str]) -> str:
-    """The missing field beside an unknown one that it was most likely meant to be."""
-    hint = did_you_mean(name, missing)
-    return hint.split("'")[1] if hint.startswith("Did") else ""
-
-
 def known_field(extra: Complaint, root: Node) -> bool:
-    """Whether an unknown field is a known one misspelt."""
+    """True if an unknown field is a known one misspelt."""
     model = model_at(extra.loc[:-1], root)
-    known = model.model_fields if model is not None else {}
-    return did_you_mean(extra.field, known).startswith("Did")
+    return model is not None and closest(extra.field, model.model_fields) is not None
 
 
 def _length(node: Node) -> int:
@@ -212,45 +166,41 @@ def _length(node: Node) -> int:
     return len(node.items) if isinstance(node, SequenceNode) else 0
 
 
-# --- which model stands at a place --------------------------------------------------------------
+# --- the model of a node ------------------------------------------------------------------------
 
 
-def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
-    """The model of the node at a place, None if none of ours stands there."""
+def _annotations_at(loc: Loc, root: Node) -> list[Any]:
+    """The types that the models allow at a place, without Annotated and Union around them."""
     annotations: list[Any] = [Audit]
     node: Node | None = root
     for step in loc:
-        annotations = [a for one in annotations for a in _below(one, step)]
+        model = _likeliest(annotations, node)
+        below = [model] if model is not None else annotations
+        annotations = [m for one in below for m in _below(one, step)]
         node = child_node(node, step) if node is not None else None
-    models = [a for one in annotations for a in _members(one) if _is_model(a)]
-    if not isinstance(node, MappingNode):
+    return annotations
+
+
+def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
+    """The model of the node at a place; None if none of ours belongs there."""
+    node: Node | None = root
+    for step in loc:
+        node = child_node(node, step) if node is not None else None
+    return _likeliest(_annotations_at(loc, root), node)
+
+
+def _likeliest(annotations: list[Any], node: Node | None) -> type[BaseModel] | None:
+    """Of several models the one that the node was meant as: of its kind, or with most fields."""
+    models = [one for one in annotations if _is_model(one)]
+    if len(models) < 2 or not isinstance(node, MappingNode):
         return models[0] if models else None
     kind = node.entries.get("kind")
     word = kind.value if isinstance(kind, ScalarNode) else None
-    return max(
+    likeliest: type[BaseModel] = max(
         models,
-        key=lambda m: (_kind(m) == word, _fields_in(node, m)),
-        default=None,
+        key=lambda m: (_kind(m) == word, sum(field in node.entries for field in m.model_fields)),
     )
-
-
-def _fields_in(node: MappingNode, model: type[BaseModel]) -> int:
-    """How many of a model's fields a mapping has."""
-    return sum(field in node.entries for field in model.model_fields)
-
-
-@cache
-def _all_models() -> frozenset[type[BaseModel]]:
-    found: set[type[BaseModel]] = set()
-    queue: list[Any] = [Audit]
-    while queue:
-        for one in _members(queue.pop()):
-            if _is_model(one) and one not in found:
-                found.add(one)
-                queue += [f.annotation for f in one.model_fields.values()]
-            elif get_origin(one) in (tuple, dict):
-                queue += get_args(one)
-    return frozenset(found)
+    return likeliest
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -263,13 +213,12 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _below(annotation: Any, step: str | int) -> Iterator[Any]:
-    for one in _members(annotation):
-        if _is_model(one) and step in one.model_fields:
-            yield one.model_fields[str(step)].annotation
-        elif get_origin(one) is dict:
-            yield get_args(one)[1]
-        elif get_origin(one) is tuple:
-            yield get_args(one)[0]
+    if _is_model(annotation) and step in annotation.model_fields:
+        yield from _members(annotation.model_fields[str(step)].annotation)
+    elif get_origin(annotation) is dict:
+        yield from _members(get_args(annotation)[1])
+    elif get_origin(annotation) is tuple:
+        yield from _members(get_args(annotation)[0])
 
 
 def _is_model(annotation: Any) -> bool:
@@ -279,10 +228,17 @@ def _is_model(annotation: Any) -> bool:
 def _kind(model: type[BaseModel]) -> str | None:
     """The word in `kind` that stands for a check's model."""
     field = model.model_fields.get("kind")
-    if field is None or get_origin(field.annotation) is not Literal:
-        return None
-    words = get_args(field.annotation)
-    return str(words[0]) if len(words) == 1 else None
+    words = _choices(field.annotation) if field is not None else []
+    return words[0] if len(words) == 1 else None
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The words of an enumeration or of a Literal."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(one.value) for one in annotation]
+    return []
 
 
 # --- words --------------------------------------------------------------------------------------
@@ -295,6 +251,7 @@ _TYPES = {
     "float_type": "a number",
     "bool_type": "true or false",
     "model_type": "a mapping of fields",
+    "model_attributes_type": "a mapping of fields",
     "dict_type": "a mapping of names",
     "tuple_type": "a list",
 }
@@ -306,13 +263,14 @@ _LIMITS = {
 }
 _FORMS = (
     (r"\.[a-z0-9][a-z0-9-]*", "the slug, a dot, and lower-case words joined by hyphens"),
+    (r"(\.[a-z][a-z0-9_]*)?", "the name of a setting, or 'experiment.setting', in lower case"),
     (r"[a-z0-9_]*", "lower-case words joined by underscores, beginning with a letter"),
     (r"\d{4}\.", "an arXiv identifier without version, such as '2410.01082'"),
 )
 
 
 def found_words(node: Node) -> str:
-    """What stands in the file, as an error message names it."""
+    """The node as an error message names it."""
     if isinstance(node, MappingNode):
         return "a mapping" if node.entries else "an empty mapping"
     if isinstance(node, SequenceNode):
@@ -323,7 +281,7 @@ def found_words(node: Node) -> str:
 
 
 def _words(one: Complaint, root: Node) -> tuple[str, str]:
-    """The message and the remedy; an empty remedy stands for the rule's own."""
+    """The message and the remedy; if the remedy is empty, the rule's own is meant."""
     special = _SPECIAL.get(one.type)
     if special is not None:
         return special(one, root)
@@ -342,10 +300,10 @@ def _type_remedy(one: Complaint) -> str:
     if isinstance(one.node, ScalarNode) and one.node.value is None:
         return "Write a value, or leave the field out if it is optional."
     if one.type == "string_type" and isinstance(one.node, ScalarNode):
-        return f"Quote it: '{one.node.text}'."
+        return _quote(one.node)
     if one.type == "tuple_type":
         return "Write it as a list: one '- …' per line, or [a, b]."
-    if one.type == "model_type":
+    if one.type.startswith("model"):
         return "Write its fields, one 'name: value' per line."
     return ""
 
@@ -367,34 +325,27 @@ def _missing(one: Complaint, root: Node) -> tuple[str, str]:
     return message, f"Add '{one.field}': {about}" if about else f"Add '{one.field}'."
 
 
-def _one_of(one: Complaint, _: Node) -> tuple[str, str]:
-    options = re.findall(r"'([^']*)'", one.context["expected"]) or [one.context["expected"]]
-    found = found_words(one.node)
-    if isinstance(one.node, ScalarNode) and isinstance(one.node.value, str):
-        return _choice(found, one.node.value, options)
-    return f"found {found}; expected {_options(options)}", ""
+def _one_of(one: Complaint, root: Node) -> tuple[str, str]:
+    options = [word for a in _annotations_at(one.loc, root) for word in _choices(a)]
+    return _choice(found_words(one.node), getattr(one.node, "value", None), options)
 
 
-def _choice(found: str, word: str, options: list[str]) -> tuple[str, str]:
-    hint = did_you_mean(word, options)
-    return (
-        f"found {found}; expected {_options(options)}",
-        hint if hint.startswith("Did") else "",
-    )
+def _choice(found: str, word: Any, options: list[str]) -> tuple[str, str]:
+    close = closest(word, options) if isinstance(word, str) else None
+    expected = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
+    return f"found {found}; expected {expected}", f"Did you mean '{close}'?" if close else ""
 
 
-def _options(options: list[str]) -> str:
-    return options[0] if len(options) == 1 else f"one of {', '.join(options)}"
+_KINDS = sorted(filter(None, map(_kind, CHECKS)))
 
 
 def _unknown_kind(one: Complaint, _: Node) -> tuple[str, str]:
-    options = re.findall(r"'([^']*)'", one.context["expected_tags"])
-    return _choice(f"the kind {quoted(str(one.context['tag']))}", str(one.context["tag"]), options)
+    kind = str(one.context["tag"])
+    return _choice(f"the kind {quoted(kind)}", kind, _KINDS)
 
 
 def _no_kind(_: Complaint, __: Node) -> tuple[str, str]:
-    kinds = [str(_kind(model)) for model in CHECKS]
-    return "found a check without 'kind'; expected one", f"Add 'kind': one of {', '.join(kinds)}."
+    return "found a check without 'kind'; expected one", f"Add 'kind': one of {', '.join(_KINDS)}."
 
 
 def _form(one: Complaint, _: Node) -> tuple[str, str]:
@@ -419,11 +370,12 @@ def _too_long(one: Complaint, _: Node) -> tuple[str, str]:
     return f"found {found_words(one.node)}; expected at most {most} characters", ""
 
 
-def _broken(one: Complaint, _: Node) -> tuple[str, str]:
-    return one.text.removeprefix("Value error, "), ""
+def _own_words(one: Complaint, _: Node) -> tuple[str, str]:
+    """The words of a validator of ours: a ValueError's, or a custom error's."""
+    return str(one.context.get("error", one.text)), ""
 
 
-def _no_such_member(one: Complaint, _: Node) -> tuple[str, str]:
+def _no_such_type(one: Complaint, _: Node) -> tuple[str, str]:
     return f"found {found_words(one.node)}; expected {one.context['expected']}", ""
 
 
@@ -438,11 +390,13 @@ _SPECIAL: dict[str, Callable[[Complaint, Node], tuple[str, str]]] = {
     "too_short": _too_short,
     "string_too_short": _empty_text,
     "string_too_long": _too_long,
-    "value_error": _broken,
-    "union": _no_such_member,
+    "value_error": _own_words,
+    "unexplained_assumption": _own_words,
+    "unlocated_setting": _own_words,
+    "union": _no_such_type,
 }
 
-# --- which rule ---------------------------------------------------------------------------------
+# --- the rule of a complaint --------------------------------------------------------------------
 
 _BY_TYPE = {
     "extra_forbidden": "RA050",
@@ -456,6 +410,8 @@ _BY_TYPE = {
     "union_tag_not_found": "RA051",
     "string_pattern_mismatch": "RA055",
     "too_short": "RA057",
+    "unexplained_assumption": "RA060",
+    "unlocated_setting": "RA061",
     **dict.fromkeys(_TYPES, "RA052"),
     **dict.fromkeys(_LIMITS, "RA053"),
 }
@@ -465,7 +421,7 @@ _ABSENT = frozenset({"missing", "too_short", "string_too_short"})
 
 def _rule_of(one: Complaint, root: Node) -> str:
     if one.type == "value_error":
-        return _rule_of_model(one, root)
+        return "RA062" if model_at(one.loc, root) in CHECKS else "RA059"
     if one.type.startswith("date"):
         return "RA056"
     if one.type in _ABSENT:
@@ -480,18 +436,8 @@ def _rule_of_absent(loc: Loc, root: Node) -> str | None:
         return "RA064"
     if not loc or not isinstance(loc[-1], str):
         return None
-    model, field = model_at(loc[:-1], root), loc[-1]
-    if model in CHECKS and field == "reason":
+    if loc[-1] == "reason" and model_at(loc[:-1], root) in CHECKS:
         return "RA063"
-    if len(loc) == 3 and loc[0] == "claims" and field in ("controls", "positive_control"):
+    if len(loc) == 3 and loc[0] == "claims" and loc[-1] in ("controls", "positive_control"):
         return "RA065"
     return None
-
-
-def _rule_of_model(one: Complaint, root: Node) -> str:
-    model = model_at(one.loc, root)
-    if model in CHECKS:
-        return "RA062"
-    if model is not None and model.__name__ == "Setting":
-        return "RA060" if "assumption" in one.text else "RA061"
-    return "RA059"

@@ -1,8 +1,8 @@
-"""Cuts out of a tree what the models refuse, so that the rest is still looked at.
+"""Cuts out of a tree what the models refuse, so that the rest is still checked.
 
-Whoever mends an audit wants every fault at once, but the rules that span nodes need a valid audit.
-So what is refused is cut out, with the names in it remembered: nobody complains that a claim is
-missing which is there and only could not be read.
+A reviewer wants every fault at once, but the rules about several nodes need a valid audit. So what
+is refused is cut out, and the names in it are remembered: a claim that is there, but could not be
+read, is not reported as missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 
 
 def _stand_ins(root: MappingNode) -> dict[str, Any]:
-    """What takes the place of a field without which there is no audit."""
+    """Values for the fields without which there is no audit."""
     paper = {
         "slug": _slug(root) or UNKNOWN,
         "title": "-",
@@ -56,7 +56,7 @@ class Pruner:
         self._stand_ins = _stand_ins(root)
 
     def cut(self, found: Sequence[Complaint]) -> bool:
-        """Cut what the complaints are about; False if nothing useful would be left."""
+        """Cut the nodes of the complaints; False if nothing useful would be left."""
         locs = {one.loc: one for one in found}
         cut_any = False
         for loc in sorted(locs, key=_from_the_end):
@@ -64,11 +64,11 @@ class Pruner:
         return cut_any
 
     def hide(self, name: str) -> None:
-        """Let nobody complain of this name any more."""
+        """Hide violations about this name from now on."""
         self._names.add(name)
 
     def hides(self, loc: Loc, about: str | None) -> bool:
-        """Whether a violation may only follow from what was cut out."""
+        """True if a violation may only follow from what was cut out."""
         if about in self._names or (loc and loc[0] in self._stood_in):
             return True
         node = node_at(self.root, loc)
@@ -108,7 +108,7 @@ class Pruner:
 
 
 def _from_the_end(loc: Loc) -> tuple[Any, ...]:
-    """Order in which cutting one entry of a list does not move another: the last comes first."""
+    """A sort key by which the last entry of a list is cut first, so that no other one moves."""
     return tuple((0, -step, "") if isinstance(step, int) else (1, 0, step) for step in loc)
 
 
@@ -121,10 +121,10 @@ def _remove(parent: Node, step: str | int) -> Node | None:
 
 
 def _defined(node: Node, field: str) -> Iterator[str]:
-    """The names that a cut node defines, or that a cut finding tells of."""
+    """The names that a cut node defines, or the settings that a cut finding is about."""
     if isinstance(node, MappingNode):
         for name, below in node.entries.items():
-            if field in ("settings", "measurements", "experiments"):
+            if field in ("settings", "measurements", "experiments", "controls"):
                 yield name
             yield from _defined(below, name)
     elif isinstance(node, SequenceNode):
@@ -135,13 +135,14 @@ def _defined(node: Node, field: str) -> Iterator[str]:
 
 
 def _node(value: Any, at: Node) -> Node:
-    """A stand-in as a tree, all of it at one place and not to be complained of."""
+    """A stand-in as a tree: all of it at one place, and damaged, so that nothing is told of it."""
     if isinstance(value, dict):
         mapping = MappingNode(at.mark, damaged=True)
         for name, below in value.items():
             mapping.put(name, at.mark, _node(below, at))
         return mapping
     if isinstance(value, list):
-        items = [_node(v, at) for v in value]
-        return SequenceNode(at.mark, items, damaged=True)
+        sequence = SequenceNode(at.mark, damaged=True)
+        sequence.items += [_node(v, at) for v in value]
+        return sequence
     return ScalarNode(at.mark, value, str(value), damaged=True)

@@ -1,4 +1,4 @@
-"""What YAML 1.1 reads in an unquoted scalar, and whether a reviewer would read the same."""
+"""The meaning of an unquoted scalar in YAML 1.1, and a doubt if a reviewer may read another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from reproaudit.audit.loading.fault import quoted
+from reproaudit.audit.rules.values import quoted
 
 LARGEST_INTEGER = 2**63 - 1
 
@@ -22,7 +22,7 @@ Plain = None | bool | int | float | str
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why a plain scalar is not what it looks like."""
+    """The rule that an unquoted scalar breaks by its notation, with message and remedy."""
 
     rule: str
     message: str
@@ -39,7 +39,7 @@ _TRUE = frozenset({"yes", "on", "true"})
 
 @lru_cache(maxsize=4096)  # an audit repeats its few dozen words
 def read_plain(text: str) -> tuple[Plain, Doubt | None]:
-    """What YAML 1.1 reads in an unquoted scalar, and the doubt if a reviewer may read otherwise.
+    """The value of an unquoted scalar in YAML 1.1, and a doubt if a reviewer may read another.
 
     Resolving is PyYAML's own, so that it agrees with what other Python tools load; a value in doubt
     is returned as it was most likely meant. Dates stay text.
@@ -89,7 +89,7 @@ def _read_float(text: str) -> tuple[Plain, Doubt | None]:
 
 
 def _as_loaded(text: str, kind: str) -> Plain:
-    """What PyYAML makes of a number in unusual notation."""
+    """A number in unusual notation, as PyYAML reads it."""
     construct = getattr(SafeConstructor(), f"construct_yaml_{kind}")
     try:
         value = construct(yaml.ScalarNode(f"tag:yaml.org,2002:{kind}", text))
@@ -149,7 +149,7 @@ _READERS: dict[str, Callable[[str], tuple[Plain, Doubt | None]]] = {
 
 @lru_cache(maxsize=4096)
 def doubt_about_name(text: str) -> Doubt | None:
-    """Why an unquoted name is not the text that it looks like, if it is not."""
+    """The doubt about an unquoted name that YAML does not read as text, else None."""
     if text == "<<":
         return Doubt("RA007", "found the merge key <<; expected the fields themselves")
     tag = _tag(text)

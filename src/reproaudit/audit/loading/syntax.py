@@ -1,11 +1,12 @@
-"""What PyYAML's two parsers say of broken YAML, in a reviewer's words."""
+"""The messages of PyYAML's two parsers about broken YAML, put into a reviewer's words."""
 
 from __future__ import annotations
 
 import yaml
 
-from reproaudit.audit.loading.fault import START, Place, quoted
+from reproaudit.audit.loading.fault import START, Place
 from reproaudit.audit.rules import RULES
+from reproaudit.audit.rules.values import quoted
 
 _MEANINGS = (
     (
@@ -64,11 +65,11 @@ _MEANINGS = (
         "Write the value out.",
     ),
 )
-"""Part of what the parser says, what it means, what to do."""
+"""A part of the parser's message, its meaning, and the remedy."""
 
 
 def explain_syntax(error: yaml.YAMLError) -> tuple[Place, str, str]:
-    """Where the syntax is broken, what was found and what to do."""
+    """The place of broken syntax, what was found, and the remedy."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     place = Place(mark.line + 1, mark.column + 1) if mark is not None else START
     said = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)

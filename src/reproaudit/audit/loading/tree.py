@@ -1,64 +1,64 @@
 """From the text of a YAML file to a tree of plain values, each with its place.
 
 PyYAML parses the text into events. The tree is built from the events here rather than by PyYAML,
-because an audit takes less than YAML gives: no anchors, aliases, merge keys, tags or second
-documents, no equal keys, and only the scalars that every reader understands alike. A value in
-doubtful notation is reported, marked as damaged and read as it was meant, so that what follows from
-it is not reported again and everything else still is.
+for three reasons. An audit takes less than YAML gives: no anchors, aliases, merge keys, tags or
+second documents, no equal keys, and only the scalars that every reader understands alike; PyYAML's
+own nodes no longer show anchors and aliases. PyYAML composes by recursion, so that a file of
+brackets ends the process. And what stands before broken syntax is still looked at.
 
-Nesting is bounded and the tree is built without recursion: no input can exhaust the stack.
+A value in doubtful notation is reported, marked as damaged and read as it was meant, so that what
+follows from it is not reported again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import yaml
 from yaml.events import (
     AliasEvent,
-    CollectionStartEvent,
     DocumentStartEvent,
     Event,
     MappingEndEvent,
     MappingStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
 )
 
-from reproaudit.audit.loading.fault import START, Fault, Place, quoted
+from reproaudit.audit.loading.fault import MOST_FAULTS, START, Fault, Place
 from reproaudit.audit.loading.scalars import Plain, doubt_about_name, read_plain
 from reproaudit.audit.loading.syntax import explain_syntax
 from reproaudit.audit.rules import RULES, Loc
+from reproaudit.audit.rules.values import quoted
 
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
 
+MAX_VALUES = 200_000
+"""Values and names in a file; the largest audit so far has four thousand."""
 
-class Mark(Protocol):
-    """A place as the parser counts, from 0."""
 
-    @property
-    def line(self) -> int:
-        """The line."""
-
-    @property
-    def column(self) -> int:
-        """The column."""
+Mark = Any
+"""A place as PyYAML's parsers give it: `line` and `column` from 0."""
 
 
 class _Marked:
-    """Something that stands in the file; its place is worked out when a fault needs it.
+    """A node of the tree. Its place is worked out when a fault needs it.
 
-    An audit has some two thousand of these, so that they are made as cheaply as Python can: plain
-    slots, and nothing computed that no fault has asked for.
+    Attributes:
+        mark: the place where it begins; None at the top of the file.
+        damaged: True if a fault of this node, or of one below it, is already reported.
     """
 
-    __slots__ = ("mark",)
+    __slots__ = ("damaged", "mark")
 
-    mark: Mark | None
+    def __init__(self, mark: Mark | None, damaged: bool = False) -> None:
+        self.mark = mark
+        self.damaged = damaged
 
     @property
     def place(self) -> Place:
@@ -70,12 +70,11 @@ class ScalarNode(_Marked):
     """One value.
 
     Attributes:
-        value: what it means.
-        text: as it is written in the file.
-        damaged: whether a fault of this node is already reported.
+        value: the value as it is meant.
+        text: the value as it is written in the file.
     """
 
-    __slots__ = ("damaged", "text", "value")
+    __slots__ = ("text", "value")
 
     def __init__(self, mark: Mark | None, value: Plain, text: str, damaged: bool = False) -> None:
         self.mark = mark
@@ -88,18 +87,14 @@ class SequenceNode(_Marked):
     """A list.
 
     Attributes:
-        items: what stands in it, besides what has been cut out.
-        damaged: whether a fault of this node, or below it, is already reported.
+        items: its entries, besides those that have been cut out.
     """
 
-    __slots__ = ("_positions", "damaged", "items")
+    __slots__ = ("_positions", "items")
 
-    def __init__(
-        self, mark: Mark | None, items: list[Node] | None = None, damaged: bool = False
-    ) -> None:
-        self.mark = mark
-        self.items: list[Node] = [] if items is None else items
-        self.damaged = damaged
+    def __init__(self, mark: Mark | None, damaged: bool = False) -> None:
+        super().__init__(mark, damaged)
+        self.items: list[Node] = []
         self._positions: list[int] | None = None
 
     def cut(self, index: int) -> Node:
@@ -110,29 +105,27 @@ class SequenceNode(_Marked):
         return self.items.pop(index)
 
     def position(self, index: int) -> int:
-        """Where an item stands in the file's list."""
+        """The position of an item in the file's list."""
         return index if self._positions is None else self._positions[index]
 
 
 class MappingNode(_Marked):
-    """Fields or names and what they hold, in the file's order.
+    """Fields or names and the nodes below them, in the file's order.
 
     Attributes:
-        entries: what they hold, besides what has been cut out.
-        keys: where each field or name stands.
-        damaged: whether a fault of this node, or below it, is already reported.
+        entries: the nodes by name, besides those that have been cut out.
+        keys: the place of each field or name.
     """
 
-    __slots__ = ("damaged", "entries", "keys")
+    __slots__ = ("entries", "keys")
 
     def __init__(self, mark: Mark | None, damaged: bool = False) -> None:
-        self.mark = mark
+        super().__init__(mark, damaged)
         self.entries: dict[str, Node] = {}
         self.keys: dict[str, Mark | None] = {}
-        self.damaged = damaged
 
     def put(self, name: str, mark: Mark | None, node: Node) -> None:
-        """Add a field or a name, which stands at the mark."""
+        """Add a field or a name, which begins at the mark."""
         self.entries[name] = node
         self.keys[name] = mark
 
@@ -152,8 +145,24 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+def shortened(value: Any, most: int, kept: Collection[str]) -> Any:
+    """Plain data with the first entries of long lists and mappings only.
+
+    Args:
+        value: data that `plain` returned.
+        most: the number of entries that are left.
+        kept: names that are left wherever they are.
+    """
+    if isinstance(value, dict):
+        names = [name for i, name in enumerate(value) if i < most or name in kept]
+        return {name: shortened(value[name], most, kept) for name in names}
+    if isinstance(value, list):
+        return [shortened(one, most, kept) for one in value[:most]]
+    return value
+
+
 def child_node(node: Node, step: str | int) -> Node | None:
-    """What stands one step further down, if anything does."""
+    """The node one step further down, if there is one."""
     if isinstance(node, MappingNode) and isinstance(step, str):
         return node.entries.get(step)
     if isinstance(node, SequenceNode) and isinstance(step, int):
@@ -162,7 +171,7 @@ def child_node(node: Node, step: str | int) -> Node | None:
 
 
 def children(node: Node) -> Iterator[tuple[str | int, Node]]:
-    """Everything one step further down, with the step."""
+    """Every node one step further down, with the step."""
     if isinstance(node, MappingNode):
         yield from node.entries.items()
     elif isinstance(node, SequenceNode):
@@ -170,7 +179,7 @@ def children(node: Node) -> Iterator[tuple[str | int, Node]]:
 
 
 def node_at(root: Node, loc: Loc) -> Node | None:
-    """What stands at a loc, if anything does."""
+    """The node at a place, if there is one."""
     node: Node | None = root
     for step in loc:
         node = child_node(node, step) if node is not None else None
@@ -178,7 +187,7 @@ def node_at(root: Node, loc: Loc) -> Node | None:
 
 
 def as_written(root: Node, loc: Loc) -> Loc:
-    """A loc of the tree as a loc of the file, which may hold more items."""
+    """A loc of the tree as a loc of the file, whose lists may hold more items."""
     node: Node | None = root
     written: list[str | int] = []
     for step in loc:
@@ -191,10 +200,10 @@ def as_written(root: Node, loc: Loc) -> Loc:
 
 
 def place_of(root: Node, loc: Loc, *, at_key: bool = False) -> Place:
-    """Where an audit's loc stands in the file.
+    """The place of an audit's loc in the file.
 
-    A scalar stands at its value, a list or mapping at the key that holds it. What is not written in
-    the file (a default) stands where the nearest thing above it does.
+    A scalar's place is its value, that of a list or mapping the key that holds it. What is not
+    written in the file (a default) has the place of the nearest node above it.
     """
     node, place = root, root.place
     for i, step in enumerate(loc):
@@ -215,217 +224,203 @@ class _Open:
 
     Attributes:
         node: the list or mapping.
-        entries: of a mapping: what it holds so far; None of a list.
-        items: of a list: the same; None of a mapping.
-        key: of a mapping: where the key stands whose value comes next; None if a key comes next.
-        name: the key's name, None if it is refused and its value dropped.
-        is_key: whether the whole collection stands where a key should.
-        tagged: whether a tag makes of it what nobody can tell.
+        fields: True if it is a mapping.
+        is_key: True if it is written where a name should be.
+        tagged: True if a tag hides what it means.
+        key: of a mapping, the place of the name whose value comes next; None if a name comes next.
+        name: this name; None if it is refused and its value is dropped.
     """
 
-    __slots__ = ("entries", "is_key", "items", "key", "name", "node", "tagged")
+    __slots__ = ("fields", "is_key", "key", "name", "node", "tagged")
 
     def __init__(self, node: SequenceNode | MappingNode, is_key: bool, tagged: bool) -> None:
         self.node = node
-        self.entries = node.entries if isinstance(node, MappingNode) else None
-        self.items = node.items if isinstance(node, SequenceNode) else None
-        self.key: Mark | None = None
-        self.name: str | None = None
+        self.fields = type(node) is MappingNode
         self.is_key = is_key
         self.tagged = tagged
+        self.key: Mark | None = None
+        self.name: str | None = None
+
+    def put(self, node: Node) -> None:
+        """Add a finished node; one that is no scalar and comes as a name is dropped."""
+        if not self.fields:
+            self.node.items.append(node)  # type: ignore[union-attr]
+        elif self.key is None:
+            self.key, self.name, self.node.damaged = node.mark, None, True
+        else:
+            if self.name is not None:
+                self.node.entries[self.name] = node  # type: ignore[union-attr]
+            self.key = None
 
 
 class _Stop(Exception):
-    """Nothing after this point can be read."""
+    """Nothing after this point is read."""
 
 
 class TreeBuilder:
-    """Builds the tree of one file and collects its faults."""
+    """Builds the tree of one file and collects its faults.
+
+    Attributes:
+        faults: the first faults.
+        unlisted: the number of further faults.
+    """
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.faults: list[Fault] = []
-        self.root: Node | None = None
-        self._stack: list[_Open] = []
-        self._top: _Open | None = None
-        """The last of the stack."""
-        self._documents = 0
+        self.unlisted = 0
+        self._root: Node | None = None
+        self._open: list[_Open] = []
 
     def build(self, text: str) -> Node | None:
         """The tree of the text; None if it is empty or cannot be read to its end."""
-        takers: dict[type[Event], Callable[[Any], None]] = {
-            ScalarEvent: self._scalar,
-            MappingStartEvent: self._begin_mapping,
-            SequenceStartEvent: self._begin_sequence,
-            MappingEndEvent: self._end,
-            SequenceEndEvent: self._end,
-            AliasEvent: self._alias,
-            DocumentStartEvent: self._document,
-        }
+        documents = values = 0
+        top: _Open | None = None
         try:
             for event in _events(text):
-                take = takers.get(type(event))
-                if take is not None:
-                    take(event)
+                kind = type(event)
+                if kind is ScalarEvent:
+                    values += 1
+                    if top is not None and top.fields and top.key is None:
+                        self._name(event, top)
+                        continue
+                    node: Node = self._scalar(event)
+                    if top is None:
+                        self._root = node
+                    else:
+                        top.put(node)
+                elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                    values += 1
+                    top = self._begin(event, top)
+                elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                    top = self._end()
+                elif kind is AliasEvent:
+                    self._tell(event, "RA007", f"found the alias *{event.anchor}; expected a value")
+                    node = ScalarNode(event.start_mark, None, f"*{event.anchor}", damaged=True)
+                    if top is not None:
+                        top.put(node)
+                elif kind is DocumentStartEvent:
+                    documents += 1
+                    if documents > 1:
+                        words = "found a second YAML document; expected one audit"
+                        self._stop(event, "RA004", words)
+                if values > MAX_VALUES:
+                    words = f"found more than {MAX_VALUES} values; expected a few thousand"
+                    self._stop(event, "RA016", words)
         except yaml.YAMLError as error:
-            self._syntax(error)
+            place, problem, remedy = explain_syntax(error)
+            self._report(place, (), "RA003", f"found broken YAML: {problem}", remedy)
             return None
         except _Stop:
             return None
         except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
-            self.report(START, (), "RA003", f"found text that is no YAML: {error}")
+            self._report(START, (), "RA003", f"found text that is no YAML: {error}")
             return None
-        return self.root
+        return self._root
 
-    def report(
+    def _report(
         self, place: Place, loc: Loc, rule: str, message: str, remedy: str | None = None
     ) -> None:
-        """Add a fault."""
+        if len(self.faults) >= MOST_FAULTS:
+            self.unlisted += 1
+            return
         words = remedy if remedy is not None else RULES[rule].remedy
         self.faults.append(Fault(self.file, place, loc, message, words, rule))
 
-    # --- events -----------------------------------------------------------------------------
+    def _tell(self, event: Event, rule: str, message: str, remedy: str | None = None) -> None:
+        """Report a fault at the event, which begins the next node."""
+        self._report(_place(event.start_mark), self._loc(), rule, message, remedy)
 
-    def _document(self, event: DocumentStartEvent) -> None:
-        self._documents += 1
-        if self._documents > 1:
-            self.report(
-                _place(event.start_mark),
-                (),
-                "RA004",
-                "found a second YAML document; expected one audit",
-            )
-            raise _Stop
-
-    def _alias(self, event: AliasEvent) -> None:
-        self._report_here(event, "RA007", f"found the alias *{event.anchor}; expected a value")
-        self._put(ScalarNode(event.start_mark, None, f"*{event.anchor}", damaged=True))
-
-    def _is_tagged(self, event: ScalarEvent | CollectionStartEvent) -> bool:
-        """Whether a tag changes what the node means; reports it, and an anchor."""
-        if event.anchor is not None:
-            self._report_here(event, "RA007", f"found the anchor &{event.anchor}; expected none")
-        if event.tag is not None:
-            self._report_here(event, "RA008", f"found the tag {quoted(event.tag)}; expected none")
-        return event.tag is not None
-
-    def _begin_mapping(self, event: MappingStartEvent) -> None:
-        self._begin(event, MappingNode(event.start_mark))
-
-    def _begin_sequence(self, event: SequenceStartEvent) -> None:
-        self._begin(event, SequenceNode(event.start_mark))
-
-    def _begin(self, event: CollectionStartEvent, node: SequenceNode | MappingNode) -> None:
-        odd = event.anchor is not None or event.tag is not None
-        tagged = odd and self._is_tagged(event)
-        if len(self._stack) >= MAX_DEPTH:
-            self._report_here(
-                event, "RA013", f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
-            )
-            raise _Stop
-        top = self._top
-        is_key = top is not None and top.entries is not None and top.key is None
-        if is_key:
-            self._report_here(event, "RA015", "found a list or mapping as a name; expected text")
-        self._top = _Open(node, is_key, tagged)
-        self._stack.append(self._top)
-
-    def _end(self, _: Event) -> None:
-        done = self._stack.pop()
-        top = self._top = self._stack[-1] if self._stack else None
-        if done.is_key:
-            assert top is not None
-            top.key, top.name = done.node.mark, None
-            top.node.damaged = True
-        elif done.tagged and top is not None:
-            self._put(ScalarNode(done.node.mark, None, "", damaged=True))
-        else:
-            self._put(done.node)
-
-    def _put(self, node: Node) -> None:
-        """Hang a finished node where it belongs; only a key that is an alias comes as a key."""
-        top = self._top
-        if top is None:
-            self.root = node
-        elif top.items is not None:
-            top.items.append(node)
-        elif top.key is None:
-            top.key, top.name = node.mark, None
-            top.node.damaged = True
-        else:
-            if top.name is not None:
-                assert top.entries is not None
-                top.entries[top.name] = node
-            top.key = None
+    def _stop(self, event: Event, rule: str, message: str) -> None:
+        self._report(_place(event.start_mark), (), rule, message)
+        raise _Stop
 
     def _loc(self, levels: int | None = None) -> Loc:
-        """Where the next node will stand, or the collection that so many levels are open above."""
+        """The loc of the next node; with -1, of the collection that holds it."""
         steps: list[str | int] = []
-        for one in self._stack[:levels]:
-            if one.items is not None:
-                steps.append(len(one.items))
+        for one in self._open[:levels]:
+            if isinstance(one.node, SequenceNode):
+                steps.append(len(one.node.items))
             elif one.key is not None and one.name is not None:
                 steps.append(one.name)
         return tuple(steps)
 
-    def _report_here(
-        self, event: Event, rule: str, message: str, remedy: str | None = None
-    ) -> None:
-        self.report(_place(event.start_mark), self._loc(), rule, message, remedy)
+    def _begin(self, event: Any, top: _Open | None) -> _Open:
+        tagged = self._is_tagged(event)
+        if len(self._open) >= MAX_DEPTH:
+            words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
+            self._tell(event, "RA013", words)
+            raise _Stop
+        is_key = top is not None and top.fields and top.key is None
+        if is_key:
+            self._tell(event, "RA015", "found a list or mapping as a name; expected text")
+        made = MappingNode if type(event) is MappingStartEvent else SequenceNode
+        self._open.append(_Open(made(event.start_mark), is_key, tagged))
+        return self._open[-1]
 
-    # --- scalars ----------------------------------------------------------------------------
-
-    def _scalar(self, event: ScalarEvent) -> None:
-        text: str = event.value
-        style = event.style  # of a plain scalar None or empty, depending on the parser
-        odd = event.anchor is not None or event.tag is not None
-        tagged = odd and self._is_tagged(event)
-        control = None
-        if style == '"':  # elsewhere a character stands for itself, and was read
-            control = _UNPRINTABLE.search(text)
-            if control is not None:
-                self._report_here(
-                    event,
-                    "RA002",
-                    f"found the control character {control.group()!r}; expected readable text",
-                )
-        top = self._top
-        if top is not None and top.entries is not None and top.key is None:
-            self._key(event, top)
-            return
-        node = ScalarNode(event.start_mark, text, text)
-        if not style and not tagged:
-            node.value, doubt = read_plain(text)
-            if doubt is not None:
-                node.damaged = True
-                self._report_here(event, doubt.rule, doubt.message, doubt.remedy)
-        if tagged or control is not None:  # what it means is anybody's guess
-            node.value, node.damaged = None, True
+    def _end(self) -> _Open | None:
+        done = self._open.pop()
+        node: Node = done.node
+        top = self._open[-1] if self._open else None
+        if done.tagged and top is not None and not done.is_key:
+            node = ScalarNode(node.mark, None, "", damaged=True)
         if top is None:
-            self.root = node
-        elif top.items is not None:
-            top.items.append(node)
-        else:  # as `_put` does: this is where most of an audit passes through
-            if top.name is not None and top.entries is not None:
-                top.entries[top.name] = node
-            top.key = None
+            self._root = node
+        else:
+            top.put(node)
+        return top
 
-    def _key(self, event: ScalarEvent, top: _Open) -> None:
-        mapping = top.node
+    def _is_tagged(self, event: NodeEvent) -> bool:
+        """True if a tag changes what the node means; reports it, and an anchor."""
+        if event.anchor is not None:
+            self._tell(event, "RA007", f"found the anchor &{event.anchor}; expected none")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            self._tell(event, "RA008", f"found the tag {quoted(tag)}; expected none")
+        return tag is not None
+
+    def _scalar(self, event: ScalarEvent) -> ScalarNode:
+        text: str = event.value
+        hidden = (event.anchor is not None or event.tag is not None) and self._is_tagged(event)
+        if event.style == '"' and self._has_control_character(event):
+            hidden = True
+        if hidden:  # nobody can tell what it means
+            return ScalarNode(event.start_mark, None, text, damaged=True)
+        if event.style:  # of a plain scalar None or empty, depending on the parser
+            return ScalarNode(event.start_mark, text, text)
+        value, doubt = read_plain(text)
+        if doubt is not None:
+            self._tell(event, doubt.rule, doubt.message, doubt.remedy)
+        return ScalarNode(event.start_mark, value, text, damaged=doubt is not None)
+
+    def _has_control_character(self, event: ScalarEvent) -> bool:
+        """True if an escape stands for one; elsewhere a character stands for itself."""
+        control = _UNPRINTABLE.search(event.value)
+        if control is not None:
+            found = f"found the control character {control.group()!r}; expected readable text"
+            self._tell(event, "RA002", found)
+        return control is not None
+
+    def _name(self, event: ScalarEvent, top: _Open) -> None:
+        """Take a scalar as the name of what comes next."""
+        mapping, name = top.node, event.value
         assert isinstance(mapping, MappingNode)
-        name: str = event.value
+        if event.anchor is not None or event.tag is not None:
+            self._is_tagged(event)
+        if event.style == '"':
+            self._has_control_character(event)
         mark = top.key = event.start_mark
         top.name = name
         doubt = doubt_about_name(name) if not event.style else None
         if doubt is not None:
-            self.report(_place(mark), self._loc(-1), doubt.rule, doubt.message)
+            self._report(_place(mark), self._loc(-1), doubt.rule, doubt.message)
             mapping.damaged = True
             if doubt.rule != "RA010":
                 top.name = None
                 return
         if name in mapping.keys:
             first = _place(mapping.keys[name]).line
-            self.report(
+            self._report(
                 _place(mark),
                 (*self._loc(-1), name),
                 "RA006",
@@ -435,15 +430,11 @@ class TreeBuilder:
         else:
             mapping.keys[name] = mark
 
-    def _syntax(self, error: yaml.YAMLError) -> None:
-        place, problem, remedy = explain_syntax(error)
-        self.report(place, (), "RA003", f"found broken YAML: {problem}", remedy)
 
-
-def _events(text: str) -> Iterator[Event]:
+def _events(text: str) -> Iterator[Any]:
     """The parser's events; by libyaml where PyYAML has it, since that is several times faster.
 
-    Both parsers are lazy and keep their own stack, so that a fault stops the work where it stands.
+    Both parsers are lazy and keep their own stack, so that a fault stops the work where it is.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     return iter(loader.get_event, None)

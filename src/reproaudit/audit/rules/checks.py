@@ -1,4 +1,4 @@
-"""Rules of checks: that everything they look at is measured, on the axes and scales they use."""
+"""Rules of checks: everything that they read is measured, on the axes and scales they use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.looks import (
     JUDGED,
+    AxisCoordinates,
     checks,
     coordinates,
-    declared,
     looks,
     looks_declared,
 )
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.audit.rules.values import among, shown, without
-from reproaudit.checks.measurements import Axis, Coordinate, MeasurementKind
-from reproaudit.errors import did_you_mean
+from reproaudit.audit.rules.rule import Loc, Violation, error
+from reproaudit.audit.rules.values import key, keys, shown
+from reproaudit.checks.measurements import Axis, MeasurementKind
 from reproaudit.stats import Scale
 
 _RANGES = {
@@ -26,25 +25,31 @@ _RANGES = {
     Scale.LOGIT: (0.0, 1.0),
     Scale.LOG_COMPLEMENT: (-math.inf, 1.0),
 }
-"""Between which numbers each scale is defined."""
+"""The numbers between which each scale is defined."""
 
 
-def measurement_exists(audit: Audit) -> Iterator[Violation]:
-    """A quantity is measured by the claim's experiment."""
+@error(
+    "RA102", "A check reads measurements of the claim's experiment.", "Name a declared measurement."
+)
+def _measurement_exists(audit: Audit) -> Iterator[Violation]:
     for look in looks(audit):
         experiment, name = look.claim.experiment, look.quantity.measurement
-        if experiment not in audit.experiments or declared(audit, experiment, name) is not None:
+        if experiment not in audit.experiments or audit.declaration(experiment, name) is not None:
             continue
         yield Violation(
             (*look.loc, "measurement"),
             f"found the unknown measurement '{name}'; expected one of '{experiment}'",
-            did_you_mean(name, audit.experiments[experiment].measurements),
             about=name,
+            known=audit.measurements_of(experiment),
         )
 
 
-def axes_are_placed(audit: Audit) -> Iterator[Violation]:
-    """A quantity fixes every axis besides `each`, and no other."""
+@error(
+    "RA103",
+    "A quantity is one number per seed, so every axis is fixed.",
+    "Give a coordinate for every axis, and for no other.",
+)
+def _axes_are_placed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         name = look.quantity.measurement
         axes = [axis.name for axis in declaration.axes]
@@ -59,33 +64,43 @@ def axes_are_placed(audit: Audit) -> Iterator[Violation]:
                 )
         for axis in look.quantity.at:
             if axis not in axes:
-                hint = did_you_mean(axis, axes) or "Remove it: the measurement has no axes."
                 yield Violation(
                     (*look.loc, "at", axis),
                     f"found a coordinate on '{axis}'; expected an axis of '{name}'",
-                    hint,
+                    "" if axes else "Remove it: the measurement has no axes.",
                     about=axis,
+                    known=axes,
                     at_key=True,
                 )
 
 
-def coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
-    """A coordinate lies on its axis at every judged tier."""
+@error(
+    "RA104",
+    "A check can only read a coordinate that is measured.",
+    "Write one of these coordinates.",
+)
+def _coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         for axis in declaration.axes:
-            if axis.name not in look.quantity.at:
-                continue
-            coordinate = look.quantity.at[axis.name]
-            known = _lacking(audit, look.claim.experiment, axis, coordinate)
-            if known is not None:
-                yield Violation(
-                    (*look.loc, "at", axis.name),
-                    f"found {axis.name} {shown(coordinate)}; expected one of {known}",
-                )
+            if axis.name in look.quantity.at:
+                coordinate = look.quantity.at[axis.name]
+                tier = grid.lacking(look.claim.experiment, axis, coordinate)
+                if tier is not None:
+                    known = coordinates(audit, look.claim.experiment, axis, tier)
+                    yield Violation(
+                        (*look.loc, "at", axis.name),
+                        f"found {axis.name} {shown(coordinate)}; expected one of "
+                        f"{shown(known or ())} at the {tier} tier",
+                    )
 
 
-def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
-    """A check repeated along an axis needs that axis, still open, on all it looks at."""
+@error(
+    "RA105",
+    "A check repeated along an axis needs that axis on everything that it reads.",
+    "Name an axis of every quantity, or remove 'each'.",
+)
+def _each_is_an_axis(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         each = look.check.each
         if each is None:
@@ -97,8 +112,8 @@ def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
                 (*look.loc[:4], "each"),
                 f"found 'each: {each}', but '{name}' has no such axis; expected an axis of every "
                 "quantity of the check",
-                did_you_mean(each, names),
                 about=each,
+                known=names,
             )
         elif each in look.quantity.at:
             yield Violation(
@@ -109,23 +124,28 @@ def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def each_is_shared(audit: Audit) -> Iterator[Violation]:
-    """What is compared along an axis stands on the same coordinates."""
+@error(
+    "RA107",
+    "Quantities compared along an axis are paired by its coordinates.",
+    "Declare the same coordinates for both.",
+)
+def _each_is_shared(audit: Audit) -> Iterator[Violation]:
     first: dict[Loc, tuple[str, Axis]] = {}
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
+        experiment, among = look.claim.experiment, look.check.among
         for axis in declaration.axes:
             if axis.name != look.check.each:
                 continue
             name, other = first.setdefault(look.loc[:4], (look.quantity.measurement, axis))
             for tier in JUDGED if other is not axis else ():
-                here, there = (
-                    coordinates(audit, look.claim.experiment, one, tier) for one in (axis, other)
-                )
-                if here is None or there is None:
+                here, there = (grid.keys(experiment, one, tier) for one in (axis, other))
+                if here is None or there is None or here == there:
                     continue
-                skipped = without(there, look.check.among) if look.check.among else ()
-                lost = without(without(there, skipped), here)
-                if lost:
+                missing = there - here if among is None else (there & keys(among)) - here
+                if missing:
+                    whole = coordinates(audit, experiment, other, tier) or ()
+                    lost = tuple(one for one in whole if key(one) in missing)
                     yield Violation(
                         (*look.loc, "measurement"),
                         f"found no {axis.name} {shown(lost)} on '{look.quantity.measurement}' at "
@@ -134,8 +154,12 @@ def each_is_shared(audit: Audit) -> Iterator[Violation]:
                     break
 
 
-def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
-    """`among` picks coordinates of the axis along which the check is repeated."""
+@error(
+    "RA109",
+    "A check can only be repeated for coordinates that are measured.",
+    "Write coordinates of the axis in 'each'.",
+)
+def _among_is_on_axis(audit: Audit) -> Iterator[Violation]:
     for loc, check in checks(audit):
         if check.among is not None and check.each is None:
             yield Violation(
@@ -144,31 +168,28 @@ def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                 "Add 'each', or remove 'among'.",
                 at_key=True,
             )
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
-        picked = look.check.among
-        for axis in declaration.axes if picked else ():
+        for axis in declaration.axes:
             if axis.name != look.check.each:
                 continue
-            for i, coordinate in enumerate(picked or ()):
-                known = _lacking(audit, look.claim.experiment, axis, coordinate)
-                if known is not None:
+            for i, coordinate in enumerate(look.check.among or ()):
+                tier = grid.lacking(look.claim.experiment, axis, coordinate)
+                if tier is not None:
+                    known = coordinates(audit, look.claim.experiment, axis, tier)
                     yield Violation(
                         (*look.loc[:4], "among", i),
-                        f"found {axis.name} {shown(coordinate)}; expected one of {known}",
+                        f"found {axis.name} {shown(coordinate)}; expected one of "
+                        f"{shown(known or ())} at the {tier} tier",
                     )
 
 
-def _lacking(audit: Audit, experiment: str, axis: Axis, coordinate: Coordinate) -> str | None:
-    """What there is instead, if a coordinate is missing from an axis at a judged tier."""
-    for tier in JUDGED:
-        known = coordinates(audit, experiment, axis, tier)
-        if known is not None and not among(coordinate, known):
-            return f"{shown(known)} at the {tier} tier"
-    return None
-
-
-def series_where_needed(audit: Audit) -> Iterator[Violation]:
-    """A loss that converges, and whatever has a first step, is observed along training."""
+@error(
+    "RA106",
+    "Only a series has a beginning and a course.",
+    "Read a series, or choose another kind of check.",
+)
+def _series_where_needed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         if declaration.kind is MeasurementKind.SERIES:
             continue
@@ -182,8 +203,12 @@ def series_where_needed(audit: Audit) -> Iterator[Violation]:
             yield Violation((*look.loc, "step"), f"{found}, which has no steps; expected a series")
 
 
-def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
-    """What is compared on a scale exists there: above 0 for log, below 1 for log(1 − x)."""
+@error(
+    "RA108",
+    "A level must exist on the scale on which it is compared: no logarithm of 0 or less.",
+    "Use another scale, or another level.",
+)
+def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
     for loc, check in checks(audit):
         for field, level, scale in check.levels():
             least, most = _RANGES[scale]
@@ -193,64 +218,3 @@ def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
                     f"found {level:g} on the scale '{scale}'; expected a number above "
                     f"{least:g}" + (f" and below {most:g}" if most < math.inf else ""),
                 )
-
-
-CHECK_RULES = (
-    Rule(
-        "RA102",
-        Severity.ERROR,
-        "A check looks at what the claim's experiment measures.",
-        "Name a declared measurement.",
-        measurement_exists,
-    ),
-    Rule(
-        "RA103",
-        Severity.ERROR,
-        "A quantity is one number per seed, so every axis is fixed.",
-        "Give a coordinate for every axis, and for no other.",
-        axes_are_placed,
-    ),
-    Rule(
-        "RA104",
-        Severity.ERROR,
-        "A quantity stands on a coordinate that is measured.",
-        "Write one of these coordinates.",
-        coordinates_are_on_axes,
-    ),
-    Rule(
-        "RA105",
-        Severity.ERROR,
-        "A check repeated along an axis needs that axis on everything it looks at.",
-        "Name an axis of every quantity, or remove 'each'.",
-        each_is_an_axis,
-    ),
-    Rule(
-        "RA106",
-        Severity.ERROR,
-        "Only a series has a beginning and a course.",
-        "Look at a series, or choose another kind of check.",
-        series_where_needed,
-    ),
-    Rule(
-        "RA107",
-        Severity.ERROR,
-        "Quantities compared along an axis are paired by its coordinates.",
-        "Declare the same coordinates for both.",
-        each_is_shared,
-    ),
-    Rule(
-        "RA108",
-        Severity.ERROR,
-        "A level must exist on the scale on which it is compared: no logarithm of 0 or less.",
-        "Use another scale, or another level.",
-        levels_fit_scales,
-    ),
-    Rule(
-        "RA109",
-        Severity.ERROR,
-        "A check can only be repeated for coordinates that are measured.",
-        "Write coordinates of the axis in 'each'.",
-        among_is_on_axis,
-    ),
-)
-"""RA102 to RA109."""

@@ -1,77 +1,168 @@
-"""Rules of controls: that they run, change something, and are measured as the claim is."""
+"""Rules of controls: they run, change something, and are measured as the claim is."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from reproaudit.audit.model import Audit, Claim, Control, TierName
-from reproaudit.audit.rules.looks import JUDGED, coordinates, declared
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.audit.rules.values import among, same, shown
+from reproaudit.audit.model import Audit, Claim, Control, NoPositiveControl, TierName
+from reproaudit.audit.rules.looks import JUDGED, coordinates
+from reproaudit.audit.rules.names import known_settings
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
+from reproaudit.audit.rules.values import key, keys, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks import all_quantities
-from reproaudit.checks.measurements import Declaration, MeasurementKind, Quantity
-from reproaudit.errors import did_you_mean
+from reproaudit.checks.measurements import Declaration, MeasurementKind
 
 _RATE = re.compile(r"(^|_)(lr|learning_rate)(_|$)")
 
 
-def controls(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:
-    """Every control of every claim, the positive ones as well."""
+def _entries(audit: Audit) -> Iterator[tuple[Loc, Claim, Control | str]]:
+    """Every control of every claim as it is written, positive ones included."""
     for i, claim in enumerate(audit.claims):
-        for j, control in enumerate(claim.controls):
-            yield ("claims", i, "controls", j), claim, control
-        if isinstance(claim.positive_control, Control):
+        for j, entry in enumerate(claim.controls):
+            yield ("claims", i, "controls", j), claim, entry
+        if not isinstance(claim.positive_control, NoPositiveControl):
             yield ("claims", i, "positive_control"), claim, claim.positive_control
 
 
-def control_settings_exist(audit: Audit) -> Iterator[Violation]:
-    """A control overrides settings that its experiment has."""
-    for loc, _, control in controls(audit):
-        if control.experiment not in audit.experiments:
-            continue
-        known = audit.settings_of(control.experiment)
+def controls(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:
+    """Every use of a control by a claim, positive ones included, with the control's place.
+
+    The control has its experiment, and a shared one stands at its own place.
+    """
+    seen: set[tuple[Loc, str]] = set()
+    for loc, claim, entry in _entries(audit):
+        if isinstance(entry, Control):
+            yield loc, claim, audit.control(claim, entry)
+        elif entry in audit.controls and (loc[:3], entry) not in seen:
+            seen.add((loc[:3], entry))
+            yield ("controls", entry), claim, audit.control(claim, entry)
+
+
+def experiments_of_controls(audit: Audit) -> Iterator[tuple[Loc, str]]:
+    """The place of every control that names its experiment, shared ones once."""
+    written: dict[Loc, Control] = {("controls", name): one for name, one in audit.controls.items()}
+    written |= {loc: one for loc, _, one in _entries(audit) if isinstance(one, Control)}
+    for loc, control in written.items():
+        if control.experiment is not None:
+            yield loc, control.experiment
+
+
+@error(
+    "RA118",
+    "A claim uses a shared control by its name.",
+    "Name a control that stands under the audit's own 'controls'.",
+)
+def _control_names_exist(audit: Audit) -> Iterator[Violation]:
+    for loc, _, entry in _entries(audit):
+        if isinstance(entry, str) and entry not in audit.controls:
+            yield Violation(
+                loc,
+                f"found '{entry}'; expected the name of a shared control, or a control"
+                + (
+                    ", or not_constructible with the reason"
+                    if loc[-1] == "positive_control"
+                    else ""
+                ),
+                ""
+                if audit.controls
+                else "Declare it under the audit's own 'controls', or write its settings here.",
+                about=entry,
+                known=audit.controls,
+            )
+    for i, claim in enumerate(audit.claims):
+        names = [
+            entry if isinstance(entry, str) else f"[{j}]" for j, entry in enumerate(claim.controls)
+        ]
+        for j in repeated(names):
+            yield Violation(
+                ("claims", i, "controls", j),
+                f"found '{names[j]}' a second time; expected different controls",
+                "Remove one of the two.",
+            )
+
+
+@warning(
+    "RA119",
+    "A shared control or measurement that nothing uses suggests that a name was forgotten.",
+    "Name it where it belongs, or remove it.",
+)
+def _shared_are_used(audit: Audit) -> Iterator[Violation]:
+    named = {entry for _, _, entry in _entries(audit) if isinstance(entry, str)}
+    for name in audit.controls.keys() - named:
+        yield Violation(
+            ("controls", name),
+            f"found the control '{name}', which no claim names",
+            about=name,
+            at_key=True,
+        )
+    chosen = [one.chosen for one in audit.experiments.values()]
+    if None not in chosen:
+        made = frozenset().union(*(one for one in chosen if one is not None))
+        for name in audit.measurements.keys() - made:
+            yield Violation(
+                ("measurements", name),
+                f"found the measurement '{name}', which no experiment makes",
+                about=name,
+                at_key=True,
+            )
+
+
+def _runnable(audit: Audit) -> Iterator[tuple[Loc, Claim, Control, str]]:
+    """Every use of a control whose experiment exists, with the experiment's name."""
+    for loc, claim, control in controls(audit):
+        if control.experiment in audit.experiments:
+            yield loc, claim, control, str(control.experiment)
+
+
+@error(
+    "RA110", "A control overrides settings of its experiment.", "Name a setting of the experiment."
+)
+def _control_settings_exist(audit: Audit) -> Iterator[Violation]:
+    for loc, _, control, experiment in _runnable(audit):
         for name in control.settings:
-            if name not in known:
+            if audit.setting_of(experiment, name) is None:
                 yield Violation(
                     (*loc, "settings", name),
-                    f"found the unknown setting '{name}'; expected one of '{control.experiment}'",
-                    did_you_mean(name, known),
+                    f"found the unknown setting '{name}'; expected one of '{experiment}'",
                     about=name,
+                    known=known_settings(audit, experiment),
                     at_key=True,
                 )
 
 
 def _own_value(
-    audit: Audit, claim: Claim, control: Control, name: str, tier: TierName
+    audit: Audit, claim: Claim, experiment: str, name: str, tier: TierName
 ) -> SettingValue | None:
-    """What the claim runs with; where it lacks a setting, what the control's experiment has."""
-    for experiment in (claim.experiment, control.experiment):
-        value = audit.value_of(experiment, name, tier) if experiment in audit.experiments else None
+    """The value that the claim runs with; if it has no such setting, the control's experiment's."""
+    for one in (claim.experiment, experiment):
+        value = audit.value_of(one, name, tier) if one in audit.experiments else None
         if value is not None:
             return value
     return None
 
 
-def control_changes_something(audit: Audit) -> Iterator[Violation]:
-    """Every override of a control differs from the claim's own value."""
-    for loc, claim, control in controls(audit):
-        if control.experiment not in audit.experiments:
-            continue
+@error(
+    "RA111",
+    "A control that runs like the claim passes like the claim.",
+    "Remove the override, or write a value that takes the mechanism away.",
+)
+def _control_changes_something(audit: Audit) -> Iterator[Violation]:
+    for loc, claim, control, experiment in _runnable(audit):
         unchanged = {
             tier: {
                 name
                 for name, value in control.settings.items()
-                if (own := _own_value(audit, claim, control, name, tier)) is not None
+                if (own := _own_value(audit, claim, experiment, name, tier)) is not None
                 and same(value, own)
             }
             for tier in JUDGED
         }
+        idle = [tier for tier in JUDGED if len(unchanged[tier]) == len(control.settings)]
         for name, value in control.settings.items():
             tiers = [tier for tier in JUDGED if name in unchanged[tier]]
-            all_same = any(unchanged[tier] == set(control.settings) for tier in tiers)
-            if tiers and (len(tiers) == len(JUDGED) or all_same):
+            if tiers and (len(tiers) == len(JUDGED) or idle):
                 yield Violation(
                     (*loc, "settings", name),
                     f"found {shown(value)}, the claim's own '{name}' at the "
@@ -79,16 +170,24 @@ def control_changes_something(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def control_trains(audit: Audit) -> Iterator[Violation]:
-    """A learning rate of 0 may accompany a control, but not be the only one."""
+@error(
+    "RA112",
+    "Every check fails without training, so a learning rate of 0 tells nothing.",
+    "Add a control that trains and lacks only the claimed mechanism.",
+)
+def _control_trains(audit: Audit) -> Iterator[Violation]:
     for i, claim in enumerate(audit.claims):
-        if all(_never_learns(control) for control in claim.controls):
-            for j, control in enumerate(claim.controls):
-                yield Violation(
-                    ("claims", i, "controls", j, "settings"),
-                    f"found only {', '.join(f'{k}: {v}' for k, v in control.settings.items())}; "
-                    "expected a control that trains",
-                )
+        written = [audit.controls.get(c) if isinstance(c, str) else c for c in claim.controls]
+        if not all(control is not None and _never_learns(control) for control in written):
+            continue
+        for j, control in enumerate(written):
+            name, settings = claim.controls[j], control.settings if control is not None else {}
+            loc = ("controls", name) if isinstance(name, str) else ("claims", i, "controls", j)
+            yield Violation(
+                (*loc, "settings"),
+                f"found only {', '.join(f'{k}: {v}' for k, v in settings.items())}; expected a "
+                "control that trains",
+            )
 
 
 def _never_learns(control: Control) -> bool:
@@ -98,30 +197,32 @@ def _never_learns(control: Control) -> bool:
     )
 
 
-def control_measures(audit: Audit) -> Iterator[Violation]:
-    """A control is measured as the claim is: same measurements, kinds and axes."""
-    for loc, claim, control in controls(audit):
-        if control.experiment not in audit.experiments:
-            continue
+@error(
+    "RA113",
+    "A control is judged by the same checks as the claim.",
+    "Declare the measurement there with the same kind and axes, or choose another experiment.",
+)
+def _control_measures(audit: Audit) -> Iterator[Violation]:
+    for loc, claim, control, experiment in _runnable(audit):
         names = dict.fromkeys(q.measurement for _, _, q in all_quantities(claim.checks))
         for name in control.substitutes:
             if name not in names:
                 yield Violation(
                     (*loc, "substitutes", name),
-                    f"found '{name}'; expected a measurement that the claim's checks look at",
-                    did_you_mean(name, names),
+                    f"found '{name}'; expected a measurement that the claim's checks read",
                     about=name,
+                    known=names,
                     at_key=True,
                 )
         for name in names:
-            ours = declared(audit, claim.experiment, name)
-            theirs = declared(audit, control.experiment, control.substitutes.get(name, name))
+            ours = audit.declaration(claim.experiment, name)
+            theirs = audit.declaration(experiment, control.substitutes.get(name, name))
             if ours is not None and (theirs is None or _form(ours) != _form(theirs)):
                 found = "no" if theirs is None else "another form of"
                 yield Violation(
                     (*loc, "experiment"),
-                    f"found {found} '{name}' in experiment '{control.experiment}'; expected it "
-                    f"as '{claim.experiment}' declares it, since the checks look at it",
+                    f"found {found} '{name}' in experiment '{experiment}'; expected it as "
+                    f"'{claim.experiment}' declares it, since the checks read it",
                     about=name,
                 )
 
@@ -130,73 +231,25 @@ def _form(declaration: Declaration) -> tuple[MeasurementKind, tuple[str, ...]]:
     return declaration.kind, tuple(axis.name for axis in declaration.axes)
 
 
-def control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
-    """A control's overrides leave every coordinate that a check looks at."""
-    for loc, claim, control in controls(audit):
-        if control.experiment not in audit.experiments:
-            continue
+@error(
+    "RA114",
+    "The checks read the same coordinates in a control.",
+    "Keep the coordinate in the override.",
+)
+def _control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
+    for loc, claim, control, experiment in _runnable(audit):
         tiers = JUDGED if control.scale == "same" else JUDGED[:1]
         for _, _, quantity in all_quantities(claim.checks):
-            declaration = declared(audit, control.experiment, quantity.measurement)
-            for tier in tiers:
-                yield from _lost(audit, loc, control, quantity, declaration, tier)
-
-
-def _lost(
-    audit: Audit,
-    loc: Loc,
-    control: Control,
-    quantity: Quantity,
-    declaration: Declaration | None,
-    tier: TierName,
-) -> Iterator[Violation]:
-    for axis in declaration.axes if declaration is not None else ():
-        if axis.setting not in control.settings or axis.name not in quantity.at:
-            continue
-        known = coordinates(audit, control.experiment, axis, tier, control.settings)
-        if known is not None and not among(quantity.at[axis.name], known):
-            yield Violation(
-                (*loc, "settings", str(axis.setting)),
-                f"found {shown(known)}, which leaves out {axis.name} "
-                f"{shown(quantity.at[axis.name])} that a check looks at",
-            )
-
-
-CONTROL_RULES = (
-    Rule(
-        "RA110",
-        Severity.ERROR,
-        "A control overrides settings of its experiment.",
-        "Name a setting of the experiment.",
-        control_settings_exist,
-    ),
-    Rule(
-        "RA111",
-        Severity.ERROR,
-        "A control that runs like the claim passes like the claim.",
-        "Remove the override, or write a value that takes the mechanism away.",
-        control_changes_something,
-    ),
-    Rule(
-        "RA112",
-        Severity.ERROR,
-        "Every check fails without training, so a learning rate of 0 tells nothing.",
-        "Add a control that trains and lacks only the claimed mechanism.",
-        control_trains,
-    ),
-    Rule(
-        "RA113",
-        Severity.ERROR,
-        "The same checks are applied to a control.",
-        "Declare the measurement there with the same kind and axes, or choose another experiment.",
-        control_measures,
-    ),
-    Rule(
-        "RA114",
-        Severity.ERROR,
-        "The checks look at the same coordinates in a control.",
-        "Keep the coordinate in the override.",
-        control_keeps_coordinates,
-    ),
-)
-"""RA110 to RA114."""
+            declaration = audit.declaration(experiment, quantity.measurement)
+            for axis in declaration.axes if declaration is not None else ():
+                if axis.setting not in control.settings or axis.name not in quantity.at:
+                    continue
+                at = quantity.at[axis.name]
+                for tier in tiers:
+                    left = coordinates(audit, experiment, axis, tier, control.settings)
+                    if left is not None and key(at) not in keys(left):
+                        yield Violation(
+                            (*loc, "settings", str(axis.setting)),
+                            f"found {shown(left)}, which leaves out {axis.name} {shown(at)} that "
+                            "a check reads",
+                        )

@@ -1,72 +1,131 @@
-"""Rules of what experiments declare, and of the figures that show it."""
+"""Rules of the measurements that experiments declare, and of the figures that show them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Figure
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.names import known_settings, unknown, unknown_experiment
+from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import repeated, shown
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
-from reproaudit.errors import did_you_mean
 
 
-def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, str, Declaration]]:
+def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, Declaration]]:
+    """Every declaration with its place, shared ones once."""
+    for name, declaration in audit.measurements.items():
+        yield ("measurements", name), name, declaration
     for experiment, one in audit.experiments.items():
         for name, declaration in one.measurements.items():
-            loc = ("experiments", experiment, "measurements", name)
-            yield loc, experiment, name, declaration
+            yield ("experiments", experiment, "measurements", name), name, declaration
 
 
-def _axes(audit: Audit) -> Iterator[tuple[Loc, str, Axis]]:
-    for loc, experiment, _, declaration in _declarations(audit):
+def _axes(audit: Audit) -> Iterator[tuple[Loc, Axis]]:
+    for loc, _, declaration in _declarations(audit):
         for i, axis in enumerate(declaration.axes):
-            yield (*loc, "axes", i), experiment, axis
+            yield (*loc, "axes", i), axis
 
 
-def axis_has_one_source(audit: Audit) -> Iterator[Violation]:
-    """Exactly one of values, setting and size."""
-    for loc, _, axis in _axes(audit):
+@error(
+    "RA130",
+    "An experiment names under 'measures' which of the shared measurements it makes.",
+    "Name a measurement that stands under the audit's own 'measurements'.",
+)
+def _measures_exist(audit: Audit) -> Iterator[Violation]:
+    for experiment, one in audit.experiments.items():
+        loc: Loc = ("experiments", experiment, "measures")
+        names = one.measures or ()
+        yield from unknown(loc, "measurement", names, audit.measurements)
+        for i in repeated(names):
+            yield Violation(
+                (*loc, i),
+                f"found '{names[i]}' a second time; expected different measurements",
+                "Remove one of the two.",
+            )
+
+
+@error(
+    "RA131",
+    "An experiment that measures nothing shows nothing.",
+    "Declare a measurement, or name shared ones under 'measures'.",
+)
+def _something_is_measured(audit: Audit) -> Iterator[Violation]:
+    for experiment, one in audit.experiments.items():
+        if not one.measurements and not (
+            audit.measurements if one.measures is None else one.chosen
+        ):
+            yield Violation(
+                ("experiments", experiment),
+                f"found no measurement of '{experiment}'; expected at least one",
+            )
+
+
+@error(
+    "RA121",
+    "The coordinates of an axis come from one place.",
+    "Give one of values, setting and size.",
+)
+def _axis_has_one_source(audit: Audit) -> Iterator[Violation]:
+    for loc, axis in _axes(audit):
         given = [f for f in ("values", "setting", "size") if getattr(axis, f) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "neither values nor setting nor size"
             yield Violation(loc, f"found {found} on axis '{axis.name}'; expected exactly one")
 
 
-def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
-    """An axis that follows a setting needs one that lists coordinates."""
-    for loc, experiment, axis in _axes(audit):
-        if axis.setting is None:
-            continue
+@error(
+    "RA122",
+    "An axis that follows a setting takes its coordinates from that list.",
+    "Name a setting whose value is a list.",
+)
+def _axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
+    for loc, experiment, axis in _following(audit):
         place = (*loc, "setting")
-        settings = audit.settings_of(experiment)
-        if axis.setting not in settings:
+        setting = audit.setting_of(experiment, str(axis.setting))
+        if setting is None:
             yield Violation(
                 place,
                 f"found the unknown setting '{axis.setting}'; expected one of '{experiment}'",
-                did_you_mean(axis.setting, settings),
                 about=axis.setting,
+                known=known_settings(audit, experiment),
             )
-            continue
-        value = settings[axis.setting].value
-        if not isinstance(value, tuple):
+        elif not isinstance(setting.value, tuple):
             yield Violation(
                 place,
-                f"found setting '{axis.setting}', which is {shown(value)}; expected a list of "
-                "coordinates",
+                f"found setting '{axis.setting}', which is {shown(setting.value)}; expected a list "
+                "of coordinates",
             )
 
 
-def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
-    """Two axes of one name, or two equal coordinates, could not be told apart."""
-    for loc, _, _, declaration in _declarations(audit):
+def _following(audit: Audit) -> Iterator[tuple[Loc, str, Axis]]:
+    """Every axis that follows a setting, with each experiment that measures along it."""
+    for loc, axis in _axes(audit):
+        if axis.setting is None:
+            continue
+        if loc[0] == "experiments":
+            yield loc, str(loc[1]), axis
+            continue
+        name = str(loc[1])
+        for experiment, one in audit.experiments.items():
+            taken = one.chosen is None or name in one.chosen
+            if taken and name not in one.measurements:
+                yield loc, experiment, axis
+
+
+@error(
+    "RA123",
+    "Axes of one name or equal coordinates cannot be told apart.",
+    "Rename or remove one of them.",
+)
+def _axes_are_distinct(audit: Audit) -> Iterator[Violation]:
+    for loc, _, declaration in _declarations(audit):
         names = [axis.name for axis in declaration.axes]
         for i in repeated(names):
             yield Violation(
                 (*loc, "axes", i, "name"),
                 f"found a second axis '{names[i]}'; expected different names",
             )
-    for loc, _, axis in _axes(audit):
+    for loc, axis in _axes(audit):
         values = axis.values or ()
         for i in repeated(values):
             yield Violation(
@@ -75,9 +134,9 @@ def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
-    """A scalar has no axis, an array has one at least."""
-    for loc, _, name, declaration in _declarations(audit):
+@error("RA124", "A scalar is one number; an array has axes.", "Change the kind or the axes.")
+def _axes_fit_kind(audit: Audit) -> Iterator[Violation]:
+    for loc, name, declaration in _declarations(audit):
         axes = len(declaration.axes)
         if declaration.kind is MeasurementKind.SCALAR and axes:
             yield Violation(
@@ -93,49 +152,53 @@ def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def figure_ids_unique(audit: Audit) -> Iterator[Violation]:
-    """Two figures of one name would overwrite each other."""
+@error("RA125", "Figures of one id would overwrite each other.", "Rename one of them.")
+def _figure_ids_unique(audit: Audit) -> Iterator[Violation]:
     ids = [figure.id for figure in audit.figures]
     for i in repeated(ids):
         yield Violation(("figures", i, "id"), f"found a second figure '{ids[i]}'")
 
 
-def figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
-    """A figure shows an experiment."""
+@error(
+    "RA126",
+    "A figure shows measurements of an experiment of this audit.",
+    "Name a declared experiment.",
+)
+def _figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
     for i, figure in enumerate(audit.figures):
-        if figure.experiment not in audit.experiments:
-            yield Violation(
-                ("figures", i, "experiment"),
-                f"found the unknown experiment '{figure.experiment}'; expected a declared one",
-                did_you_mean(figure.experiment, audit.experiments),
-                about=figure.experiment,
-            )
+        yield from unknown_experiment(audit, ("figures", i), figure.experiment)
 
 
 def _shown(audit: Audit) -> Iterator[tuple[Loc, Figure, str, Declaration | None]]:
     for i, figure in enumerate(audit.figures):
-        if figure.experiment not in audit.experiments:
-            continue
-        declared = audit.experiments[figure.experiment].measurements
-        for j, name in enumerate(figure.measurements):
-            yield ("figures", i, "measurements", j), figure, name, declared.get(name)
+        if figure.experiment in audit.experiments:
+            for j, name in enumerate(figure.measurements):
+                declaration = audit.declaration(figure.experiment, name)
+                yield ("figures", i, "measurements", j), figure, name, declaration
 
 
-def figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
-    """A figure shows declared measurements."""
+@error(
+    "RA127",
+    "A figure shows measurements that its experiment makes.",
+    "Name a declared measurement.",
+)
+def _figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
     for loc, figure, name, declaration in _shown(audit):
         if declaration is None:
-            declared = audit.experiments[figure.experiment].measurements
             yield Violation(
                 loc,
                 f"found the unknown measurement '{name}'; expected one of '{figure.experiment}'",
-                did_you_mean(name, declared),
                 about=name,
+                known=audit.measurements_of(figure.experiment),
             )
 
 
-def figure_fits_kind(audit: Audit) -> Iterator[Violation]:
-    """Curves need series, matrices need two dimensions, a comparison needs its axis."""
+@error(
+    "RA128",
+    "Each kind of figure draws one shape of measurement.",
+    "Choose another kind of figure or another measurement.",
+)
+def _figure_fits_kind(audit: Audit) -> Iterator[Violation]:
     for loc, figure, name, declaration in _shown(audit):
         if declaration is None:
             continue
@@ -156,13 +219,17 @@ def figure_fits_kind(audit: Audit) -> Iterator[Violation]:
             yield Violation(
                 loc,
                 f"found no axis '{figure.axis}' on '{name}'; expected the figure's axis",
-                did_you_mean(figure.axis, names),
                 about=figure.axis,
+                known=names,
             )
 
 
-def comparison_has_axis(audit: Audit) -> Iterator[Violation]:
-    """A comparison names its horizontal axis; nothing else has one."""
+@error(
+    "RA129",
+    "A comparison, and only a comparison, has a named horizontal axis.",
+    "Name the axis, or remove it.",
+)
+def _comparison_has_axis(audit: Audit) -> Iterator[Violation]:
     for i, figure in enumerate(audit.figures):
         if figure.kind == "comparison" and figure.axis is None:
             yield Violation(("figures", i), "found a comparison without 'axis'; expected its name")
@@ -173,71 +240,3 @@ def comparison_has_axis(audit: Audit) -> Iterator[Violation]:
                 "Remove the axis.",
                 at_key=True,
             )
-
-
-EXPERIMENT_RULES = (
-    Rule(
-        "RA121",
-        Severity.ERROR,
-        "The coordinates of an axis come from one place.",
-        "Give one of values, setting and size.",
-        axis_has_one_source,
-    ),
-    Rule(
-        "RA122",
-        Severity.ERROR,
-        "An axis that follows a setting takes its coordinates from that list.",
-        "Name a setting whose value is a list.",
-        axis_setting_is_a_list,
-    ),
-    Rule(
-        "RA123",
-        Severity.ERROR,
-        "Axes of one name or equal coordinates cannot be told apart.",
-        "Rename or remove one of them.",
-        axes_are_distinct,
-    ),
-    Rule(
-        "RA124",
-        Severity.ERROR,
-        "A scalar is one number; an array has axes.",
-        "Change the kind or the axes.",
-        axes_fit_kind,
-    ),
-    Rule(
-        "RA125",
-        Severity.ERROR,
-        "Figures of one id would overwrite each other.",
-        "Rename one of them.",
-        figure_ids_unique,
-    ),
-    Rule(
-        "RA126",
-        Severity.ERROR,
-        "A figure shows what an experiment of this audit measures.",
-        "Name a declared experiment.",
-        figure_experiment_exists,
-    ),
-    Rule(
-        "RA127",
-        Severity.ERROR,
-        "A figure shows what its experiment measures.",
-        "Name a declared measurement.",
-        figure_measurement_exists,
-    ),
-    Rule(
-        "RA128",
-        Severity.ERROR,
-        "Each kind of figure draws one shape of measurement.",
-        "Choose another kind of figure or another measurement.",
-        figure_fits_kind,
-    ),
-    Rule(
-        "RA129",
-        Severity.ERROR,
-        "A comparison, and only a comparison, has a named horizontal axis.",
-        "Name the axis, or remove it.",
-        comparison_has_axis,
-    ),
-)
-"""RA121 to RA129."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
-from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
+from reproaudit.audit.rules.looks import JUDGED, looks_declared
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
+from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.checks.measurements import Coordinate
 
 
 def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
@@ -19,7 +21,7 @@ def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
 
 
 def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
-    """Every value of a setting besides its own."""
+    """Every other value of a setting, with its place below the setting."""
     for i, value in enumerate(setting.alternatives):
         yield ("alternatives", i), value
     for i, contradiction in enumerate(setting.contradicted_by):
@@ -30,8 +32,12 @@ def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
         yield ("smoke", "value"), setting.smoke.value
 
 
-def one_type(audit: Audit) -> Iterator[Violation]:
-    """All values of a setting can stand in the same place."""
+@error(
+    "RA141",
+    "A value that replaces a setting's value must have its type.",
+    "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
+)
+def _one_type(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         for where, value in _others(setting):
             if not fits(value, setting.value):
@@ -42,8 +48,8 @@ def one_type(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def others_differ(audit: Audit) -> Iterator[Violation]:
-    """An alternative is another value, and stated once."""
+@error("RA142", "An alternative that equals the value would be counted as agreement.", "Remove it.")
+def _others_differ(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         for i in repeated((setting.value, *setting.alternatives)):
             yield Violation(
@@ -61,8 +67,12 @@ def others_differ(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def overrides_change(audit: Audit) -> Iterator[Violation]:
-    """A smaller tier overrides a value only to change it."""
+@warning(
+    "RA143",
+    "An override that changes nothing suggests that a value was forgotten.",
+    "Remove the override, or write the value that was meant.",
+)
+def _overrides_change(audit: Audit) -> Iterator[Violation]:
     for loc, _, setting in _settings(audit):
         larger = setting.value
         for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
@@ -77,11 +87,16 @@ def overrides_change(audit: Audit) -> Iterator[Violation]:
             larger = scaled.value
 
 
-def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
-    """A contradiction between sources is told, not only stored."""
+@error(
+    "RA144",
+    "Sources that contradict each other are a finding of the audit.",
+    "Add a finding that names the setting.",
+)
+def _contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
     told = {name for finding in audit.findings for name in finding.settings}
     for loc, name, setting in _settings(audit):
-        if setting.contradicted_by and name not in told:
+        own = f"{loc[1]}.{name}" if loc[0] == "experiments" else name
+        if setting.contradicted_by and not told & {name, own}:
             yield Violation(
                 (*loc, "contradicted_by"),
                 f"found a contradiction about '{name}'; expected a finding whose settings name it",
@@ -90,8 +105,13 @@ def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
-    """Alternatives of a setting that is not in the ledger are never run."""
+@warning(
+    "RA145",
+    "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
+    "Make it an assumption, list what another source states under 'contradicted_by', or remove "
+    "the alternatives.",
+)
+def _alternatives_are_run(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         if setting.alternatives and setting.source is not Source.ASSUMPTION:
             yield Violation(
@@ -102,42 +122,34 @@ def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
             )
 
 
-SETTING_RULES = (
-    Rule(
-        "RA141",
-        Severity.ERROR,
-        "Whatever replaces a setting's value must be of its type.",
-        "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
-        one_type,
-    ),
-    Rule(
-        "RA142",
-        Severity.ERROR,
-        "An alternative that equals the value would be counted as agreement.",
-        "Remove it.",
-        others_differ,
-    ),
-    Rule(
-        "RA143",
-        Severity.WARNING,
-        "An override that changes nothing suggests that a value was forgotten.",
-        "Remove the override, or write the value that was meant.",
-        overrides_change,
-    ),
-    Rule(
-        "RA144",
-        Severity.ERROR,
-        "Sources that contradict each other are a finding of the audit.",
-        "Add a finding that names the setting.",
-        contradictions_are_findings,
-    ),
-    Rule(
-        "RA145",
-        Severity.WARNING,
-        "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
-        "Make it an assumption, list what another source states under 'contradicted_by', or "
-        "remove the alternatives.",
-        alternatives_are_run,
-    ),
+@warning(
+    "RA146",
+    "A claim cannot be judged under an alternative that lacks a coordinate that it reads.",
+    "Add the coordinate to the alternative.",
 )
-"""RA141 to RA145."""
+def _alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
+    read: dict[Loc, dict[Hashable, tuple[str, Coordinate]]] = {}
+    for look, declaration in looks_declared(audit):
+        experiment = look.claim.experiment
+        for axis in declaration.axes:
+            if axis.setting is None or audit.setting_of(experiment, axis.setting) is None:
+                continue
+            own = axis.setting in audit.experiments[experiment].settings
+            loc: Loc = ("experiments", experiment, "settings") if own else ("settings",)
+            fixed = (look.quantity.at[axis.name],) if axis.name in look.quantity.at else ()
+            among = look.check.among if axis.name == look.check.each else None
+            for coordinate in (*fixed, *(among or ())):
+                places = read.setdefault((*loc, axis.setting), {})
+                places.setdefault(key(coordinate), (axis.name, coordinate))
+    for loc, name, setting in _settings(audit):
+        for where, value in _others(setting) if loc in read else ():
+            if where[0] in JUDGED or where[0] == "smoke" or not isinstance(value, tuple):
+                continue  # of a tier's own value, RA104 tells
+            left = keys(value)
+            for coordinate, (axis_name, shown_as) in read[loc].items():
+                if coordinate not in left:
+                    yield Violation(
+                        (*loc, *where),
+                        f"found {shown(value)}, an alternative to '{name}' without {axis_name} "
+                        f"{shown(shown_as)}, which a claim reads; it could not be judged",
+                    )

@@ -1,4 +1,4 @@
-"""How values of settings and coordinates are compared: by type as well as by value.
+"""Comparing values of settings and coordinates by type as well as by value.
 
 In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different settings.
 """
@@ -6,60 +6,57 @@ In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different set
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import TypeVar
 
 from reproaudit.cell import SettingValue
 
-_V = TypeVar("_V", bound=SettingValue)
+MOST_SHOWN = 20
+"""Entries of a list that a message shows at most."""
 
 
-def _key(value: SettingValue) -> Hashable:
-    """What two values share exactly if they are the same setting."""
+def key(value: SettingValue) -> Hashable:
+    """A key that two values share exactly if they are the same setting."""
     if isinstance(value, tuple):
-        return tuple(_key(v) for v in value)
+        return tuple(key(v) for v in value)
     return isinstance(value, bool), value
 
 
+def keys(values: Iterable[SettingValue]) -> frozenset[Hashable]:
+    """The keys of several values, to look many values up among them."""
+    return frozenset(map(key, values))
+
+
 def same(a: SettingValue, b: SettingValue) -> bool:
-    """Whether two values are the same setting: true is not 1, but 1 is 1.0."""
-    return _key(a) == _key(b)
-
-
-def among(value: SettingValue, others: Iterable[SettingValue]) -> bool:
-    """Whether one of the others is the same value."""
-    key = _key(value)
-    return any(key == _key(other) for other in others)
-
-
-def without(values: Iterable[_V], others: Iterable[SettingValue]) -> tuple[_V, ...]:
-    """The values that are not among the others."""
-    keys = {_key(other) for other in others}
-    return tuple([value for value in values if _key(value) not in keys])
+    """True if two values are the same setting: true is not 1, but 1 is 1.0."""
+    return key(a) == key(b)
 
 
 def repeated(values: Iterable[SettingValue]) -> Iterator[int]:
-    """Where a value stands that came before."""
+    """The positions of values that came before."""
     seen: set[Hashable] = set()
     for i, value in enumerate(values):
-        if _key(value) in seen:
+        if key(value) in seen:
             yield i
-        seen.add(_key(value))
+        seen.add(key(value))
 
 
 def fits(value: SettingValue, model: SettingValue) -> bool:
-    """Whether a value can stand where the model stands; a whole number may stand for a decimal."""
+    """True if a value has the model's type; a whole number may stand for a decimal one."""
     if isinstance(model, tuple):
         if not isinstance(value, tuple):
             return False
-        return not model or all(any(fits(v, m) for m in model) for v in value)
+        allowed = {kind for one in model for kind in _types(one)}
+        return not model or all(type(v) in allowed for v in value)
     if isinstance(value, tuple):
         return False
-    allowed = (int, float) if type(model) is float else (type(model),)
-    return type(value) in allowed
+    return type(value) in _types(model)
+
+
+def _types(model: SettingValue) -> tuple[type, ...]:
+    return (int, float) if type(model) is float else (type(model),)
 
 
 def kind_of(value: SettingValue) -> str:
-    """The type in a reviewer's words."""
+    """The type of a value in a reviewer's words."""
     if isinstance(value, tuple):
         return "a list"
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -67,9 +64,15 @@ def kind_of(value: SettingValue) -> str:
 
 
 def shown(value: SettingValue) -> str:
-    """The value as it is written in an audit."""
+    """The value as it is written in an audit; of a long list or text, the beginning."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return "[" + ", ".join(shown(v) for v in value) + "]"
-    return repr(value)
+        more = [f"and {len(value) - MOST_SHOWN} more"] if len(value) > MOST_SHOWN else []
+        return f"[{', '.join([*map(shown, value[:MOST_SHOWN]), *more])}]"
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Text as a message quotes it: on one line, without control characters, cut off."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

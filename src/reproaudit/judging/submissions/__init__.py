@@ -1,14 +1,15 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
-A folder holds a manifest (whose they are, which run is in which file) and the files. Here they are
-read, held against what the audit declares, and made into records that carry their origin, so that
-judging treats them as it treats ours. Nothing is guessed: what does not fit is told, all of it at
-once, each with its place.
+A folder holds a manifest (their origin, and the files of each run) and the files. Here they are
+read, checked against the audit's declarations, and made into records that carry their origin, so
+that they are judged as ours are. Nothing is guessed: every fault is told, all at once, each with
+its place. A submission is untrusted: nothing outside its folder is read, no pipe or device is
+opened, and sizes are checked before content (`files`).
 
-A run's settings say what it is, as they do in a plan: with none it is the experiment itself, with
+A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of a control it is that control (a control that only judges other measurements of the same
-runs needs none of its own). Seeds of another program are mere labels, so those supplied
-stand in for the rule's; there must be as many as the rule has, or the claim stays not tested.
+runs needs none of its own). Seeds of another program are mere labels, so the supplied seeds replace
+the rule's; there must be as many as the rule has, or the claim stays not tested.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.rules.values import fits, kind_of, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
-from reproaudit.judging.submissions.files import Found, read_file
+from reproaudit.judging.submissions.files import FileReader, Found
 from reproaudit.judging.submissions.fitting import fit
 from reproaudit.judging.submissions.manifest import (
     Manifest,
@@ -34,7 +35,7 @@ from reproaudit.judging.submissions.manifest import (
     read_manifest,
     settings_for,
 )
-from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.judging.submissions.misfit import Misfits, clipped
 from reproaudit.judging.verdict import Lookup
 from reproaudit.records import CellStatus, Environment, Origin, Record
 
@@ -47,11 +48,11 @@ class Submission:
 
     Attributes:
         audit: the audit, with the supplied seeds in place of the rule's.
-        tier: the tier that they are judged at.
+        tier: the tier at which they are judged.
         records: one for each run and seed.
-        settings: what differs from the tier in every run.
-        absent: the experiments and controls of which nothing was supplied, in words.
-        lookup: where judging finds the records.
+        settings: settings other than the tier's in every run.
+        absent: the experiments and controls without measurements, in words.
+        lookup: finds the records of a batch.
     """
 
     audit: Audit
@@ -71,7 +72,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     """
     misfits = Misfits()
     manifest, placed = read_manifest(folder, misfits)
-    reader = _Reader(audit, folder, manifest, placed, misfits)
+    reader = _Reader(audit, folder, manifest, placed, misfits, FileReader(misfits))
     _check_manifest(audit, manifest, placed, misfits)
     batches: dict[tuple[str, str], Batch] = {}
     for _, planned in plan(audit, manifest.tier):  # the experiments come first
@@ -131,7 +132,7 @@ def _submission(
 
 
 def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
-    """What the claims rest on, each batch once."""
+    """The batches by which the claims are judged, each once."""
     needed: dict[Batch, Role] = {}
     for claim in audit.claims:
         for role, batch in claim_batches(audit, claim, tier):
@@ -140,7 +141,7 @@ def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
 
 
 def _enough(supplied: list[int], rule: tuple[int, ...]) -> tuple[int, ...]:
-    """The supplied seeds, and of the rule's as many as are missing to their number."""
+    """The supplied seeds, filled up with seeds of the rule to the rule's number."""
     missing = len(rule) - len(supplied)
     fillers = [seed for seed in rule if seed not in supplied]
     return (*supplied, *fillers[: max(missing, 0)])
@@ -161,8 +162,8 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
         )
     _check_shared(audit, manifest, placed, misfits)
     units: dict[str, set[str]] = {}
-    for one in audit.experiments.values():
-        for name, declaration in one.measurements.items():
+    for experiment in audit.experiments:
+        for name, declaration in audit.measurements_of(experiment).items():
             units.setdefault(name, set()).add(declaration.unit)
     for name, unit in manifest.units.items():
         place = placed("units", name)
@@ -175,7 +176,7 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
 
 
 def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
-    """The settings that differ in every run."""
+    """Check the settings other than the tier's in every run."""
     for name, value in manifest.settings.items():
         place = placed("settings", name)
         experiment, _, plain = name.rpartition(".")
@@ -197,16 +198,17 @@ def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Mis
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the runs of one manifest; what does not fit is gathered."""
+    """Reads the runs of one manifest; faults are gathered."""
 
     audit: Audit
     folder: Path
     manifest: Manifest
     placed: Placed
     misfits: Misfits
+    files: FileReader
 
     def batch(self, run: Run, index: int, batches: Mapping[tuple[str, str], Batch]) -> Batch | None:
-        """What a run is in the plan: the experiment itself, or one of its controls."""
+        """The batch of the plan that a run belongs to; None, and a fault, if there is none."""
         experiments = self.audit.experiments
         if run.experiment not in experiments:
             hint = did_you_mean(run.experiment, experiments)
@@ -229,11 +231,11 @@ class _Reader:
         return batch
 
     def record(self, run: Run, index: int, batch: Batch, seed: int) -> Record:
-        """One seed of a run, with as much of its measurements as fits."""
+        """One seed of a run, with those of its measurements that fit."""
         manifest, slug = self.manifest, self.audit.paper.slug
         overrides = {**settings_for(manifest.settings, run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, batch.tier, overrides)
-        declared = self.audit.experiments[run.experiment].measurements
+        declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
         measured = fit(found, declared, settings, diverged, self.misfits)
@@ -265,7 +267,7 @@ class _Reader:
 
     def _found(self, run: Run, index: int, seed: int) -> Found:
         """The numbers in the files of one seed."""
-        names = frozenset(self.audit.experiments[run.experiment].measurements)
+        names = frozenset(self.audit.measurements_of(run.experiment))
         found: Found = {}
         for number, written in enumerate(run.files):
             path = self._path(written, seed, self.placed("runs", index, "files", number))
@@ -273,7 +275,7 @@ class _Reader:
                 continue
             name = path.relative_to(self.folder.resolve()).as_posix()
             alone = len(run.seeds) == 1 or "{seed}" in written
-            for measured, one in read_file(path, name, names, seed, alone, self.misfits).items():
+            for measured, one in self.files.read(path, name, names, seed, alone).items():
                 if measured in found:
                     first = found[measured].place
                     text = f"found '{measured}', which {first} has already; expected it once."
@@ -289,12 +291,18 @@ class _Reader:
             text = f"found '{written}'; expected a file inside the manifest's folder."
             self.misfits.add(place, text)
             return None
-        path = (root / pure).resolve()
+        try:
+            path = (root / pure).resolve()
+            there = path.exists()
+        except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
+            reason = getattr(error, "strerror", None) or "no path, or a loop of links"
+            self.misfits.add(place, f"found '{clipped(written, 80)}', which is {reason}.")
+            return None
         if not path.is_relative_to(root):
             text = f"found '{written}', which leads out of the folder; expected a file in it."
             self.misfits.add(place, text)
             return None
-        if not path.is_file():
+        if not there:
             self.misfits.add(place, f"found no file '{name}'; expected one beside the manifest.")
             return None
         return path

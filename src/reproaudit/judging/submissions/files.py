@@ -1,7 +1,9 @@
-"""Files of measurements as they come: CSV tables, JSON and NPZ, brought to numbers by name.
+"""Reads files of measurements: CSV tables, JSON and NPZ, brought to numbers by name.
 
-Nothing here knows what an audit declares, except the names of its measurements, by which a table's
-columns are told from its axes. All that is wrong is gathered, none of it raises.
+Nothing here knows what an audit declares, except the names of its measurements, which tell a
+table's columns from its axes. A file is untrusted: its size, kind and headers are looked at before
+its content is read, so that memory and time stay bounded, and nothing is unpickled. All faults are
+gathered; none of them raises.
 """
 
 from __future__ import annotations
@@ -9,9 +11,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import os
+import stat
 import zipfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +25,45 @@ from numpy.typing import NDArray
 
 from reproaudit.judging.submissions.misfit import Misfits
 
-MAX_TABLE_BYTES = 2**26
-"""Of one file, unpacked: curves and small matrices, not checkpoints."""
+MOST_TEXT_BYTES = 2**23
+"""Of one CSV or JSON file. Larger measurements come as NPZ."""
+
+MOST_ARRAY_BYTES = 2**26
+"""Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
+
+MOST_BYTES = 2**30
+"""Of all files of a submission together, unpacked."""
+
+MOST_ROWS = 500_000
+"""Of one CSV table."""
+
+MOST_MEASUREMENTS = 1_000
+"""Of one JSON or NPZ file."""
+
+MOST_NUMBERS = 2**22
+"""Of one NPZ file."""
+
+HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""By version of the NPY format; the third is for structured arrays alone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """One number of a table.
 
     Attributes:
-        line: where it stands in the file.
+        line: its line in the file.
         step: the training step; None in a table without one.
-        at: axis -> coordinate, as text.
+        at: coordinates as text, in the order of the table's axes.
         value: the number.
     """
 
     line: int
     step: int | None
-    at: Mapping[str, str]
+    at: tuple[str, ...]
     value: float
 
 
@@ -46,8 +72,10 @@ class Table:
     """One measurement out of a CSV file.
 
     Attributes:
+        place: the file, for messages.
         axes: the columns that are neither step, seed nor measurement.
         stepped: whether there is a column of steps.
+        rows: the numbers of one seed.
     """
 
     place: str
@@ -61,6 +89,7 @@ class Block:
     """One measurement out of a JSON or NPZ file.
 
     Attributes:
+        place: file and name, for messages.
         steps: of a series, else None.
         values: shape (step, *axes), or (*axes).
     """
@@ -74,145 +103,198 @@ Found = dict[str, Table | Block]
 """Measurement -> its numbers."""
 
 
-def read_file(
-    path: Path, shown: str, names: frozenset[str], seed: int, alone: bool, misfits: Misfits
-) -> Found:
-    """The measurements in a file.
+def read_bounded(path: Path, most: int) -> bytes:
+    """The content of a regular file.
 
-    Args:
-        path: the file.
-        shown: what messages call it.
-        names: measurements that the experiment declares.
-        seed: whose rows to take of a table that holds several seeds.
-        alone: whether the file holds this seed only.
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if it is another kind of file, has more bytes than `most`, or grows meanwhile.
     """
-    readers = {".csv": _read_csv, ".json": _read_json, ".npz": _read_npz}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        misfits.add(shown, f"found '{path.suffix}'; expected one of {', '.join(readers)}.")
-        return {}
-    try:
-        if path.stat().st_size > MAX_TABLE_BYTES:
-            misfits.add(shown, f"found more than {MAX_TABLE_BYTES} bytes; expected fewer.")
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait, opening a device act
+        raise ValueError("found a pipe, a device or a folder; expected a regular file.")
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise ValueError(f"found {size:,} bytes; expected at most {most:,}.")
+        data = file.read(size + 1)
+    if len(data) > size:
+        raise ValueError("grew while it was read; expected a finished file.")
+    return data
+
+
+@dataclass
+class FileReader:
+    """Reads the files of one submission; a table is read once, however many seeds it holds."""
+
+    misfits: Misfits
+    left: int = MOST_BYTES
+    _sheets: dict[Path, _Sheet | None] = field(default_factory=dict)
+
+    def read(self, path: Path, shown: str, names: frozenset[str], seed: int, alone: bool) -> Found:
+        """The measurements of one seed in a file.
+
+        Args:
+            path: of the file.
+            shown: its name in messages.
+            names: measurements that the experiment declares.
+            seed: the rows to take of a table that holds several seeds.
+            alone: whether the file holds this seed only.
+        """
+        kind = path.suffix.lower()
+        if kind == ".csv":
+            if path not in self._sheets:
+                data = self._data(path, shown, MOST_TEXT_BYTES)
+                self._sheets[path] = None if data is None else _sheet(data, shown, self.misfits)
+            sheet = self._sheets[path]
+            return {} if sheet is None else sheet.tables(names, path.stem, seed, alone)
+        if kind not in (".json", ".npz"):
+            self.misfits.add(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
             return {}
-        data = path.read_bytes()
-    except OSError as error:
-        misfits.add(shown, f"cannot be read: {error.strerror or error}.")
-        return {}
-    if reader is _read_csv:
-        return _read_csv(data, shown, names, path.stem, seed, alone, misfits)
-    if not alone:
-        misfits.add(
-            shown,
-            "found one file for several seeds; expected one for each. Write {seed} in its name.",
-        )
-        return {}
-    return (_read_json if reader is _read_json else _read_npz)(data, shown, misfits)
+        if not alone:
+            self.misfits.add(
+                shown,
+                "found one file for several seeds; expected one for each. Write {seed} in its "
+                "name.",
+            )
+            return {}
+        if kind == ".json":
+            data = self._data(path, shown, MOST_TEXT_BYTES)
+            return {} if data is None else _read_json(data, shown, self.misfits)
+        data = self._data(path, shown, MOST_ARRAY_BYTES)
+        return {} if data is None else _read_npz(data, shown, self.misfits, self._spend)
+
+    def _data(self, path: Path, shown: str, most: int) -> bytes | None:
+        try:
+            data = read_bounded(path, most)
+        except OSError as error:
+            self.misfits.add(shown, f"cannot be read: {error.strerror or error}.")
+        except ValueError as error:
+            self.misfits.add(shown, str(error))
+        else:
+            return data if self._spend(len(data)) else None
+        return None
+
+    def _spend(self, size: int) -> bool:
+        """Whether the files may hold so many bytes more; a fault is told if not."""
+        self.left -= size
+        if self.left < 0:
+            text = f"found more than {MOST_BYTES:,} bytes in all files together; expected fewer."
+            self.misfits.add("files", text)
+        return self.left >= 0
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _read_csv(
-    data: bytes,
-    shown: str,
-    names: frozenset[str],
-    stem: str,
-    seed: int,
-    alone: bool,
-    misfits: Misfits,
-) -> Found:
+def _sheet(data: bytes, shown: str, misfits: Misfits) -> _Sheet | None:
+    """A CSV file by header, seed and row; None if it has no header or is no table."""
+    sheet: _Sheet | None = None
     try:
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        for number, row in enumerate(csv.reader(text, strict=True), start=1):
+            cells = [cell.strip() for cell in row]
+            if sheet is None:
+                if not cells or len(set(cells)) != len(cells) or "" in cells:
+                    break
+                sheet = _Sheet(shown, cells, misfits)
+            elif number > MOST_ROWS + 1:
+                misfits.add(shown, f"found more than {MOST_ROWS:,} rows; expected fewer.")
+                return None
+            elif any(cells):
+                sheet.add(number, cells)
     except (UnicodeDecodeError, csv.Error) as error:
         misfits.add(shown, f"is not a CSV table in UTF-8: {error}.")
-        return {}
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    if not header or len(set(header)) != len(header) or "" in header:
+        return None
+    if sheet is None:
         misfits.add(f"{shown}:1", "found no header of different names; expected one.")
-        return {}
-    measured = {name: name for name in header if name in names}
-    if "value" in header and "value" not in names:
-        measured["value"] = stem
-    if not measured:
-        misfits.add(
-            f"{shown}:1",
-            f"found the columns {', '.join(header)}; expected a measurement among them, "
-            f"{', '.join(sorted(names))}, or 'value' in a file that is named after one.",
-        )
-        return {}
-    if not alone and "seed" not in header:
-        misfits.add(
-            f"{shown}:1",
-            "found one table for several seeds without a column 'seed'; expected the column, or "
-            "{seed} in the file's name.",
-        )
-        return {}
-    before = len(misfits.found)
-    reader = _TableReader(shown, header, set(measured), seed, misfits)
-    lines = list(reader.lines(rows[1:]))
-    tables: Found = {
-        name: Table(shown, reader.axes, "step" in header, tuple(reader.rows(lines, column)))
-        for column, name in measured.items()
-    }
-    return tables if len(misfits.found) == before else {}  # what was not read is not missed
+        return None
+    return sheet
 
 
-class _TableReader:
-    def __init__(
-        self, shown: str, header: list[str], measured: set[str], seed: int, misfits: Misfits
-    ) -> None:
-        self.shown, self.header, self.seed, self.misfits = shown, header, seed, misfits
-        self.axes = tuple(h for h in header if h not in {*measured, "step", "seed"})
+class _Sheet:
+    """A CSV file: its header, and its rows by seed."""
 
-    def lines(self, rows: list[list[str]]) -> Iterator[tuple[int, dict[str, str]]]:
-        """The rows of the seed by column, each with its number in the file."""
-        for number, cells in enumerate(rows, start=2):
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(self.header):
-                self.misfits.add(
-                    f"{self.shown}:{number}",
-                    f"found {len(cells)} cells; expected {len(self.header)}, as in the header.",
-                )
-                continue
-            row = dict(zip(self.header, (cell.strip() for cell in cells), strict=True))
-            if "seed" in row:
-                found = self._whole(number, "seed", row["seed"])
-                if found != self.seed:
-                    continue
-            yield number, row
+    def __init__(self, shown: str, header: list[str], misfits: Misfits) -> None:
+        self.shown, self.header, self.misfits = shown, header, misfits
+        self.whole = True
+        self.rows: dict[int | None, list[tuple[int, list[str]]]] = {}
+        self.column = {name: index for index, name in enumerate(header)}
 
-    def rows(self, lines: list[tuple[int, dict[str, str]]], column: str) -> Iterator[TableRow]:
+    def add(self, line: int, cells: list[str]) -> None:
+        """Add a row to those of its seed, or of all seeds without a column of seeds."""
+        if len(cells) != len(self.header):
+            self._fault(
+                line, f"found {len(cells)} cells; expected {len(self.header)}, as in the header."
+            )
+            return
+        seed = self._natural(line, "seed", cells) if "seed" in self.column else None
+        self.rows.setdefault(seed, []).append((line, cells))
+
+    def tables(self, names: frozenset[str], stem: str, seed: int, alone: bool) -> Found:
+        """The measurements of one seed; none if a row of the file could not be read."""
+        measured = {name: name for name in self.header if name in names}
+        if "value" in self.column and "value" not in names:
+            measured["value"] = stem
+        if not measured:
+            self.misfits.add(
+                f"{self.shown}:1",
+                f"found the columns {', '.join(self.header[:20])}; expected a measurement among "
+                f"them, {', '.join(sorted(names))}, or 'value' in a file that is named after one.",
+            )
+            return {}
+        if not alone and "seed" not in self.column:
+            self.misfits.add(
+                f"{self.shown}:1",
+                "found one table for several seeds without a column 'seed'; expected the column, "
+                "or {seed} in the file's name.",
+            )
+            return {}
+        axes = tuple(h for h in self.header if h not in {*measured, "step", "seed"})
+        rows = self.rows.get(seed if "seed" in self.column else None, [])
+        stepped = "step" in self.column
+        found: Found = {
+            name: Table(self.shown, axes, stepped, tuple(self._numbers(rows, column, axes)))
+            for column, name in measured.items()
+        }
+        return found if self.whole else {}  # what was not read is not missed
+
+    def _numbers(
+        self, rows: list[tuple[int, list[str]]], column: str, axes: tuple[str, ...]
+    ) -> list[TableRow]:
         """The numbers of one column; an empty cell was not observed."""
-        for number, row in lines:
-            if row[column] == "":
-                continue
-            step = self._whole(number, "step", row["step"]) if "step" in row else None
-            value = self._number(number, column, row[column])
-            if value is not None and ("step" not in row or step is not None):
-                yield TableRow(number, step, {axis: row[axis] for axis in self.axes}, value)
+        index, at = self.column[column], [self.column[axis] for axis in axes]
+        found = []
+        for line, cells in rows:
+            if cells[index] != "":
+                step = self._natural(line, "step", cells) if "step" in self.column else None
+                value = self._number(line, column, cells)
+                if value is not None:
+                    found.append(TableRow(line, step, tuple(cells[i] for i in at), value))
+        return found
 
-    def _whole(self, line: int, column: str, text: str) -> int | None:
-        value = self._number(line, column, text)
+    def _natural(self, line: int, column: str, cells: list[str]) -> int | None:
+        value = self._number(line, column, cells)
         if value is None:
             return None
-        if not np.isfinite(value) or value != int(value) or value < 0:
-            self.misfits.add(
-                f"{self.shown}:{line}",
-                f"column {column}: found {text!r}; expected a whole number of 0 or more.",
+        if not math.isfinite(value) or value != int(value) or value < 0:
+            text = repr(cells[self.column[column]][:40])
+            self._fault(
+                line, f"column {column}: found {text}; expected a whole number of 0 or more."
             )
             return None
         return int(value)
 
-    def _number(self, line: int, column: str, text: str) -> float | None:
+    def _number(self, line: int, column: str, cells: list[str]) -> float | None:
+        text = cells[self.column[column]]
         try:
             return float(text)
         except ValueError:
-            self.misfits.add(
-                f"{self.shown}:{line}", f"column {column}: found {text[:40]!r}; expected a number."
-            )
+            self._fault(line, f"column {column}: found {text[:40]!r}; expected a number.")
             return None
+
+    def _fault(self, line: int, text: str) -> None:
+        self.misfits.add(f"{self.shown}:{line}", text)
+        self.whole = False
 
 
 # --- JSON and NPZ ---------------------------------------------------------------------------------
@@ -220,12 +302,15 @@ class _TableReader:
 
 def _read_json(data: bytes, shown: str, misfits: Misfits) -> Found:
     try:
-        tree = json.loads(data)
+        tree = json.loads(data, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         misfits.add(shown, f"is not JSON: {error}.")
         return {}
     if not isinstance(tree, dict):
         misfits.add(shown, "found no object; expected measurements by name.")
+        return {}
+    if len(tree) > MOST_MEASUREMENTS:
+        misfits.add(shown, f"found {len(tree):,} names; expected at most {MOST_MEASUREMENTS:,}.")
         return {}
     found: Found = {}
     for name, node in tree.items():
@@ -235,45 +320,114 @@ def _read_json(data: bytes, shown: str, misfits: Misfits) -> Found:
                 misfits.add(place, "found an object; a series has lists 'steps' and 'values'.")
                 continue
             steps, values = tuple(node["steps"]), node["values"]
-        array = _numbers(place, values, misfits)
-        if array is not None:
-            found[name] = Block(place, steps, array)
+        if not _all_numbers(values):
+            misfits.add(place, "found something else than numbers; expected numbers.")
+            continue
+        try:
+            found[name] = Block(place, steps, np.array(values, dtype=np.float64))
+        except OverflowError:
+            misfits.add(place, "found a whole number beyond double precision; expected smaller.")
+        except ValueError:
+            misfits.add(place, "found lists of different lengths; expected a full array.")
     return found
 
 
-def _read_npz(data: bytes, shown: str, misfits: Misfits) -> Found:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        ValueError: if a name stands twice in it.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"the name {twice[:40]!r} stands twice in one object")
+    return found
+
+
+def _all_numbers(node: Any) -> bool:
+    """Whether nested lists hold numbers only; truth values and text are none."""
+    lists = [[node]]
+    while lists:
+        one = lists.pop()
+        kinds = set(map(type, one))
+        if not kinds <= {int, float, list}:
+            return False
+        lists += one if kinds == {list} else (inner for inner in one if type(inner) is list)
+    return True
+
+
+def _read_npz(data: bytes, shown: str, misfits: Misfits, spend: Callable[[int], bool]) -> Found:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(one.file_size for one in archive.infolist()) > MAX_TABLE_BYTES:
-                misfits.add(
-                    shown, f"found more than {MAX_TABLE_BYTES} bytes unpacked; expected fewer."
-                )
-                return {}
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            tree = {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, zipfile.BadZipFile, EOFError, KeyError) as error:
-        misfits.add(shown, f"is no NPZ file of plain arrays: {error}.")
+        tree = _arrays(data, spend)
+    except Exception as error:  # what zipfile and NumPy raise over damaged headers has no end
+        reason = str(error) or type(error).__name__
+        misfits.add(shown, f"is no NPZ file of plain arrays: {reason}.")
         return {}
     found: Found = {}
     for name, values in tree.items():
         if name == "steps" or name.endswith(".steps"):
+            if values.ndim != 1:
+                text = f"found steps of {values.ndim} dimensions; expected one dimension."
+                misfits.add(f"{shown}: {name}", text)
             continue
-        place = f"{shown}: {name}"
-        array = _numbers(place, values, misfits)
         steps = tree.get(f"{name}.steps", tree.get("steps"))
-        if array is not None:
-            # A shared 'steps' belongs to whatever is declared as a series; `fitting` decides.
-            found[name] = Block(place, None if steps is None else tuple(steps.tolist()), array)
+        with np.errstate(over="ignore"):  # of extended precision; told as not finite
+            numbers = values.astype(np.float64)
+        # A shared 'steps' belongs to whatever is declared as a series; `fitting` decides.
+        listed = None if steps is None or steps.ndim != 1 else tuple(steps.tolist())
+        found[name] = Block(f"{shown}: {name}", listed, numbers)
     return found
 
 
-def _numbers(place: str, values: Any, misfits: Misfits) -> NDArray[np.float64] | None:
-    try:
-        array = np.array(values)
-    except ValueError:
-        misfits.add(place, "found lists of different lengths; expected a full array.")
-        return None
-    if array.dtype.kind not in "iuf":
-        misfits.add(place, "found something else than numbers; expected numbers.")
-        return None
-    return array.astype(np.float64)
+def _arrays(data: bytes, spend: Callable[[int], bool]) -> Mapping[str, NDArray[Any]]:
+    """The arrays of an NPZ file by name.
+
+    Raises:
+        ValueError: naming the array that is none of plain numbers, or whose header does not agree
+            with its size; and for too many or too large arrays.
+        Exception: of many kinds, if the archive is damaged.
+    """
+    count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
+    if count > MOST_MEASUREMENTS:
+        raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
+    found: dict[str, NDArray[Any]] = {}
+    numbers = 0
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        size = sum(one.file_size for one in members)
+        if size > MOST_ARRAY_BYTES:
+            raise ValueError(
+                f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
+            )
+        if not spend(size):
+            return {}
+        for one in members:
+            name = one.filename.removesuffix(".npy")
+            if one.flag_bits & 1:
+                raise ValueError(f"'{name[:40]}' is encrypted")
+            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"'{name[:40]}' is compressed in another way than by NumPy")
+            if name in found or name == one.filename:
+                raise ValueError(f"'{one.filename[:40]}' stands twice or is no .npy file")
+            with archive.open(one) as file:
+                version = np.lib.format.read_magic(file)
+                if version not in HEADER_READERS:
+                    raise ValueError(f"'{name[:40]}' is not of NPY version 1.0 or 2.0")
+                shape, fortran, dtype = HEADER_READERS[version](file)
+                if dtype.kind not in "iuf":
+                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
+                declared, there = math.prod(shape), one.file_size - file.tell()
+                if min(shape, default=0) < 0 or declared * dtype.itemsize != there:
+                    raise ValueError(
+                        f"'{name[:40]}' declares {declared:,} numbers in {there} bytes"
+                    )
+                numbers += declared
+                if numbers > MOST_NUMBERS:
+                    raise ValueError(
+                        f"found {numbers:,} numbers; expected at most {MOST_NUMBERS:,}"
+                    )
+                values = np.frombuffer(file.read(), dtype)
+            found[name] = values.reshape(shape, order="F" if fortran else "C")
+    return found

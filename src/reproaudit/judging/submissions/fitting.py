@@ -1,9 +1,9 @@
-"""Numbers from elsewhere held against what the audit declares: kind, axes, shape, steps, finite."""
+"""Checks numbers from elsewhere against the audit's declarations: kind, axes, shape, steps."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reproaudit.checks.measurements import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.judging.submissions.files import Block, Found, Table, TableRow
-from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.judging.submissions.misfit import Misfits, clipped
 from reproaudit.records import Measurements, Series
 
 MOST_STEPS = 2**53
@@ -26,23 +26,25 @@ def fit(
     diverged: bool,
     misfits: Misfits,
 ) -> Measurements:
-    """The measurements of one run, as far as they fit; what does not is gathered.
+    """The measurements of one run that fit their declarations; faults are added to `misfits`.
 
     Args:
         found: the numbers by name.
-        declared: what the experiment measures.
-        settings: the run's, which may hold coordinates of axes.
-        diverged: whether numbers may be NaN or infinite; what is finite is kept.
+        declared: the declarations of the experiment's measurements.
+        settings: of the run, which may hold coordinates of axes.
+        diverged: whether numbers may be NaN or infinite; only finite ones are kept.
+        misfits: takes the faults.
     """
     scalars: dict[str, float] = {}
     series: dict[str, Series] = {}
     arrays: dict[str, NDArray[np.float64]] = {}
     for name, one in found.items():
         if name not in declared:
+            short = clipped(name, 80)
             misfits.add(
                 one.place,
-                f"found the measurement '{name}', which the experiment does not declare. "
-                f"{did_you_mean(name, declared)}",
+                f"found the measurement '{short}', which the experiment does not declare. "
+                f"{did_you_mean(short, declared)}",
             )
             continue
         declaration = declared[name]
@@ -116,10 +118,10 @@ def _steps_fault(steps: Sequence[Any]) -> str | None:
         return "found no steps"
     for step in steps:
         if isinstance(step, bool) or not isinstance(step, int | float) or step != step // 1:
-            return f"found the step {step!r}"
+            return f"found the step {str(step)[:40]}"
         if not 0 <= step <= MOST_STEPS:
-            return f"found the step {step:.6g}, below 0 or beyond 2^53"
-    for before, after in pairwise(steps):
+            return f"found the step {str(step)[:40]}, below 0 or beyond 2^53"
+    for before, after in itertools.pairwise(steps):
         if after <= before:
             return f"found the step {after} after {before}"
     return None
@@ -151,7 +153,8 @@ def _of_table(
     kind = declaration.kind
     if table.stepped != (kind is MeasurementKind.SERIES):
         found = "a column 'step'" if table.stepped else "no column 'step'"
-        misfits.add(f"{table.place}:1", f"found {found}, but '{name}' is a {kind.value}.")
+        article = "an" if kind is MeasurementKind.ARRAY else "a"
+        misfits.add(f"{table.place}:1", f"found {found}, but '{name}' is {article} {kind.value}.")
         return None
     names = [axis.name for axis in declaration.axes]
     if set(table.axes) != set(names):
@@ -168,42 +171,26 @@ def _of_table(
     if not cells:
         misfits.add(table.place, f"found no row of '{name}'; expected its numbers.")
         return None
-    steps = sorted({step for step, _ in cells}) if table.stepped else [0]
-    shape = (len(steps), *(len(one) for one in coordinates))
-    values = np.full(shape, np.nan)
-    seen = np.zeros(shape, dtype=bool)
-    for (step, index), row in cells.items():
-        at = (steps.index(step) if table.stepped else 0, *index)
-        values[at], seen[at] = row.value, True
-    if not seen.all():
-        misfits.add(
-            table.place,
-            f"found no '{name}' at {_hole(seen, steps, names, coordinates)}; expected it.",
-        )
-        return None
-    if table.stepped:
-        return Block(table.place, tuple(steps), values)
-    return Block(table.place, None, values[0])
-
-
-def _hole(
-    seen: NDArray[np.bool_],
-    steps: Sequence[int],
-    names: Sequence[str],
-    coordinates: Sequence[tuple[Coordinate, ...]],
-) -> str:
-    """The first place of a grid (step, *axes) that no row fills, in words."""
-    step, *index = (int(i) for i in np.argwhere(~seen)[0])
-    at = [f"{n} {c[i]}" for n, c, i in zip(names, coordinates, index, strict=True)]
-    return ", ".join([*([f"step {steps[step]}"] if len(steps) > 1 else []), *at]) or "any place"
+    steps = sorted({step for step, *_ in cells})
+    lengths = [len(one) for one in coordinates]
+    values = []
+    for step, *at in itertools.product(steps, *map(range, lengths)):  # ends at the first hole
+        if (step, *at) not in cells:
+            places = [f"{n} {c[i]}" for n, c, i in zip(names, coordinates, at, strict=True)]
+            hole = ", ".join([*([f"step {step}"] if len(steps) > 1 else []), *places])
+            misfits.add(table.place, f"found no '{name}' at {hole}; expected it.")
+            return None
+        values.append(cells[step, *at].value)
+    shape = (len(steps), *lengths) if table.stepped else lengths
+    return Block(table.place, tuple(steps) if table.stepped else None, np.reshape(values, shape))
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-Cells = dict[tuple[int, tuple[int, ...]], TableRow]
-"""(step, place along every axis) -> the row that holds it."""
+Cells = dict[tuple[int, ...], TableRow]
+"""Position (step, index on every axis) -> the row with its number; the step is 0 without steps."""
 
 
 def _cells(
@@ -212,46 +199,47 @@ def _cells(
     coordinates: Sequence[tuple[Coordinate, ...]],
     misfits: Misfits,
 ) -> Cells | None:
-    """Every row by where it stands; None if one stands nowhere, or where another does."""
+    """The rows by position; None if one has no position, or that of another row."""
     cells: Cells = {}
     last: dict[tuple[int, ...], int] = {}
     fine = True
+    columns = [table.axes.index(name) for name in names]
+    known: list[dict[str, int | None]] = [{} for _ in names]
     for row in table.rows:
-        index = []
-        for name, known in zip(names, coordinates, strict=True):
-            at = _place(row.at[name], known)
-            if at is None:
-                listed = ", ".join(map(str, known[:8]))
+        position = [row.step or 0]
+        for name, column, axis, seen in zip(names, columns, coordinates, known, strict=True):
+            text = row.at[column]
+            if text not in seen:
+                seen[text] = _index(text, axis)
+            index = seen[text]
+            if index is None:
+                listed = ", ".join(map(str, axis[:8]))
                 misfits.add(
                     f"{table.place}:{row.line}",
-                    f"column {name}: found {row.at[name][:40]!r}; expected one of {listed}.",
+                    f"column {name}: found {text[:40]!r}; expected one of {listed}.",
                 )
                 fine = False
                 break
-            index.append(at)
+            position.append(index)
         else:
-            place, step = tuple(index), row.step or 0
-            if (step, place) in cells:
-                first = cells[step, place].line
-                misfits.add(
-                    f"{table.place}:{row.line}",
-                    f"found a second number for the same place as line {first}; expected one.",
-                )
+            step, *at = position
+            fault = None
+            if tuple(position) in cells:
+                first = cells[step, *at].line
+                fault = f"found a second number for the same place as line {first}; expected one."
+            elif step < last.get(tuple(at), 0):
+                fault = f"found step {step} after {last[tuple(at)]}; expected steps that increase."
+            if fault:
+                misfits.add(f"{table.place}:{row.line}", fault)
                 fine = False
-            elif step < last.get(place, 0):
-                misfits.add(
-                    f"{table.place}:{row.line}",
-                    f"found step {step} after {last[place]}; expected steps that increase.",
-                )
-                fine = False
-            cells[step, place] = row
-            last[place] = step
+            cells[step, *at] = row
+            last[tuple(at)] = step
     return cells if fine else None
 
 
-def _place(text: str, coordinates: Sequence[Coordinate]) -> int | None:
-    """Where a coordinate written as text stands on an axis."""
-    for index, one in enumerate(coordinates):
+def _index(text: str, axis: Sequence[Coordinate]) -> int | None:
+    """The index on an axis of a coordinate written as text; None if the axis lacks it."""
+    for index, one in enumerate(axis):
         if isinstance(one, str):
             if text == one:
                 return index

@@ -1,32 +1,35 @@
-"""The manifest of measurements made elsewhere: whose they are, and which run is in which file."""
+"""The manifest of measurements made elsewhere: their origin, and the files of each run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from reproaudit.audit.field_docs import description
+from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
-from reproaudit.audit.model import Text
+from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Name, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.judging.submissions.files import read_bounded, unique
+from reproaudit.judging.submissions.misfit import Misfits, clipped
 
 NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
-MAX_MANIFEST_BYTES = 2**20
+MOST_MANIFEST_BYTES = 2**20
+MOST_SEEDS_OF_A_RUN = 10_000
+MOST_FILES_OF_A_RUN = 1_000
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
-SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 
 
 class Machine(StrictModel):
-    """Where the measurements were made, as far as it is known."""
+    """The machine that made the measurements, as far as it is known."""
 
     device: Text = "not stated"
     """The accelerator or processor."""
@@ -35,7 +38,7 @@ class Machine(StrictModel):
     platform: Text = "not stated"
     """The operating system."""
     packages: dict[str, str] = Field(default_factory=dict)
-    """Versions of what computed."""
+    """Versions of the packages that computed."""
 
 
 class Run(StrictModel):
@@ -43,13 +46,13 @@ class Run(StrictModel):
 
     experiment: Name
     """The experiment, as the audit calls it."""
-    seeds: tuple[Seed, ...] = Field(min_length=1)
+    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=MOST_SEEDS_OF_A_RUN)
     """The seeds; any numbers that tell the runs apart."""
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
-    """Of a control: the settings that the audit gives it. Of the experiment itself: none."""
+    """Of a control: the settings that the audit gives it. For the experiment itself: none."""
     status: Literal["completed", "diverged"] = "completed"
-    """Whether the runs came to their end; a diverged one may hold numbers that are not finite."""
-    files: tuple[Text, ...] = Field(min_length=1)
+    """Whether the runs finished; a diverged one may hold numbers that are not finite."""
+    files: tuple[Text, ...] = Field(min_length=1, max_length=MOST_FILES_OF_A_RUN)
     """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
 
 
@@ -59,35 +62,35 @@ class Manifest(StrictModel):
     schema_version: Literal[1]
     """The version of this format."""
     who: Text
-    """Who made and submits them."""
+    """The people who made and submit them."""
     source: Text
-    """From where: a repository with its revision, an archive, a log."""
+    """Their source: a repository with its revision, an archive, a log."""
     framework: Text
-    """What they were computed with, with versions."""
+    """The software that computed them, with versions."""
     date: date
-    """When they were made."""
+    """The day on which they were made."""
     paper: Name | None = None
     """The audit's slug, to guard against a mix-up."""
     tier: Literal["quick", "paper"] = "paper"
-    """The scale that they were made at, and are judged at."""
+    """The tier at whose scale they were made, and at which they are judged."""
     proxy: Text | None = None
-    """What stood in for the paper's data or method, if anything did."""
+    """The substitute for the paper's data or method, if there was one."""
     settings: dict[SettingName, SettingValue] = Field(default_factory=dict)
-    """What differs from the tier in every run: "setting" or "experiment.setting"."""
+    """Settings other than the tier's in every run, as "setting" or "experiment.setting"."""
     units: dict[Name, str] = Field(default_factory=dict)
-    """Units of measurements; those left out are taken to be the declared ones."""
+    """Units of measurements; by default the declared ones."""
     environment: Machine = Machine()
-    """Where they were made."""
+    """The machine that made them."""
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 
 
 class Placed:
-    """Says where something stands in the manifest.
+    """Gives the place of a field in the manifest, for messages.
 
     Args:
         file: the manifest's name.
-        root: its tree with lines and columns; None of JSON, which has none here.
+        root: its tree with lines and columns; None for JSON, which has none here.
     """
 
     def __init__(self, file: str, root: Node | None) -> None:
@@ -112,7 +115,7 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
-    found = [folder / name for name in NAMES if (folder / name).is_file()]
+    found = [folder / name for name in NAMES if (folder / name).exists()]
     if len(found) != 1:
         what = "no manifest" if not found else f"{len(found)} manifests"
         raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
@@ -121,7 +124,11 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
     misfits.raise_if_any()
     placed = Placed(file.name, root)
     try:
-        return Manifest.model_validate_json(json.dumps(data)), placed
+        manifest = Manifest.model_validate_json(json.dumps(data))
+        if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
+            text = f"found {manifest.date}, which is in the future; expected the day of the runs."
+            misfits.add(placed("date"), text)
+        return manifest, placed
     except ValidationError as error:
         _complain(error, data, placed, misfits)
         misfits.raise_if_any()
@@ -130,18 +137,16 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
 
 def _parse(file: Path, misfits: Misfits) -> tuple[Any, Node | None]:
     try:
-        text = file.read_bytes()[: MAX_MANIFEST_BYTES + 1].decode("utf-8-sig")
+        text = read_bounded(file, MOST_MANIFEST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         misfits.add(file.name, f"cannot be read as UTF-8 text ({error}).")
         return None, None
-    if len(text) > MAX_MANIFEST_BYTES:
-        misfits.add(
-            file.name, f"found more than {MAX_MANIFEST_BYTES} bytes; expected a small manifest."
-        )
+    except ValueError as error:
+        misfits.add(file.name, str(error))
         return None, None
     if file.suffix == ".json":
         try:
-            return json.loads(text), None
+            return json.loads(text, object_pairs_hook=unique), None
         except (ValueError, RecursionError) as error:
             misfits.add(file.name, f"is not JSON: {error}.")
             return None, None
@@ -154,18 +159,20 @@ def _parse(file: Path, misfits: Misfits) -> tuple[Any, Node | None]:
 
 
 def _complain(error: ValidationError, data: Any, placed: Placed, misfits: Misfits) -> None:
-    """What the models refuse, each node once."""
+    """Add the faults that the models found, each field once."""
     seen: set[tuple[str | int, ...]] = set()
+    above: set[tuple[str | int, ...]] = set()
     for one in error.errors(include_url=False):
         known = _steps(one["loc"], data)
-        if known in seen:
-            continue
+        if known in seen or (known in above and one["type"] == "too_short"):
+            continue  # what lies below was refused, and then counted as absent
+        above.update(known[:i] for i in range(len(known)))
         field = str(one["loc"][-1]) if one["loc"] else ""
         if one["type"] == "missing":
             misfits.add(placed(*known), f"found no '{field}'; expected it. {_meaning(field)}")
         elif one["type"] == "extra_forbidden":
-            hint = did_you_mean(field, _fields(known))
-            misfits.add(placed(*known), f"found the unknown field '{field}'. {hint}")
+            hint = did_you_mean(clipped(field, 80), _fields(known))
+            misfits.add(placed(*known), f"found the unknown field '{clipped(field, 80)}'. {hint}")
         else:
             seen.add(known)
             misfits.add(placed(*known), f"found {_shown(known, data)}; {one['msg'].lower()}.")
@@ -202,12 +209,11 @@ def _meaning(field: str) -> str:
 def _shown(known: tuple[str | int, ...], data: Any) -> str:
     for step in known:
         data = data[step]
-    text = json.dumps(data, ensure_ascii=True)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clipped(json.dumps(data, ensure_ascii=True), 60)
 
 
 def settings_for(settings: Mapping[str, SettingValue], experiment: str) -> dict[str, SettingValue]:
-    """The settings that hold for an experiment, of "setting" and "experiment.setting"."""
+    """The settings of an experiment, among those named "setting" and "experiment.setting"."""
     return {
         name.rpartition(".")[2]: value
         for name, value in settings.items()

@@ -2,17 +2,34 @@
 in-context learning. NeurIPS 2023, arXiv 2306.00297.
 
 A linear transformer reads n pairs (x_i, w·x_i) and a query, and predicts w·x_{n+1}. Trained, its
-layers turn into steps of gradient descent, preconditioned by the inverse input covariance.
+layers turn into steps of gradient descent, preconditioned by the inverse input covariance Σ⁻¹.
 
-Read on in this order:
+=====================================  ===============================  ===========================
+The paper                              Plain form                       Fast form (in `fast`)
+=====================================  ===============================  ===========================
+Prompt Z_0 (section 2)                 `model.embed`                    `prompts.pack`
+P_l and Q_l of the theorems            `model.layer_matrices`           their blocks A_l and B_l
+Attention P Z M (Zᵀ Q Z)               `model.attention`                never formed
+Z_{l+1} = Z_l + (1/n) P_l Z_l M (…)    `model.forward`                  `recursion` derives it,
+                                                                        `gradient_code` compiles it
+Prediction −[Z_L]_{d+1,n+1}            `model.predict`                  error −b_L·x_{n+1}, by
+                                                                        `residual_weights`
+In-context loss                        `model.in_context_loss`          `recursion.recursion_loss`,
+                                                                        `kernel.loss_and_gradient`
+x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`,             `sampler.draw_minibatch`
+                                       `minibatches.draw_plain`
+Adam, clipping, halved learning rate   PyTorch's, `BatchedLearner`      `kernel.advance`
+Dist(M, I) (figures)                   `measures.distance_to_identity`  the same
+One-layer optimum (Theorem 1)          `constructed.one_layer_optimum`  the same
+A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
+A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.CorrectedDescent`   the same
+(Theorem 4)
+Gradient descent, least squares        `baselines`                      the same
+=====================================  ===============================  ===========================
 
-* `model`: the transformer token by token, as the paper writes it. The reference.
-* `recursion`: the same loss from one d×d matrix per prompt (derived), for every seed at once.
-* `kernel`: the recursion compiled for the CPU, with its gradient and Adam.
-* `sampling`: covariances and prompts.
-* `constructed`: closed forms, baselines, and the weights that the theorems describe.
-* `learners`: training with the kernel, or with the recursion for all seeds together.
-* `experiments`: what is trained and measured.
+`task` says what the data are, `runs` trains a model for a seed, `measures` turns matrices into
+measurements, and `experiments` lists what is trained and returned. Which of Theorems 3 and 4 is
+which, and the form of Theorem 1, are recalled; sources of settings stand in the audit.
 """
 
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS

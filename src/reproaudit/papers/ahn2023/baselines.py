@@ -1,4 +1,4 @@
-"""What a model is compared with: as many steps of gradient descent, and least squares.
+"""The baselines of the paper: as many steps of gradient descent, and least squares.
 
 Descent on a prompt's squared error starts from 0 and leaves of w the residual
 b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the error of its prediction is
@@ -8,16 +8,14 @@ b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the err
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float
 
+from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.sampling import Prompts
-
-Array = NDArray[Any]
-Vector = NDArray[np.float64]
+from reproaudit.papers.ahn2023.constructed import FloatVector, StepSizes
+from reproaudit.papers.ahn2023.task import Prompts
 
 
 class FairDescent:
@@ -90,18 +88,21 @@ def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float
 
 
 def descent_residuals(
-    S: Array, w: Array, steps: Sequence[float] | Vector, preconditioner: Array | None = None
-) -> Vector:
-    """What is left of w after gradient descent on a prompt's squared error, from 0.
+    S: Float[Array, "batch d d"],
+    w: Float[Array, "batch d"],
+    steps: StepSizes,
+    preconditioner: Float[Array, "d d"] | None = None,
+) -> Float[FloatVector, "batch d"]:
+    """The residual of w after gradient descent on a prompt's squared error, from 0.
 
     Args:
-        S: (batch, d, d), the second moments of the pairs that descent uses.
-        w: (batch, d).
+        S: the second moments of the pairs that descent uses.
+        w: the weights of the labels.
         steps: the step size of each step.
-        preconditioner: (d, d), for example Σ⁻¹; None for I.
+        preconditioner: for example Σ⁻¹; None for I.
 
     Returns:
-        b = Π_l (I − a_l P S) w, (batch, d); the prediction's error on a query is −b·x_{n+1}.
+        b = Π_l (I − a_l P S) w; the prediction's error on a query is −b·x_{n+1}.
     """
     S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
     for step in steps:
@@ -111,23 +112,25 @@ def descent_residuals(
 
 
 def descent_loss(
-    S: Array,
-    w: Array,
-    query: Array,
-    steps: Sequence[float] | Vector,
-    preconditioner: Array | None = None,
+    S: Float[Array, "batch d d"],
+    w: Float[Array, "batch d"],
+    query: Float[Array, "batch d"],
+    steps: StepSizes,
+    preconditioner: Float[Array, "d d"] | None = None,
 ) -> float:
-    """Mean squared error of `descent_residuals` on the queries, (batch, d)."""
+    """Mean squared error of `descent_residuals` on the queries."""
     return sampled_loss(descent_residuals(S, w, steps, preconditioner), query)
 
 
-def sampled_loss(residuals: Array, query: Array) -> float:
+def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch d"]) -> float:
     """Mean of (b·x_{n+1})²."""
     return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
 
 
-def moments_of_pairs(x: Array, pairs: int, divisor: int) -> Vector:
-    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples, (batch, d, d).
+def moments_of_pairs(
+    x: Float[Array, "batch n d"], pairs: int, divisor: int
+) -> Float[FloatVector, "batch d d"]:
+    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples.
 
     The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
 
@@ -140,15 +143,12 @@ def moments_of_pairs(x: Array, pairs: int, divisor: int) -> Vector:
     return np.asarray(used.transpose(0, 2, 1) @ used / divisor)
 
 
-def least_squares_residuals(x: Array, w: Array) -> Vector:
-    """What ordinary least squares leaves of w, the estimate of least norm where n < d.
+def least_squares_residuals(
+    x: Float[Array, "batch n d"], w: Float[Array, "batch d"]
+) -> Float[FloatVector, "batch d"]:
+    """The residual of w after ordinary least squares, of least norm where n < d.
 
-    Args:
-        x: (batch, n, d).
-        w: (batch, d).
-
-    Returns:
-        (batch, d); without noise, rounding alone where n ≥ d.
+    Without noise it is rounding alone where n ≥ d.
     """
     inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
     estimate = np.linalg.pinv(inputs) @ (inputs @ weights)

@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import roots_genlaguerre
 
-Array = NDArray[Any]
-Vector = NDArray[np.float64]
+from reproaudit.lab import Array
+
+FloatVector = NDArray[np.float64]
+StepSizes = Sequence[float] | Float[FloatVector, " steps"]
+"""The step size of each step."""
 
 
 def one_layer_scale(n: int, d: int) -> float:
@@ -35,8 +38,8 @@ def one_layer_scale(n: int, d: int) -> float:
     return n / (n + d + 1)
 
 
-def one_layer_optimum(covariance: Array, n: int) -> Vector:
-    """A_0* = −c Σ⁻¹, (1, d, d)."""
+def one_layer_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
+    """A_0* = −c Σ⁻¹."""
     d = len(covariance)
     return -one_layer_scale(n, d) * np.linalg.inv(covariance)[None]
 
@@ -46,8 +49,8 @@ def one_layer_minimum(n: int, d: int) -> float:
     return d * (d + 1) / (n + d + 1)
 
 
-def one_layer_loss(A: Array, covariance: Array, n: int) -> float:
-    """The exact population loss of one layer with any A, (d, d) (derived).
+def one_layer_loss(A: Float[Array, "d d"], covariance: Float[Array, "d d"], n: int) -> float:
+    """The exact population loss of one layer with any A (derived).
 
     d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ): in whitened coordinates, with Ã = Rᵀ A R, it is
     E ‖I + Ãᵀ S_z‖² = d + 2 tr Ã + (1 + (d + 1)/n) ‖Ã‖².
@@ -60,15 +63,15 @@ def one_layer_loss(A: Array, covariance: Array, n: int) -> float:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What the expected loss of a polynomial needs to know of each selection prompt.
+    """The part of the selection prompts that the expected loss of a polynomial depends on.
 
     Attributes:
-        eigenvalues: (batch, d), of S, or of the whitened S.
-        weights: (batch, d, d), the G of the module's text; None for G = I.
+        eigenvalues: of S, or of the whitened S.
+        weights: the G of the module's text; None for G = I.
     """
 
-    eigenvalues: Vector
-    weights: Vector | None = None
+    eigenvalues: Float[FloatVector, "batch d"]
+    weights: Float[FloatVector, "batch d d"] | None = None
 
     @property
     def mean(self) -> float:
@@ -92,16 +95,16 @@ class Spectrum:
         gram = np.tensordot(basis, self.weights @ basis, ((0, 1), (0, 1))) / len(basis)
         return Spectrum(points[None], gram[None])
 
-    def expected_loss(self, values: Vector) -> float:
-        """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues, (batch, d)."""
+    def expected_loss(self, values: Float[FloatVector, "batch d"]) -> float:
+        """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues."""
         return float(np.mean(np.sum(values * self._weighed(values), axis=1)))
 
-    def _weighed(self, values: Vector) -> Vector:
+    def _weighed(self, values: FloatVector) -> FloatVector:
         if self.weights is None:
             return values
         return np.asarray((self.weights @ values[:, :, None])[:, :, 0])
 
-    def descent_loss(self, steps: Sequence[float] | Vector) -> tuple[float, Vector]:
+    def descent_loss(self, steps: StepSizes) -> tuple[float, Float[FloatVector, " steps"]]:
         """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
         factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
         values = np.prod(factors, axis=0)
@@ -115,19 +118,19 @@ class Spectrum:
         return self.expected_loss(values), slopes / len(values)
 
 
-def whitened_spectrum(S: Array, covariance: Array) -> Spectrum:
+def whitened_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
     """For descent preconditioned with Σ⁻¹.
 
     Args:
-        S: (batch, d, d), the second moments of the selection prompts.
-        covariance: Σ, (d, d).
+        S: the second moments of the selection prompts.
+        covariance: Σ.
     """
     whiten = np.linalg.inv(np.linalg.cholesky(covariance))
     whitened = whiten @ np.asarray(S, np.float64) @ whiten.T
     return Spectrum(np.asarray(np.linalg.eigvalsh(_symmetric(whitened)), np.float64))
 
 
-def plain_spectrum(S: Array, covariance: Array) -> Spectrum:
+def plain_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
     """For descent without preconditioner; arguments as for `whitened_spectrum`."""
     eigenvalues, V = np.linalg.eigh(_symmetric(np.asarray(S, np.float64)))
     V_t = V.transpose(0, 2, 1)
@@ -135,7 +138,7 @@ def plain_spectrum(S: Array, covariance: Array) -> Spectrum:
     return Spectrum(eigenvalues, weights)
 
 
-def _symmetric(matrices: Vector) -> Vector:
+def _symmetric(matrices: FloatVector) -> FloatVector:
     return 0.5 * (matrices + matrices.transpose(0, 2, 1))
 
 
@@ -154,7 +157,7 @@ def best_constant_step(spectrum: Spectrum, layers: int) -> float:
     return float(found.x)
 
 
-def best_steps(spectrum: Spectrum, layers: int) -> Vector:
+def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]:
     """The steps a_1 … a_L, in ascending order, that minimise the expected loss, each its own.
 
     Their order does not matter to the loss. The search starts from the best constant step, spread
@@ -172,16 +175,16 @@ def best_steps(spectrum: Spectrum, layers: int) -> Vector:
 
 
 def preconditioned_descent(
-    covariance: Array, steps: Sequence[float] | Vector
-) -> tuple[Vector, Vector]:
+    covariance: Float[Array, "d d"], steps: StepSizes
+) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
     """The model that performs preconditioned gradient descent: A_l = −a_l Σ⁻¹, B_l = 0.
 
     Args:
-        covariance: Σ, (d, d).
+        covariance: Σ.
         steps: the a_l, for example of `best_steps`.
 
     Returns:
-        A and B, (layers, d, d). Source: the paper's construction (recalled), verified by test.
+        A and B. Source: the paper's construction (recalled), verified by test.
     """
     A = -np.asarray(steps)[:, None, None] * np.linalg.inv(covariance)
     return A, np.zeros_like(A)
@@ -192,17 +195,19 @@ class CorrectedDescent:
     """Scalars of GD++: A_l = −a_l Σ⁻¹ and B_l = β_l I.
 
     Attributes:
-        steps: the a_l, (layers,).
-        corrections: the β_l, (layers,); the last does not matter and is 0.
+        steps: the a_l.
+        corrections: the β_l; the last does not matter and is 0.
         expected_loss: on the selection data.
     """
 
-    steps: Vector
-    corrections: Vector
+    steps: Float[FloatVector, " layers"]
+    corrections: Float[FloatVector, " layers"]
     expected_loss: float
 
-    def matrices(self, covariance: Array) -> tuple[Vector, Vector]:
-        """A and B, (layers, d, d)."""
+    def matrices(
+        self, covariance: Float[Array, "d d"]
+    ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
+        """A and B."""
         A, B = preconditioned_descent(covariance, self.steps)
         return A, B + self.corrections[:, None, None] * np.eye(len(covariance))
 
@@ -241,11 +246,11 @@ def best_corrected_descent(law: Spectrum, layers: int) -> CorrectedDescent:
 
 
 def nodes_for(layers: int) -> int:
-    """How many nodes give the loss of GD++ exactly: b has degree (3^L − 1)/2 in λ (derived)."""
+    """The number of nodes that gives GD++'s loss exactly: b has degree (3^L − 1)/2 (derived)."""
     return int((3**layers - 1) // 2 + 1)
 
 
-def law_of_moments(shapes: Array, n: int, nodes: int) -> Spectrum:
+def law_of_moments(shapes: Float[Array, "batch d d"], n: int, nodes: int) -> Spectrum:
     """A condensed spectrum of the law of S_z itself, tail included.
 
     The trace of n S_z is χ² with n d degrees of freedom and independent of S_z / tr S_z (derived).
@@ -253,7 +258,7 @@ def law_of_moments(shapes: Array, n: int, nodes: int) -> Spectrum:
     serves for the shape alone, whose eigenvalues are bounded.
 
     Args:
-        shapes: (batch, d, d), a sample of S_z or of any multiples of it.
+        shapes: a sample of S_z or of any multiples of it.
         n: pairs per prompt.
         nodes: polynomials of degree below 2 · nodes are integrated exactly over the trace.
     """
@@ -268,18 +273,21 @@ def law_of_moments(shapes: Array, n: int, nodes: int) -> Spectrum:
 
 
 def corrected_loss(
-    scalars: Vector, nodes: Vector, weights: Vector, layers: int
-) -> tuple[float, Vector]:
+    scalars: Float[FloatVector, " scalars"],
+    nodes: Float[FloatVector, " nodes"],
+    weights: Float[FloatVector, " nodes"],
+    layers: int,
+) -> tuple[float, Float[FloatVector, " scalars"]]:
     """Σ_k weight_k b(λ_k)² of GD++ at the nodes λ_k, and its gradient.
 
     Args:
-        scalars: a_0 … a_{L−1}, β_0 … β_{L−2}, (2 L − 1,); the last β reaches no output.
-        nodes: the λ_k, (nodes,).
+        scalars: a_0 … a_{L−1}, β_0 … β_{L−2}; the last β reaches no output.
+        nodes: the λ_k.
         weights: of the nodes.
         layers: L.
 
     Returns:
-        The loss, and its gradient in the scalars, (2 L − 1,).
+        The loss, and its gradient in the scalars.
     """
     steps, corrections = scalars[:layers], np.append(scalars[layers:], 0.0)
     b, c, moves = [np.ones_like(nodes)], [np.ones_like(nodes)], []
@@ -299,7 +307,11 @@ def corrected_loss(
     return float(weights @ b[-1] ** 2), gradient.ravel()[:-1]
 
 
-def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tuple[Vector, Vector]:
+def gauss_rule(
+    points: Float[FloatVector, " points"],
+    count: int,
+    weights: Float[FloatVector, " points"] | None = None,
+) -> tuple[Float[FloatVector, " nodes"], Float[FloatVector, " nodes"]]:
     """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = E p(point).
 
     Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
@@ -309,7 +321,7 @@ def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tup
     Mathematics of Computation 23 (1969).
 
     Args:
-        points: (points,).
+        points: of the law, equally likely unless weighed.
         count: how many nodes; fewer come back where fewer points differ.
         weights: of the points, summing to 1; None for equal ones.
 
@@ -333,15 +345,14 @@ def gauss_rule(points: Vector, count: int, weights: Vector | None = None) -> tup
     return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)
 
 
-def lagrange_basis(nodes: Vector, points: Vector) -> Vector:
+def lagrange_basis(
+    nodes: Float[FloatVector, " nodes"], points: Float[FloatVector, "*shape"]
+) -> Float[FloatVector, "*shape nodes"]:
     """The polynomials that are 1 at one node and 0 at the others, at the points.
 
     Args:
-        nodes: distinct, (nodes,).
-        points: of any shape.
-
-    Returns:
-        (*points, nodes).
+        nodes: distinct.
+        points: where to evaluate.
     """
     basis = [
         np.prod([(points - other) / (node - other) for other in np.delete(nodes, k)], axis=0)

@@ -1,9 +1,24 @@
-"""Transformers provably learn two-mixture of linear classification (Yang et al., ICLR 2025).
+"""Yang, Wang, Lee, Liang: Transformers provably learn two-mixture of linear classification via
+gradient flow. ICLR 2025, OpenReview AuAj4vRPkv.
 
-A two-headed transformer with ReLU neurons learns to pick, by attention, the one signal among
-several that its class identifier points to. `task` enumerates the samples, `plain` is the model
-from the paper's equation, `dynamics` trains the same model in inner products, `constructions`
-builds solutions by hand and `images` brings the pictures of the MNIST variant.
+A transformer with two heads and ReLU neurons learns to pick, by attention, the one signal among
+several that a class identifier points to. No code was released.
+
+====================================  ============================  =============================
+the paper                             plain form                    fast form
+====================================  ============================  =============================
+K-mixture, Definition 2.1 (recalled)  `task.mixture`                every sample enumerated
+output f(X), as reviews describe it   `model.outputs`               `fast.outputs`
+population logistic loss              `model.population_loss`       `fast.expected_loss`
+gradient descent on all weights       `model.descend`               `fast.descend`
+start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `experiments.initial_weights` `fast.from_weights`
+Algorithm 1, three stages             `experiments.measure_staged`  trained by `fast`
+a transformer that solves any K       `constructed.with_attention`  judged by `model.outputs`
+====================================  ============================  =============================
+
+The fast form keeps inner products with the vocabulary instead of weights; its docstring derives
+the update, and tests hold it against the plain form. `measures` turns a model into what the audit
+declares, `images` brings the pictures of the MNIST variant.
 """
 
 from reproaudit.papers.yang2025.experiments import EXPERIMENTS

@@ -1,23 +1,36 @@
-"""The experiments of the audit: simultaneous training, Algorithm 1, pictures, constructions."""
+"""The experiments of the audit: simultaneous training, Algorithm 1, pictures, constructed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import train
-from reproaudit.papers.yang2025 import constructions, dynamics, images, measures, plain
-from reproaudit.papers.yang2025.dynamics import Model, Rates
-from reproaudit.papers.yang2025.task import Array, Population, image_mixture, mixture
-from reproaudit.records import Measurements, Series
+from reproaudit.lab import (
+    Array,
+    Experiment,
+    Measurements,
+    Series,
+    Session,
+    generator,
+    join_phases,
+    observation_steps,
+    per_seed,
+    train,
+)
+from reproaudit.papers.yang2025 import constructed, fast, images, measures
+from reproaudit.papers.yang2025 import model as plain
+from reproaudit.papers.yang2025.batched import descend_together
+from reproaudit.papers.yang2025.fast import InnerProducts, Rates
+from reproaudit.papers.yang2025.images import Collection, Scaling
+from reproaudit.papers.yang2025.task import Labels, Population, image_mixture, mixture
 
 OBSERVATIONS = 60
-"""How many steps each half of the observations has: even on a logarithmic and a linear axis."""
+"""How many observations are even on a logarithmic axis, and how many more on a linear one."""
 
 CHUNK = 1000
 """Steps per call of ``advance``: small beside a checkpoint's interval even with pictures."""
@@ -28,8 +41,8 @@ class Shared:
     """What every experiment is told; the audit says what the values mean."""
 
     neurons: int
-    output: str
-    neuron_rate_of: str
+    output: Literal["mean", "sum"]
+    neuron_rate_of: Literal["mean_field", "parameter"]
     attention_rate: float
     neuron_rate: float
     bias: float
@@ -38,11 +51,11 @@ class Shared:
     attention_scale: float
     neuron_scale: float
     training_samples: int
-    labels: str
-    attention: str
-    attention_start: str
+    labels: Labels
+    attention: Literal["trained", "frozen"]
+    attention_start: Literal["random", "constructed"]
     head_start: int
-    weights: str
+    weights: Literal["trained", "constructed"]
 
     @property
     def output_scale(self) -> float:
@@ -51,7 +64,7 @@ class Shared:
 
     @property
     def rates(self) -> Rates:
-        """Learning rates of simultaneous training, as rows of `dynamics` see them."""
+        """Learning rates of simultaneous training, as the rows of `fast` see them."""
         as_parameter = self.output_scale / self.neurons
         neurons = self.neuron_rate * (as_parameter if self.neuron_rate_of == "parameter" else 1.0)
         attention = 0.0 if self.attention == "frozen" else self.attention_rate
@@ -77,10 +90,10 @@ class Staged(Simultaneous):
 class Pictured(Simultaneous):
     """Simultaneous training with pictures of the digits `classes` as signals."""
 
-    images: str
+    images: Collection
     pictures: int
     centred: bool
-    scaling: str
+    scaling: Scaling
 
 
 @dataclass(frozen=True)
@@ -88,14 +101,20 @@ class Constructed(Shared):
     """Built transformers for each number of classes."""
 
     class_counts: tuple[int, ...]
-    gates: str
+    gates: Literal["present", "absent"]
 
 
 # --------------------------------------------------------------------------------------- the start
 
 
-def initial_weights(settings: Shared, seed: int, dimension: int) -> tuple[Array, Array, Array]:
-    """W_K and W_Q (head, width, coordinate) and w (head, neuron, coordinate) of a seed.
+def initial_weights(
+    settings: Shared, seed: int, dimension: int
+) -> tuple[
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head neuron coordinate"],
+]:
+    """Returns W_K, W_Q and w at the start of a seed's training.
 
     W_K, W_Q ~ N(0, ω²/m) with m the width; w(0) = 0, or N(0, scale²) where a scale is set.
     """
@@ -107,21 +126,13 @@ def initial_weights(settings: Shared, seed: int, dimension: int) -> tuple[Array,
     return keys, queries, settings.neuron_scale * neurons
 
 
-def initial_model(settings: Shared, seed: int, population: Population) -> Model:
-    """The start in inner products, with one row for neurons that stay identical."""
+def initial_model(settings: Shared, seed: int, population: Population) -> InnerProducts:
+    """Returns the start in inner products, with one row for neurons that stay identical."""
     keys, queries, neurons = initial_weights(settings, seed, population.vectors.shape[1])
     if settings.attention_start == "constructed":
-        keys, queries, _ = constructions.with_attention(population.vectors)
+        keys, queries, _ = constructed.with_attention(population.vectors)
     rows = neurons if settings.neuron_scale > 0 else neurons[:, :1]
-    return dynamics.from_weights(population, (keys, queries), rows, settings.bias)
-
-
-def observation_steps(steps: int) -> list[int]:
-    """From 0 to ``steps``: dense near the start, and evenly to the end."""
-    early = np.geomspace(1, max(steps, 1), OBSERVATIONS)
-    even = np.linspace(0, steps, OBSERVATIONS + 1)
-    every = np.rint(np.concatenate([early, even])).astype(int)
-    return sorted({int(step) for step in every if step <= steps})
+    return fast.from_weights(population, (keys, queries), rows, settings.bias)
 
 
 # ------------------------------------------------------------------------------------------ phases
@@ -129,12 +140,12 @@ def observation_steps(steps: int) -> list[int]:
 
 @dataclass
 class _Run:
-    """A model in training."""
+    """Models in training, one for each seed of the session."""
 
     settings: Shared
     session: Session
-    population: Population
-    model: Model
+    populations: Sequence[Population]
+    models: Sequence[InnerProducts]
 
     def phase(
         self,
@@ -142,43 +153,62 @@ class _Run:
         steps: int,
         rates: Rates,
         put: Callable[[int], None] | None = None,
-    ) -> dict[str, Series]:
-        """Trains, or at each step puts constructed weights in place, and observes."""
-
-        def advance(start: int, stop: int) -> None:
-            if put is not None:
-                put(stop)
-                return
-            dynamics.descend(
-                self.model,
-                self.population,
-                steps=stop - start,
-                output_scale=self.settings.output_scale,
-                rates=rates,
-            )
-
-        return train(
+    ) -> dict[int, dict[str, Series]]:
+        """Trains, or at each step puts constructed weights in place; returns series by seed."""
+        series = train(
             self.session,
             name,
             steps=steps,
-            state=self.model.state(),
-            advance=advance,
-            observe=lambda _step: measures.observe(
-                self.model, self.population, self.settings.output_scale
-            ),
-            observe_at=observation_steps(steps),
+            state=self._state(),
+            advance=lambda start, stop: put(stop) if put else self._descend(stop - start, rates),
+            observe=lambda _step: self._observed(),
+            observe_at=observation_steps(steps, even=OBSERVATIONS + 1, geometric=OBSERVATIONS),
             chunk=CHUNK,
+            seed_axis=True,
         )
+        return per_seed(series, self.session.seeds)
+
+    def _descend(self, steps: int, rates: Rates) -> None:
+        scale = self.settings.output_scale
+        if self.session.device != "cpu":
+            descend_together(
+                self.models,
+                self.populations,
+                steps=steps,
+                output_scale=scale,
+                rates=rates,
+                device=self.session.device,
+            )
+            return
+        for model, population in zip(self.models, self.populations, strict=True):
+            fast.descend(model, population, steps=steps, output_scale=scale, rates=rates)
+
+    def observe(self) -> list[dict[str, float]]:
+        """Observes every seed's model as it is now."""
+        scale = self.settings.output_scale
+        pairs = zip(self.models, self.populations, strict=True)
+        return [measures.observe(model, population, scale) for model, population in pairs]
+
+    def _observed(self) -> dict[str, Array]:
+        of_seeds = self.observe()
+        return {name: np.array([one[name] for one in of_seeds]) for name in of_seeds[0]}
+
+    def _state(self) -> dict[str, Array]:
+        return {
+            f"{name} of seed {seed}": array
+            for seed, model in zip(self.session.seeds, self.models, strict=True)
+            for name, array in model.state().items()
+        }
 
     def put_staged(self, neurons_from: float, attention_from: float) -> Callable[[int], None]:
-        """Puts the constructed neurons in place from one step on, attention from another."""
+        """Returns a function that puts constructed neurons, and later attention, in place."""
 
         def put(step: int) -> None:
-            if step >= neurons_from:
-                scale = self.settings.output_scale
-                constructions.put_neurons(self.model, self.population, scale)
-            if step >= attention_from:
-                constructions.put_attention(self.model, self.population)
+            for model, population in zip(self.models, self.populations, strict=True):
+                if step >= neurons_from:
+                    constructed.put_neurons(model, population, self.settings.output_scale)
+                if step >= attention_from:
+                    constructed.put_attention(model, population)
 
         return put
 
@@ -191,7 +221,7 @@ def _attention_only(rates: Rates) -> Rates:
     return Rates(rates.attention, 0.0, 0.0)
 
 
-def _all_at_once(run: _Run, name: str, steps: int) -> dict[str, Series]:
+def _all_at_once(run: _Run, name: str, steps: int) -> dict[int, dict[str, Series]]:
     """Simultaneous training; the constructed neurons come early, their attention at half time."""
     put = run.put_staged(steps / 100, steps / 2) if run.settings.weights == "constructed" else None
     return run.phase(name, steps, run.settings.rates, put)
@@ -206,47 +236,64 @@ def _with_head_start(run: _Run) -> None:
 
 
 def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
-    """K classes with orthonormal vectors, all weights at once."""
-    return _measured(settings, session, mixture(len(settings.classes), settings.labels))
+    """Trains on K classes with orthonormal vectors, all weights at once."""
+    task = mixture(len(settings.classes), settings.labels)
+    return _measured(settings, session, [task] * len(session.seeds))
 
 
 def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measurements]:
-    """Pictures as signals, all weights at once."""
-    (seed,) = session.seeds
-    chosen = images.signals(
-        images.pictures(settings.images),
-        settings.classes,
-        settings.pictures,
-        centred=settings.centred,
-        scaling=settings.scaling,
-        draw=generator(seed, "pictures"),
-    )
-    return _measured(settings, session, image_mixture(chosen, settings.labels))
+    """Trains with pictures as signals, all weights at once."""
+    pictures = images.pictures(settings.images)
+    chosen = [
+        images.signals(
+            pictures,
+            settings.classes,
+            settings.pictures,
+            centred=settings.centred,
+            scaling=settings.scaling,
+            draw=generator(seed, "pictures"),
+        )
+        for seed in session.seeds
+    ]
+    return _measured(settings, session, [image_mixture(one, settings.labels) for one in chosen])
 
 
 def _measured(
-    settings: Simultaneous, session: Session, population: Population
+    settings: Simultaneous, session: Session, tasks: Sequence[Population]
 ) -> Mapping[int, Measurements]:
-    (seed,) = session.seeds
-    population = _training_set(settings, seed, population)
-    run = _Run(settings, session, population, initial_model(settings, seed, population))
+    run = _start(settings, session, tasks)
     _with_head_start(run)
     series = _all_at_once(run, "training", settings.steps)
-    scores = measures.class_scores(run.model, population)
     return {
         seed: Measurements(
-            scalars={"accuracy_once_easy": _accuracy_once_easy(series)},
-            series=series,
-            arrays={"scores": scores},
+            scalars={"accuracy_once_easy": _accuracy_once_easy(series[seed])},
+            series=series[seed],
+            arrays={"scores": measures.class_scores(model, population)},
         )
+        for seed, model, population in zip(session.seeds, run.models, run.populations, strict=True)
     }
 
 
-def _training_set(settings: Shared, seed: int, population: Population) -> Population:
-    """The exact population, or as many draws from it as the settings say."""
+def _start(settings: Shared, session: Session, tasks: Sequence[Population]) -> _Run:
+    """The models before training, each on its seed's training set."""
+    populations = _training_sets(settings, session, tasks)
+    models = [
+        initial_model(settings, seed, population)
+        for seed, population in zip(session.seeds, populations, strict=True)
+    ]
+    return _Run(settings, session, populations, models)
+
+
+def _training_sets(
+    settings: Shared, session: Session, tasks: Sequence[Population]
+) -> Sequence[Population]:
+    """The exact populations, or as many draws from each as the settings say."""
     if settings.training_samples == 0:
-        return population
-    return population.sampled(settings.training_samples, generator(seed, "training set"))
+        return tasks
+    return [
+        task.sampled(settings.training_samples, generator(seed, "training set"))
+        for seed, task in zip(session.seeds, tasks, strict=True)
+    ]
 
 
 def _accuracy_once_easy(series: Mapping[str, Series]) -> float:
@@ -260,54 +307,63 @@ STAGES = ("neurons", "attention", "neurons_again")
 
 
 def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measurements]:
-    """Algorithm 1, held against simultaneous training from the same start.
+    """Runs Algorithm 1, and beside it simultaneous training from the same start.
 
     A control's labels and frozen attention concern Algorithm 1 alone, so that what it is held
     against stays the paper's.
     """
-    (seed,) = session.seeds
-    classes = len(settings.classes)
-    population = _training_set(settings, seed, mixture(classes, settings.labels))
-    start = initial_model(settings, seed, population)
-    staged = _Run(settings, session, population, start.copy())
+    classes, count = len(settings.classes), len(session.seeds)
+    staged = _start(settings, session, [mixture(classes, settings.labels)] * count)
+    start = [model.copy() for model in staged.models]
+    reference = _training_sets(settings, session, [mixture(classes)] * count)
+    together = _Run(settings, session, reference, [model.copy() for model in start])
     rates = settings.rates
-    ends, series = [], []
     kinds = (_neurons_only(rates), _attention_only(rates), _neurons_only(rates))
+    series, ends = [], []
     for index, (name, steps, kind) in enumerate(
         zip(STAGES, settings.stage_steps, kinds, strict=True)
     ):
-        put = _staged_construction(staged, index, steps)
-        series.append(staged.phase(name, steps, kind, put))
-        ends.append(measures.observe(staged.model, population, settings.output_scale))
-    reference = _training_set(settings, seed, mixture(classes))
-    together = _Run(settings, session, reference, start.copy())
+        series.append(staged.phase(name, steps, kind, _staged_construction(staged, index, steps)))
+        ends.append(staged.observe())
     rates = Rates(settings.attention_rate, rates.neurons, rates.biases)
     put = together.put_staged(1, 1) if settings.weights == "constructed" else None
     together.phase("together", settings.steps, rates, put)
-    before = measures.class_scores(start, population)
     return {
         seed: Measurements(
-            scalars={
-                "attention_agreement": measures.cosine(
-                    measures.class_scores(staged.model, population) - before,
-                    measures.class_scores(together.model, population) - before,
-                ),
-                "all_scores_agreement": measures.cosine(
-                    staged.model.scores - start.scores, together.model.scores - start.scores
-                ),
-                "neuron_agreement": measures.cosine(
-                    (staged.model.responses - start.responses).mean(axis=1),
-                    (together.model.responses - start.responses).mean(axis=1),
-                ),
-            },
-            series=_joined(series),
+            scalars=_agreement(
+                staged.populations[i], start[i], staged.models[i], together.models[i]
+            ),
+            series=join_phases(
+                zip(settings.stage_steps, (one[seed] for one in series), strict=True)
+            ),
             arrays={
-                "hard_confidence_after": np.array([end["hard_confidence"] for end in ends]),
-                "easy_confidence_after": np.array([end["easy_confidence"] for end in ends]),
-                "loss_after": np.array([end["loss"] for end in ends]),
-                "scores": measures.class_scores(staged.model, population),
+                "hard_confidence_after": np.array([end[i]["hard_confidence"] for end in ends]),
+                "easy_confidence_after": np.array([end[i]["easy_confidence"] for end in ends]),
+                "loss_after": np.array([end[i]["loss"] for end in ends]),
+                "scores": measures.class_scores(staged.models[i], staged.populations[i]),
             },
         )
+        for i, seed in enumerate(session.seeds)
+    }
+
+
+def _agreement(
+    population: Population, start: InnerProducts, staged: InnerProducts, together: InnerProducts
+) -> dict[str, float]:
+    """How alike Algorithm 1 and simultaneous training have moved from their common start."""
+    before = measures.class_scores(start, population)
+    return {
+        "attention_agreement": measures.cosine(
+            measures.class_scores(staged, population) - before,
+            measures.class_scores(together, population) - before,
+        ),
+        "all_scores_agreement": measures.cosine(
+            staged.scores - start.scores, together.scores - start.scores
+        ),
+        "neuron_agreement": measures.cosine(
+            (staged.responses - start.responses).mean(axis=1),
+            (together.responses - start.responses).mean(axis=1),
+        ),
     }
 
 
@@ -319,24 +375,8 @@ def _staged_construction(run: _Run, stage: int, steps: int) -> Callable[[int], N
     return run.put_staged(steps / 2 if stage == 0 else never, steps / 2 if stage == 1 else never)
 
 
-def _joined(parts: list[dict[str, Series]]) -> dict[str, Series]:
-    """The series of consecutive phases as one; where they meet, the earlier one's last value."""
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = {name: _appended(joined[name], part[name]) for name in joined}
-    return joined
-
-
-def _appended(first: Series, second: Series) -> Series:
-    offset = first.steps[-1]
-    return Series(
-        steps=(*first.steps, *(offset + step for step in second.steps[1:])),
-        values=np.concatenate([first.values, second.values[1:]]),
-    )
-
-
 def measure_constructed(settings: Constructed, session: Session) -> Mapping[int, Measurements]:
-    """Both built transformers as weight matrices, through the plain form, on every sample.
+    """Puts both built transformers, as weight matrices, through the plain form on every sample.
 
     The vectors are a random orthonormal basis of each seed.
     """
@@ -345,8 +385,8 @@ def measure_constructed(settings: Constructed, session: Session) -> Mapping[int,
     built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
     stated = np.array(
         [
-            [constructions.attention_margin(count) for count in counts],
-            [constructions.neurons_margin() for _ in counts],
+            [constructed.attention_margin(count) for count in counts],
+            [constructed.neurons_margin() for _ in counts],
         ]
     )
     return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}
@@ -356,10 +396,10 @@ def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float
     population = mixture(classes, settings.labels)
     square = generator(seed, "basis", classes).standard_normal((2 * classes, 2 * classes))
     vectors = np.linalg.qr(square)[0]
-    sharpness = 0.0 if settings.attention == "frozen" else constructions.SHARPNESS
+    sharpness = 0.0 if settings.attention == "frozen" else constructed.SHARPNESS
     both = (
-        constructions.with_attention(vectors, sharpness),
-        constructions.without_attention(vectors, settings.bias, settings.gates == "present"),
+        constructed.with_attention(vectors, sharpness),
+        constructed.without_attention(vectors, settings.bias, settings.gates == "present"),
     )
     rotated = torch.from_numpy(vectors).T @ plain.samples(population)
     margins = []
@@ -391,12 +431,15 @@ def _stand_in(settings: Pictured) -> str | None:
     return images.pictures(settings.images).proxy
 
 
+_CARD = frozenset({"cuda"})
+"""Where all seeds of a cell are trained at once."""
+
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "simultaneous": Experiment(Simultaneous, measure_simultaneous, phases=_phases),
-    "three_classes": Experiment(Simultaneous, measure_simultaneous, phases=_phases),
-    "three_stages": Experiment(Staged, measure_staged, phases=_staged_phases),
+    "simultaneous": Experiment(Simultaneous, measure_simultaneous, _CARD, _phases),
+    "three_classes": Experiment(Simultaneous, measure_simultaneous, _CARD, _phases),
+    "three_stages": Experiment(Staged, measure_staged, _CARD, _staged_phases),
     "pictures": Experiment(
-        Pictured, measure_pictured, phases=_phases, data=_checksums, proxy=_stand_in
+        Pictured, measure_pictured, _CARD, _phases, data=_checksums, proxy=_stand_in
     ),
     "construction": Experiment(Constructed, measure_constructed),
 }

@@ -28,15 +28,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, UInt8
 
 from reproaudit.errors import TechnicalError
 from reproaudit.lab import DATA_VARIABLE
-from reproaudit.papers.yang2025.task import Array
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 PROBE_SECONDS = 4.0
 """How long the mirrors have to answer, resolving their names included, or there is no network."""
@@ -53,7 +53,11 @@ SPLITS = ("train", "t10k")
 FAILED = "mnist-download-failed.txt"
 """The note of a failed download, in the cache folder."""
 
-Bytes = NDArray[np.uint8]
+Collection = Literal["mnist", "digits"]
+"""Which pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
+
+Scaling = Literal["unit_norm", "pixels"]
+"""How pictures are scaled: to length 1, or not at all, as values between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -61,23 +65,20 @@ class Pictures:
     """Labelled pictures.
 
     Attributes:
-        pixels: between 0 and 1; shape (picture, pixel).
-        labels: the digit; shape (picture,).
+        pixels: between 0 and 1.
+        labels: the digit.
         checksums: SHA-256 of what was read, uncompressed, by name.
         proxy: what these pictures stand in for, or None.
     """
 
-    pixels: Array
-    labels: Bytes
+    pixels: Float[np.ndarray, "picture pixel"]
+    labels: UInt8[np.ndarray, " picture"]
     checksums: dict[str, str]
     proxy: str | None
 
 
-def checksums(images: str) -> dict[str, str]:
-    """The checksum of each file that `pictures` will read; downloads MNIST where it is missing.
-
-    Args:
-        images: ``mnist`` or ``digits``.
+def checksums(images: Collection) -> dict[str, str]:
+    """Returns the checksum of each file that `pictures` reads; downloads MNIST where it is missing.
 
     Raises:
         TechnicalError: if a file is there and is not what it should be.
@@ -87,15 +88,12 @@ def checksums(images: str) -> dict[str, str]:
     return dict(pictures(images).checksums)
 
 
-def pictures(images: str) -> Pictures:
-    """The pictures: MNIST where it can be had, else the stand-in; ``digits`` is always that.
+def pictures(images: Collection) -> Pictures:
+    """Returns the pictures; where MNIST is asked for and cannot be had, the embedded digits.
 
     Raises:
         TechnicalError: if a file is there and is not what it should be.
-        ValueError: if ``images`` is another word.
     """
-    if images not in ("mnist", "digits"):
-        raise ValueError(f"images are mnist or digits, not '{images}'")
     if images == "digits":
         return _digits()
     if not _found(folders()) and not (cache_folder() / FAILED).exists():
@@ -110,28 +108,22 @@ def signals(
     tuples: int,
     *,
     centred: bool,
-    scaling: str,
+    scaling: Scaling,
     draw: np.random.Generator,
-) -> Array:
-    """Pictures as signals: one per digit in every tuple, none used twice.
+) -> Float[np.ndarray, "tuple class pixel"]:
+    """Returns pictures as signals: one per digit in every tuple, none used twice.
 
     Args:
         images: where they are taken from.
         digits: the digit of each class.
         tuples: how many pictures of each.
         centred: whether the mean picture of these digits is subtracted first.
-        scaling: ``unit_norm``, or ``pixels`` for values between 0 and 1 as they are.
+        scaling: how they are scaled then.
         draw: chooses the pictures.
-
-    Returns:
-        Shape (tuple, class, pixel).
 
     Raises:
         TechnicalError: if there are fewer than ``tuples`` pictures of a digit.
-        ValueError: if ``scaling`` is another word.
     """
-    if scaling not in ("unit_norm", "pixels"):
-        raise ValueError(f"pictures are scaled to unit_norm or kept as pixels, not '{scaling}'")
     of_digit = [images.pixels[images.labels == digit] for digit in digits]
     for digit, found in zip(digits, of_digit, strict=True):
         if len(found) < tuples:
@@ -179,7 +171,7 @@ def _found(where: Sequence[Path]) -> tuple[str, Path, Path] | None:
 @cache
 def _mnist(split: str, pixel_file: Path, label_file: Path) -> Pictures:
     if split != SPLITS[0]:
-        log.warning(
+        _log.warning(
             "MNIST's training split is not in %s; its test split is used", pixel_file.parent
         )
     pixels, pixel_sum = _read_idx(pixel_file)
@@ -196,7 +188,7 @@ def _mnist(split: str, pixel_file: Path, label_file: Path) -> Pictures:
     return Pictures(pixels.reshape(len(pixels), -1) / 255.0, labels, sums, None)
 
 
-def _read_idx(path: Path) -> tuple[Bytes, str]:
+def _read_idx(path: Path) -> tuple[UInt8[np.ndarray, "*shape"], str]:
     """An IDX file of bytes (http://yann.lecun.com/exdb/mnist/), and the checksum of its contents.
 
     The format: two zero bytes, 8 for unsigned bytes, the number of axes, each axis' length as four
@@ -238,7 +230,7 @@ def _try_download(folder: Path) -> None:
     try:
         _download(folder)
     except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
-        log.warning("MNIST cannot be downloaded (%s): using %s", error, STAND_IN)
+        _log.warning("MNIST cannot be downloaded (%s): using %s", error, STAND_IN)
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             note.write_text(f"{error}\n", encoding="utf-8")

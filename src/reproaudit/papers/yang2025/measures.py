@@ -1,27 +1,29 @@
-"""What is observed of a model along training: by stratum, by module, and as attention sees it."""
+"""From a model to measurements: margins of easy and hard samples, neurons, attention scores."""
 
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import expit, softmax
 
-from reproaudit.papers.yang2025 import dynamics
-from reproaudit.papers.yang2025.dynamics import Model
-from reproaudit.papers.yang2025.task import Array, Population
+from reproaudit.papers.yang2025 import fast
+from reproaudit.papers.yang2025.fast import InnerProducts
+from reproaudit.papers.yang2025.model import HEADS
+from reproaudit.papers.yang2025.task import Population
 
-HEADS = np.array([1.0, -1.0])
+_SIGNS = np.array(HEADS)
 
 
-def observe(model: Model, population: Population, output_scale: float) -> dict[str, float]:
-    """One observation; the audit says what each number means."""
-    f = dynamics.outputs(model, population, output_scale)
+def observe(model: InnerProducts, population: Population, output_scale: float) -> dict[str, float]:
+    """Returns one observation, by the names under which the audit says what each number means."""
+    f = fast.outputs(model, population, output_scale)
     margin = population.labels * f
-    uniform = population.labels * dynamics.outputs(_uniform(model), population, output_scale)
+    uniform = population.labels * fast.outputs(_uniform(model), population, output_scale)
     easy, hard = population.easy, population.hard
     scores = class_scores(model, population)
     own, other = _own_and_other(scores)
     return {
-        "loss": dynamics.expected_loss(f, population.positive),
+        "loss": fast.expected_loss(f, population.positive),
         "accuracy": float((margin > 0).mean()),
         "easy_margin": float(margin[easy].mean()),
         "hard_margin": float(margin[hard].mean()),
@@ -38,9 +40,9 @@ def observe(model: Model, population: Population, output_scale: float) -> dict[s
     }
 
 
-def _uniform(model: Model) -> Model:
+def _uniform(model: InnerProducts) -> InnerProducts:
     """The same neurons, with every score 0."""
-    return Model(
+    return InnerProducts(
         model.responses,
         model.biases,
         np.zeros_like(model.scores),
@@ -49,50 +51,54 @@ def _uniform(model: Model) -> Model:
     )
 
 
-def class_scores(model: Model, population: Population) -> Array:
-    """μ times the score of identifier j for a signal of class k as query, averaged over signals.
-
-    Returns:
-        Shape (head, identifier, class).
-    """
+def class_scores(
+    model: InnerProducts, population: Population
+) -> Float[np.ndarray, "head identifier class"]:
+    """Returns μ times the score of identifier j for a signal of class k, averaged over signals."""
     classes = population.classes
     return np.stack(
         [
-            (HEADS[:, None, None] * model.scores)[:, :classes, population.signal_class == k].mean(2)
+            (_SIGNS[:, None, None] * model.scores)[:, :classes, population.signal_class == k].mean(
+                2
+            )
             for k in range(classes)
         ],
         axis=2,
     )
 
 
-def _own_and_other(scores: Array) -> tuple[Array, Array]:
-    """Scores of the own identifier (head, class) and of the others (head, class, other)."""
+def _own_and_other(
+    scores: Float[np.ndarray, "head identifier class"],
+) -> tuple[Float[np.ndarray, "head class"], Float[np.ndarray, "head class other"]]:
+    """The scores of each signal's own identifier, and of the others."""
     classes = scores.shape[1]
     own = np.stack([scores[:, k, k] for k in range(classes)], axis=1)
     other = np.stack([np.delete(scores[:, :, k], k, axis=1) for k in range(classes)], axis=1)
     return own, other
 
 
-def identifier_share(model: Model, population: Population) -> float:
-    """The attention that signals give their own identifier, if all K were there to choose from.
+def identifier_share(model: InnerProducts, population: Population) -> float:
+    """Returns the attention that signals give their own identifier among all K of them.
 
     The softmax over the K identifiers' scores alone, each times μ as in `class_scores`, averaged
     over heads and signals: 1/K where the scores do not tell identifiers apart, 1 where they do.
     """
     signals = np.flatnonzero(population.signal_class >= 0)
-    scores = (HEADS[:, None, None] * model.scores)[:, : population.classes, signals]
+    scores = (_SIGNS[:, None, None] * model.scores)[:, : population.classes, signals]
     shares = softmax(scores, axis=1)
     own = population.signal_class[signals]
     return float(shares[:, own, np.arange(len(signals))].mean())
 
 
-def _own_part(own: Array, other: Array) -> float:
+def _own_part(
+    own: Float[np.ndarray, "head class"], other: Float[np.ndarray, "head class other"]
+) -> float:
     """|own| / (|own| + |other|) of the mean scores: how much of what separates is the own one's."""
     sizes = abs(float(own.mean())), abs(float(other.mean()))
     return sizes[0] / sum(sizes) if sum(sizes) > 0 else 0.5
 
 
-def _neurons(model: Model, population: Population) -> dict[str, float]:
+def _neurons(model: InnerProducts, population: Population) -> dict[str, float]:
     """Components of the mean neuron along its head's signals, and along the identifiers.
 
     The alignment is that of (w_{+1} − w_{−1})/2, the part in which the heads differ, with the sum
@@ -101,15 +107,15 @@ def _neurons(model: Model, population: Population) -> dict[str, float]:
     mean = model.responses.mean(axis=1)
     signals = population.signal_class >= 0
     x = population.vectors
-    differing = (HEADS @ mean / 2) @ np.linalg.pinv(x).T
+    differing = (_SIGNS @ mean / 2) @ np.linalg.pinv(x).T
     return {
-        "neuron_signal": float((HEADS[:, None] * mean)[:, signals].mean()),
+        "neuron_signal": float((_SIGNS[:, None] * mean)[:, signals].mean()),
         "neuron_identifier": float(mean[:, ~signals].mean()),
         "neuron_alignment": cosine(differing, x[signals].sum(axis=0)),
     }
 
 
-def cosine(first: Array, second: Array) -> float:
-    """The cosine of two arrays as vectors; 0 where one of them is 0."""
+def cosine(first: Float[np.ndarray, "*shape"], second: Float[np.ndarray, "*shape"]) -> float:
+    """Returns the cosine between two arrays taken as vectors; 0 where one of them is 0."""
     norms = float(np.linalg.norm(first) * np.linalg.norm(second))
     return float((first * second).sum() / norms) if norms > 0 else 0.0

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Labels = Literal["identified", "any_signal", "first_signal"]
+"""Which sign the label is: the identified signal's, as in the paper, or, independent of the
+identifier, that of a signal drawn uniformly or of the first signal."""
 
 
 @dataclass(frozen=True)
@@ -24,66 +26,67 @@ class Population:
     """Every sample of a task, as signed indices into a vocabulary of vectors.
 
     Attributes:
-        vectors: the vocabulary, the K identifiers first; shape (vector, coordinate).
-        tokens: which vector each token is; shape (sample, token).
-        signs: the sign in front of it, ±1; shape (sample, token).
-        labels: the sign of the identified signal, ±1; shape (sample,).
-        positive: the probability of the label +1 that training sees; shape (sample,).
-        shares: how much of the training loss each sample makes, in sum 1; shape (sample,).
-        agreeing: how many distractors have the label's sign; shape (sample,).
-        signal_class: the class whose signal a vector is, −1 for identifiers; shape (vector,).
+        vectors: the vocabulary, the K identifiers first.
+        tokens: which vector each token is.
+        signs: the sign in front of it, ±1.
+        labels: the sign of the identified signal, ±1.
+        positive: the probability of the label +1 that training sees.
+        shares: how much of the training loss each sample makes, in sum 1.
+        agreeing: how many distractors have the label's sign.
+        signal_class: the class whose signal a vector is, −1 for identifiers.
     """
 
-    vectors: Array
-    tokens: Indices
-    signs: Array
-    labels: Array
-    positive: Array
-    shares: Array
-    agreeing: Indices
-    signal_class: Indices
+    vectors: Float[np.ndarray, "vector coordinate"]
+    tokens: Int[np.ndarray, "sample token"]
+    signs: Float[np.ndarray, "sample token"]
+    labels: Float[np.ndarray, " sample"]
+    positive: Float[np.ndarray, " sample"]
+    shares: Float[np.ndarray, " sample"]
+    agreeing: Int[np.ndarray, " sample"]
+    signal_class: Int[np.ndarray, " vector"]
 
     def sampled(self, size: int, draw: np.random.Generator) -> Population:
-        """The same with a training set of ``size`` draws in place of the exact average."""
+        """Returns a training set of ``size`` draws in place of the exact average."""
         counts = draw.multinomial(size, self.shares)
         return replace(self, shares=counts / size)
 
     @property
     def classes(self) -> int:
-        """K."""
+        """The number of classes K."""
         return int(self.signal_class.max()) + 1
 
     @property
-    def easy(self) -> NDArray[np.bool_]:
-        """The samples whose distractors all agree with the label; shape (sample,)."""
+    def easy(self) -> Bool[np.ndarray, " sample"]:
+        """True for the samples whose distractors all agree with the label."""
         return np.asarray(self.agreeing == self.classes - 1)
 
     @property
-    def hard(self) -> NDArray[np.bool_]:
-        """The samples whose distractors all disagree with the label; shape (sample,)."""
+    def hard(self) -> Bool[np.ndarray, " sample"]:
+        """True for the samples whose distractors all disagree with the label."""
         return np.asarray(self.agreeing == 0)
 
 
-def mixture(classes: int, labels: str = "identified") -> Population:
-    """The task of Definition 2.1 with orthonormal identifiers and signals.
+def mixture(classes: int, labels: Labels = "identified") -> Population:
+    """Returns the task of Definition 2.1, with orthonormal identifiers and signals.
 
     Args:
         classes: K, at least 2.
-        labels: ``identified`` for the paper's. Independent of the identifier: ``any_signal``, where
-            the label is the sign of a signal drawn uniformly, and ``first_signal``, of the first.
+        labels: which sign the label is.
     """
     signal_class = np.array([-1] * classes + list(range(classes)))
     signal_vectors = np.arange(classes, 2 * classes)[None, :]
     return _enumerated(np.eye(2 * classes), signal_class, signal_vectors, labels)
 
 
-def image_mixture(images: Array, labels: str = "identified") -> Population:
-    """The task with pictures as signals: each tuple of pictures with all classes and signs.
+def image_mixture(
+    images: Float[np.ndarray, "tuple class pixel"], labels: Labels = "identified"
+) -> Population:
+    """Returns the task with pictures as signals: each tuple of pictures with all classes and signs.
 
     Args:
-        images: tuple number i has the picture ``images[i, k]`` as signal of class k; shape
-            (tuple, class, pixel). The identifiers are orthonormal to them and to each other.
-        labels: as for `mixture`.
+        images: tuple number i has the picture ``images[i, k]`` as signal of class k. The
+            identifiers are orthonormal to all pictures and to each other.
+        labels: which sign the label is.
     """
     tuples, classes, pixels = images.shape
     vectors = np.zeros((classes + tuples * classes, classes + pixels))
@@ -95,9 +98,12 @@ def image_mixture(images: Array, labels: str = "identified") -> Population:
 
 
 def _enumerated(
-    vectors: Array, signal_class: Indices, signal_vectors: Indices, labels: str
+    vectors: Float[np.ndarray, "vector coordinate"],
+    signal_class: Int[np.ndarray, " vector"],
+    signal_vectors: Int[np.ndarray, "tuple class"],
+    labels: Labels,
 ) -> Population:
-    """All classes and signs for each row of signals; ``signal_vectors`` (tuple, class)."""
+    """All classes and signs for each row of signals."""
     tuples, classes = signal_vectors.shape
     signs = np.array(list(itertools.product([1.0, -1.0], repeat=classes)))
     row, own, pattern = (
@@ -112,8 +118,6 @@ def _enumerated(
         "any_signal": (signs[pattern] > 0).mean(axis=1),
         "first_signal": signs[pattern, 0] > 0,
     }
-    if labels not in positive:
-        raise ValueError(f"labels are {', '.join(positive)}, not '{labels}'")
     return Population(
         vectors=vectors,
         tokens=np.column_stack([own, signal_vectors[row]]),

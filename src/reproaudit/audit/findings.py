@@ -1,0 +1,103 @@
+"""Findings of an audit: discrepancies, their measured effects, and the answers to them."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from reproaudit.audit.settings import Value
+from reproaudit.audit.variables import Text
+from reproaudit.checks.measurements import StrictModel
+
+ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
+"""The id of a claim or a finding: the slug, a dot, and words joined by hyphens."""
+
+SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
+"""A setting's name; ``experiment.setting`` for the own setting of one experiment."""
+
+
+class Effect(StrictModel):
+    """A measured effect: how far another value of one setting moves one claim's measure.
+
+    The fields are those that `reproaudit multiverse --json` prints for an alternative.
+    """
+
+    claim: ClaimId
+    """The id of the claim whose measure was compared."""
+    setting: SettingName
+    """The setting that was varied; `experiment.setting` for the own setting of one experiment."""
+    value: Value
+    """The alternative value that was run."""
+    found: Literal["decisive", "matters", "harmless"]
+    """decisive: the claim's decision flips; matters: the measure moves by more than noise and the
+    claim's margin, but the decision stays; harmless: the measure stays within the margin."""
+    tier: Literal["quick", "paper"]
+    """The tier at which the alternative was run."""
+    difference: float
+    """The measure under the alternative minus the measure under the audit's own value, on the scale
+    on which the claim is judged."""
+    low: float
+    """The lower end of the interval of the difference."""
+    high: float
+    """The upper end of the interval of the difference."""
+    as_of: date
+    """The day of the run, YYYY-MM-DD."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.low <= self.difference <= self.high:
+            raise ValueError("'difference' must lie between 'low' and 'high'")
+        return self
+
+
+class Finding(StrictModel):
+    """A discrepancy between the paper, the card, the authors' code and practice."""
+
+    id: ClaimId
+    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
+    kind: Literal["contradiction", "omission", "defect", "staleness", "observation"]
+    """contradiction: two sources disagree; omission: no source says it; defect: something does not
+    work; staleness: it was true once and is no longer; observation: a run showed it."""
+    statement: Text
+    """The finding, in your own words."""
+    sources: tuple[Text, ...] = Field(min_length=1)
+    """The sources that show it, each with its place."""
+    as_of: date
+    """The day of the finding, YYYY-MM-DD."""
+    settings: tuple[SettingName, ...] = ()
+    """The settings that the finding is about; `experiment.setting` for the own setting of one
+    experiment."""
+    claims: tuple[ClaimId, ...] = ()
+    """The ids of the claims that the finding may affect."""
+    effect: Text | None = None
+    """The measured effect in words, if it was measured."""
+    effects: tuple[Effect, ...] = ()
+    """The measured effects in numbers, from a run of `reproaudit multiverse`."""
+
+
+class Response(StrictModel):
+    """An answer of the authors, or of others concerned, to a finding or to a verdict."""
+
+    to: ClaimId
+    """The id of the finding or of the claim that is answered."""
+    by: Text
+    """The person who answers: a name or a role."""
+    statement: Text
+    """The answer, in their own words or in a fair summary."""
+    locator: Text | None = None
+    """The place where the answer can be read, if it is public."""
+    as_of: date
+    """The day of the answer, YYYY-MM-DD."""
+
+
+class NotAudited(StrictModel):
+    """A claim of the paper that this audit leaves out, listed so that coverage is honest."""
+
+    statement: Text
+    """The claim in your own words."""
+    locator: Text
+    """The place where the paper makes the claim."""
+    reason: Text
+    """The reason why the claim is not audited."""

@@ -1,0 +1,81 @@
+"""The nine reproducibility variables: what the card says of each, and what reviewers decided."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from reproaudit.checks.measurements import StrictModel
+
+Text = Annotated[str, Field(min_length=1)]
+"""Text of at least one character."""
+
+
+class VariableName(StrEnum):
+    """The nine reproducibility variables."""
+
+    RESEARCH_TYPE = "Research Type"
+    RESEARCHER_AFFILIATION = "Researcher Affiliation"
+    PSEUDOCODE = "Pseudocode"
+    OPEN_SOURCE_CODE = "Open Source Code"
+    OPEN_DATASETS = "Open Datasets"
+    DATASET_SPLITS = "Dataset Splits"
+    HARDWARE_SPECIFICATION = "Hardware Specification"
+    SOFTWARE_DEPENDENCIES = "Software Dependencies"
+    EXPERIMENT_SETUP = "Experiment Setup"
+
+
+class Classification(StrictModel):
+    """The automated classification of one variable, as the reproducibility card gives it."""
+
+    result: Text
+    """The card's result, for example "Yes" or "No" (in quotes), Experimental, or Academia."""
+    as_of: date
+    """The day on which the card was read, YYYY-MM-DD."""
+
+
+class ReviewDecision(StrEnum):
+    """A reviewer's answer to the card's classification."""
+
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Review(StrictModel):
+    """One reviewer's decision on one variable."""
+
+    reviewer: Text
+    """The reviewer: a name, initials or a role. Each reviewer decides once on a variable."""
+    decision: ReviewDecision
+    """agree or disagree with the card's result; not_applicable if the paper needs no such thing,
+    for example no data set because its data are generated."""
+    reason: Text
+    """The reason for the decision, in one sentence."""
+    as_of: date
+    """The day of the decision, YYYY-MM-DD."""
+
+
+class Evidence(StrictModel):
+    """A passage of the paper that the decision on a variable rests on."""
+
+    statement: Text
+    """The content of the passage in your own words, not a quotation."""
+    locator: Text
+    """The place of the passage: a section, appendix or page, or the row of the card."""
+
+
+class Variable(StrictModel):
+    """One reproducibility variable: the card's result, the reviews and the evidence."""
+
+    name: VariableName
+    """The variable's name, one of the nine."""
+    card: Classification
+    """The automated classification on the reproducibility card."""
+    reviews: tuple[Review, ...] = Field(min_length=1)
+    """The decision of each reviewer."""
+    evidence: tuple[Evidence, ...] = Field(min_length=1)
+    """The passages of the paper that the decisions rest on."""

@@ -1,0 +1,60 @@
+"""Training of one seed with the compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from reproaudit.lab import Array, Stateful
+from reproaudit.papers.ahn2023.fast import kernel
+from reproaudit.papers.ahn2023.fast.learners import Draw, Schedule, SeedMatrices
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+
+
+class KernelLearner:
+    """One seed, with the compiled kernel."""
+
+    def __init__(
+        self,
+        draw: Draw,
+        A: Float[Array, "layers d d"],
+        B: Float[Array, "layers d d"],
+        schedule: Schedule,
+    ) -> None:
+        self._schedule, self._draw = schedule, draw
+        self._training = kernel.TrainingState.start(A, B)
+        self._drawn: tuple[int, Minibatch] | None = None
+
+    @property
+    def state(self) -> Mapping[str, Stateful]:
+        """A, B and Adam's moments; the caller keeps the number of steps."""
+        training = self._training
+        return {"parameters": training.parameters, "moments": training.moments}
+
+    def advance(self, start: int, stop: int) -> None:
+        """Makes the steps start … stop − 1."""
+        schedule = self._schedule
+        self._training.steps = start
+        for first, last in schedule.pieces(start, stop):
+            kernel.advance(
+                self._training,
+                self._minibatch(first // schedule.redraw_every),
+                last - first,
+                learning_rate=schedule.rate(first),
+                betas=schedule.betas,
+                eps=schedule.epsilon,
+                clip=schedule.clip,
+                free_b=schedule.free_b,
+            )
+
+    def matrices(self) -> SeedMatrices:
+        """A and B now, float64."""
+        A, B = self._training.parameters[:, None].astype(np.float64)
+        return A, B
+
+    def _minibatch(self, index: int) -> Minibatch:
+        if self._drawn is None or self._drawn[0] != index:
+            self._drawn = index, self._draw(index)
+        return self._drawn[1]

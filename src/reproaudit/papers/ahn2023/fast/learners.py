@@ -1,0 +1,132 @@
+"""Training: its schedule, and all seeds together with batched PyTorch.
+
+Every learner makes the same steps on the same minibatches: draw a minibatch every so often, compute
+the in-context loss and its gradient, clip each matrix's gradient, and update with Adam (released
+code: AdamW with weight decay 0) at a learning rate that is halved at fixed intervals.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from reproaudit.lab import Array, Stateful
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.fast.recursion import recursion_loss
+
+Draw = Callable[[int], Minibatch]
+"""From the number of the draw to a minibatch of one seed."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The settings of training: learning rates, minibatches, Adam and clipping.
+
+    Attributes:
+        learning_rate: at the start.
+        halve_every: steps after which it is halved, again and again.
+        redraw_every: steps between minibatches.
+        betas, epsilon: Adam's.
+        clip: largest Frobenius norm of the gradient of one matrix.
+        free_b: whether the B_l are trained; otherwise they stay zero.
+    """
+
+    learning_rate: float
+    halve_every: int
+    redraw_every: int
+    betas: tuple[float, float]
+    epsilon: float
+    clip: float
+    free_b: bool
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        return self.learning_rate * 0.5 ** (step // self.halve_every)
+
+    def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Cuts steps start … stop − 1 where a minibatch or the learning rate changes."""
+        borders = {start, stop}
+        for period in (self.redraw_every, self.halve_every):
+            borders.update(range(-(-start // period) * period, stop, period))
+        ordered = sorted(border for border in borders if border >= start)
+        return list(itertools.pairwise(ordered))
+
+
+SeedMatrices = tuple[Float[Array, "seeds layers d d"], Float[Array, "seeds layers d d"]]
+"""A and B of each seed."""
+
+
+class Learner(Protocol):
+    """Trains the matrices of one or more seeds."""
+
+    @property
+    def state(self) -> Mapping[str, Stateful]:
+        """Everything that training changes."""
+
+    def advance(self, start: int, stop: int) -> None:
+        """Makes the steps start … stop − 1."""
+
+    def matrices(self) -> SeedMatrices:
+        """A and B now, float64."""
+
+
+class BatchedLearner:
+    """All seeds together, with the recursion, autograd and `torch.optim.Adam`."""
+
+    def __init__(
+        self,
+        draws: Sequence[Draw],
+        A: Float[Array, "seeds layers d d"],
+        B: Float[Array, "seeds layers d d"],
+        schedule: Schedule,
+        device: str,
+    ) -> None:
+        self._schedule, self._draws, self._device = schedule, draws, device
+        self._A = torch.tensor(A, device=device, requires_grad=True)
+        self._B = torch.tensor(B, device=device, requires_grad=schedule.free_b)
+        trained = [self._A, self._B] if schedule.free_b else [self._A]
+        self._optimiser = torch.optim.Adam(trained, betas=schedule.betas, eps=schedule.epsilon)
+        self._drawn: tuple[int, tuple[torch.Tensor, ...]] | None = None
+
+    @property
+    def state(self) -> Mapping[str, Stateful]:
+        """A, B and the optimiser."""
+        return {"A": self._A, "B": self._B, "optimiser": self._optimiser}
+
+    def advance(self, start: int, stop: int) -> None:
+        """Makes the steps start … stop − 1."""
+        for step in range(start, stop):
+            for group in self._optimiser.param_groups:
+                group["lr"] = self._schedule.rate(step)
+            self._optimiser.zero_grad()
+            S, w, query, offset = self._minibatch(step // self._schedule.redraw_every)
+            B = self._B if self._schedule.free_b else None
+            losses = recursion_loss(S, w, query, self._A, B, offset)
+            torch.autograd.backward(losses.sum())
+            for matrices in (self._A, self._B):
+                self._clip(matrices.grad)
+            self._optimiser.step()
+
+    def matrices(self) -> SeedMatrices:
+        """A and B now, float64."""
+        A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
+        return A, B
+
+    def _clip(self, gradient: torch.Tensor | None) -> None:
+        if gradient is not None:
+            norms = torch.linalg.matrix_norm(gradient, keepdim=True)
+            gradient.mul_((self._schedule.clip / (norms + 1e-6)).clamp(max=1.0))
+
+    def _minibatch(self, index: int) -> tuple[torch.Tensor, ...]:
+        if self._drawn is None or self._drawn[0] != index:
+            per_seed = [draw(index).unpacked() for draw in self._draws]
+            stacked = (np.stack(parts) for parts in zip(*per_seed, strict=True))
+            tensors = tuple(torch.from_numpy(part).to(self._device) for part in stacked)
+            self._drawn = index, tensors
+        return self._drawn[1]

@@ -1,0 +1,39 @@
+"""Random problems and comparisons that the tests of ahn2023 share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def problem(layers: int, d: int, n: int, batch: int, seed: int = 0) -> tuple[Array, ...]:
+    """x, w, query and matrices large enough that every product matters, in float64."""
+    rng = np.random.default_rng(seed)
+    x, w, query = (rng.standard_normal(shape) for shape in ((batch, n, d), (batch, d), (batch, d)))
+    A = rng.standard_normal((layers, d, d)) * 0.5 / d - 0.3 * np.eye(d)
+    B = rng.standard_normal((layers, d, d)) * 0.5 / d + 0.3 * np.eye(d)
+    return x, w, query, A, B
+
+
+def moments(x: Array) -> Array:
+    return np.asarray(x.transpose(0, 2, 1) @ x / x.shape[1])
+
+
+def close(actual: Any, expected: Any, tolerance: float) -> None:
+    """Equal relative to the largest entry expected."""
+    scale = np.max(np.abs(expected))
+    assert np.max(np.abs(np.asarray(actual) - np.asarray(expected))) <= tolerance * scale
+
+
+def same_law(first: Array, second: Array | float) -> None:
+    """Equal means, within 4.5 standard errors of the difference (about 7e-6 by chance)."""
+    sample = np.asarray(second)
+    variance = np.var(first, axis=0) / len(first)
+    if sample.ndim and len(sample) > 1 and sample.ndim == np.ndim(first):
+        variance = variance + np.var(sample, axis=0) / len(sample)
+        sample = sample.mean(0)
+    assert np.all(np.abs(np.mean(first, axis=0) - sample) <= 4.5 * np.sqrt(variance))

@@ -1,0 +1,178 @@
+"""Crafted audits of up to a mebibyte: each is read within 2 s and 300 MB, whatever it holds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_text
+from reproaudit.audit.loading.fault import MOST_FAULTS
+from reproaudit.audit.rules import Severity
+from test_loading import TEXT, TODAY
+
+SECONDS, MEBIBYTES = 2.0, 300.0
+CLAIMS = TEXT[TEXT.index("claims:\n") : TEXT.index("not_audited:")].removeprefix("claims:\n")
+DECLARATION = '{kind: scalar, unit: "1", meaning: x}'
+
+
+def in_place_of(old: str, new: str) -> str:
+    assert TEXT.count(old) >= 1
+    return TEXT.replace(old, new, 1)
+
+
+def many(text: Callable[[int], str], size: int) -> str:
+    """So many pieces of text as have so many characters."""
+    pieces, length, i = [], 0, 0
+    while length < size:
+        pieces.append(text(i))
+        length += len(pieces[-1])
+        i += 1
+    return "".join(pieces)
+
+
+def shared_by_all() -> str:
+    shared = many(lambda i: f"  m{i}: {DECLARATION}\n", 450_000)
+    users = many(lambda i: f"  e{i}: {{title: x}}\n", 450_000)
+    return in_place_of("experiments:\n", f"measurements:\n{shared}experiments:\n{users}")
+
+
+def wide_control() -> str:
+    wide = many(lambda i: f"s{i}: 1, ", 300_000)
+    uses = many(lambda i: CLAIMS.replace("toy.", f"toy.c{i}-").replace(
+        "    controls:\n", "    controls:\n      - wide\n"), 500_000)  # fmt: skip
+    head = TEXT.index("claims:\n")
+    start = f"{TEXT[:head]}controls:\n  wide: {{settings: {{{wide}}}, why: x}}\n\nclaims:\n"
+    return start + CLAIMS + uses + TEXT[TEXT.index("not_audited:") :]
+
+
+CRAFTED: dict[str, Callable[[], str]] = {
+    "alternatives": lambda: in_place_of(
+        "[adam, momentum]", f"[{', '.join(f'a{i}' for i in range(38_000))}]"
+    ),
+    "seeds": lambda: in_place_of(
+        "quick: [0, 1, 2, 3, 4]", f"quick: [{', '.join(map(str, range(140_000)))}]"
+    ),
+    "equal seeds": lambda: in_place_of("quick: [0, 1, 2, 3, 4]", f"quick: [{'7, ' * 140_000}]"),
+    "wrong types": lambda: in_place_of("[A. Author, B. Author]", f"[{'1, ' * 190_000}]"),
+    "wrong values": lambda: in_place_of("[16, 64]", f"[{'~, ' * 190_000}]"),
+    "wrong mappings": lambda: in_place_of("[16, 64]", f"[{'{}, ' * 190_000}]"),
+    "empty lists": lambda: f"a: [{'[],' * 340_000}]",
+    "too many values": lambda: f"a: [{'1,' * 520_000}]",
+    "names": lambda: f"{{{many(lambda i: f'n{i}: 1, ', 1_000_000)}}}",
+    "equal names": lambda: many(lambda _: "a: 1\n", 1_000_000),
+    "doubts": lambda: f"a: [{'no, ' * 190_000}]",
+    "aliases": lambda: f"a: [{'*a, ' * 260_000}]",
+    "anchors": lambda: f"a: [{'&a 1, ' * 170_000}]",
+    "tags": lambda: f"a: [{'!!a 1, ' * 140_000}]",
+    "brackets": lambda: "[" * 1_000_000,
+    "dashes": lambda: "- " * 500_000,
+    "questions": lambda: "? " * 500_000,
+    "one text": lambda: in_place_of("title: A linear", f"title: A {'linear ' * 140_000}"),
+    "unknown fields": lambda: TEXT + many(lambda i: f"field{i}: 1\n", 950_000),
+    "unknown experiments": lambda: in_place_of(
+        "claims:\n", "claims:\n" + many(
+            lambda i: CLAIMS.replace("toy.", f"toy.c{i}-").replace("training", f"none{i}"), 950_000)
+    ),
+    "unknown settings of a finding": lambda: in_place_of(
+        "settings: [learning_rate]",
+        f"settings: [learning_rate, {many(lambda i: f'unknown_{i}, ', 950_000)}]",
+    ),
+    "known and unknown settings": lambda: in_place_of(
+        "settings:\n", "settings:\n" + many(
+            lambda i: f"  name{i}: {{value: 1, source: paper, locator: x}}\n", 500_000)
+    ).replace(
+        "settings: [learning_rate]",
+        f"settings: [learning_rate, {many(lambda i: f'nam{i}e, ', 450_000)}]", 1
+    ),
+    "coordinates": lambda: in_place_of(
+        "values: [ours, ridge]",
+        f"values: [ours, ridge, {many(lambda i: f'x{i}, ', 900_000)}]",
+    ),
+    "coordinates that claims miss": lambda: in_place_of(
+        "values: [ours, ridge]", f"values: [ours, {many(lambda i: f'x{i}, ', 500_000)}]"
+    ).replace("claims:\n", "claims:\n" + many(
+        lambda i: CLAIMS.replace("toy.", f"toy.c{i}-"), 450_000), 1),
+    "shared by all": shared_by_all,
+    "one wide control": wide_control,
+    "one control named often": lambda: in_place_of(
+        "      - experiment: training\n        settings: {labels: shuffled}\n        why: Trains "
+        "as well, without anything to learn.\n", "      - c\n" * 95_000
+    ).replace("claims:\n", "controls:\n  c: {settings: {labels: shuffled}, why: x}\n\nclaims:\n"),
+    "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 170_000}]"),
+    "dates": lambda: in_place_of("responses:\n", "responses:\n" + many(
+        lambda _: "- {to: toy.d, by: x, statement: x, as_of: 2029-01-01}\n", 950_000)),
+    "effects": lambda: in_place_of("    effects:\n", "    effects:\n" + many(
+        lambda i: f"      - {{claim: toy.loss-falls, setting: batch, value: {i + 65}, "
+        "found: matters, tier: quick, difference: 0, low: 0, high: 0, as_of: 2026-11-02}\n",
+        950_000)),
+}  # fmt: skip
+
+GOOD = {"alternatives", "seeds", "one text", "coordinates", "TODOs"}
+"""Those that are large and otherwise without error."""
+
+MEASURE = r"""
+import json, re, sys, time
+from datetime import date
+from reproaudit.audit.loading import read_audit
+began = time.process_time()
+audit, faults = read_audit(sys.argv[1], today=date(2026, 11, 20))
+printed = len("\n".join(map(str, faults)))
+print(json.dumps({
+    "seconds": time.process_time() - began,
+    "mebibytes": int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]) / 1024,
+    "read": audit is not None, "faults": len(faults), "rules": sorted({f.rule for f in faults}),
+    "printed": printed,
+}))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_audits_are_read_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "toy.yaml"
+    path.write_text(CRAFTED[name](), encoding="utf-8")
+    assert path.stat().st_size <= MAX_AUDIT_BYTES
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path)],
+        check=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    assert said["seconds"] < SECONDS, said
+    assert said["mebibytes"] < MEBIBYTES, said
+    assert said["faults"] <= MOST_FAULTS + 1, said
+    assert said["printed"] < 1_000_000, said
+    assert said["read"] == (name in GOOD), said
+
+
+def test_faults_beyond_a_thousand_are_counted() -> None:
+    text = CRAFTED["equal seeds"]()
+    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    assert audit is None
+    *listed, last = faults
+    assert [fault.rule for fault in listed] == ["RA152"] * MOST_FAULTS
+    assert (last.rule, last.message) == ("RA017", "found 138999 further faults; listed are 1000")
+    assert last.severity is Severity.WARNING
+
+
+def test_an_error_is_listed_before_any_number_of_warnings() -> None:
+    stale = "  - {to: toy.direction, by: x, statement: TODO, as_of: 2026-11-05}\n"
+    text = TEXT.replace("responses:\n", "responses:\n" + stale * 1500).replace(
+        "axis: model\n", "axis: mode\n"
+    )
+    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    assert audit is None
+    assert [f.rule for f in faults if f.severity is Severity.ERROR] == ["RA128"]
+    assert len(faults) == MOST_FAULTS + 1
+
+
+def test_warnings_without_number_do_not_refuse() -> None:
+    stale = "  - {to: toy.direction, by: x, statement: TODO, as_of: 2026-11-05}\n"
+    text = TEXT.replace("responses:\n", "responses:\n" + stale * 1500)
+    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    assert audit is not None
+    assert faults[-1].message == "found 500 further faults; listed are 1000"
