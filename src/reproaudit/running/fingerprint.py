@@ -30,7 +30,9 @@ __all__ = [
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
-COMPUTING_NOTHING = frozenset({"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"})
+COMPUTING_NOTHING = frozenset(
+    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
+)
 """Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
