@@ -81,7 +81,7 @@ def test_kill_at_any_moment_and_resume(
     run_to_the_end(store)
     assert_same(store, expected)
     assert len(records(store)) == 2
-    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json"}
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json", ".log"}
 
 
 @pytest.mark.slow
@@ -180,4 +180,4 @@ def test_two_runs_on_one_store(tmp_path: Path, expected: dict[tuple[str, int], R
     assert len(records(store)) == 2
     started = sum(out.count("CellStarted") for _, out in outputs)
     assert started == 2  # each cell was computed once
-    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json"}
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json", ".log"}

@@ -451,16 +451,16 @@ def test_diff_starts_without_torch() -> None:
 
 
 def test_custom_records_are_told_in_the_report(tmp_path: Path) -> None:
+    from reproaudit.running.fingerprint import fingerprint_of
     from reproaudit.running.store import Store
     from reproaudit.scorecard.from_store import CUSTOM, scorecard_of
 
     one, store = audit(), Store(tmp_path)
     for record in factories.make_lookup(one)(_batch()).values():
         settings = {**record.settings, "steps": 7}
-        name = f"{record.seed:032x}"
-        store.write(
-            record.model_copy(update={"tier": CUSTOM, "settings": settings, "fingerprint": name})
-        )
+        custom = record.model_copy(update={"tier": CUSTOM, "settings": settings})
+        name = fingerprint_of(custom)
+        store.write(custom.model_copy(update={"fingerprint": name}))
     found = scorecard_of(store, one, "paper")
     assert found.custom_records == 5
     assert found.custom == (

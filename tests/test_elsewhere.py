@@ -504,7 +504,7 @@ def test_their_pages_stand_apart_from_ours(card: Scorecard, tmp_path: Path) -> N
         "paper/toy/elsewhere/by_ben_sample_2026_11_02"
     }
     again = read_scorecard(written[1])
-    assert again == card
+    assert again == card.model_copy(update={"digest": again.digest})
     ours = factories.make_scorecard(claims=CLAIMS, responses=[], findings=[])
     found = compare(ComparedScorecard("ours", None, ours), ComparedScorecard("theirs", None, again))
     assert any(c.place == "origin" and c.kind == "records" for c in found.changes)

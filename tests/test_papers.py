@@ -25,7 +25,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of_tier, lookup_in
+from reproaudit.scorecard.from_store import cells_of_tier, choose_records, lookup_chosen
 
 SMOKE_SECONDS = 5.0
 """Of processor time, for a paper's whole smoke tier once its code is compiled."""
@@ -50,7 +50,8 @@ class Subject:
         return {(r.experiment, repr(sorted(r.settings.items())), r.seed): r for r in found}
 
     def record(self, batch: Batch, store: Store | None = None) -> Record:
-        found = lookup_in(store or self.first, self.audit)(batch)
+        chosen = choose_records(store or self.first, self.audit, "smoke")
+        found = lookup_chosen(self.audit, chosen)(batch)
         return found[batch.seeds[0]]
 
 
@@ -152,7 +153,7 @@ def test_every_claimed_measurement_is_declared(paper: Subject) -> None:
 
 
 def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
-    lookup = lookup_in(paper.first, paper.audit)
+    lookup = lookup_chosen(paper.audit, choose_records(paper.first, paper.audit, "smoke"))
     batches = plan(paper.audit, "smoke")
     assert batches
     for _, batch in batches:

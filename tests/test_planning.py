@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,19 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.variables import Variable
 from reproaudit.cell import canonical_settings
+from reproaudit.errors import UsageError
 from reproaudit.judging.verdict import Verdict
 from reproaudit.records import CellStatus, Measurements, Record
+from reproaudit.reports.phrasing import records_words
+from reproaudit.running.fingerprint import fingerprint_of
+from reproaudit.running.groups import TiedGroupsError, grouped
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
     CUSTOM,
     cells_of_tier,
+    choose_records,
     highest_tier,
-    lookup_in,
+    lookup_chosen,
     scorecard_of,
 )
 
@@ -100,10 +107,11 @@ def record_of(audit: Audit, batch: Batch, seed: int, name: str, **said: Any) -> 
     level = LEVELS[str(settings["mechanism"])]
     usual = {
         "measurements": measurements(level, 0.1, seed),
-        "fingerprint": f"{name}-{settings['mechanism']}-{seed}",
+        "code": name,
         "started": START,
     }
-    return make_record("toy", batch, settings, seed, rules, {**usual, **said})
+    made = make_record("toy", batch, settings, seed, rules, {**usual, **said})
+    return made.model_copy(update={"fingerprint": fingerprint_of(made)})
 
 
 def fill(store: Store, audit: Audit, at: TierName, name: str = "a", **said: Any) -> None:
@@ -116,26 +124,89 @@ FAILURE = {"status": CellStatus.FAILED, "error": "out of memory", "measurements"
 FAR = {"measurements": measurements(0.8, 0.1, 0)}
 
 
-def test_the_newest_record_wins(tmp_path: Path) -> None:
-    audit, store = one_claim(), Store(tmp_path)
-    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
-    names = {"b": 2, "c": 9, "a": 5}
-    for name, hour in names.items():
-        store.write(record_of(audit, own, 0, name, started=START + timedelta(hours=hour)))
-    (found,) = lookup_in(store, audit)(own).values()
-    assert found.fingerprint.startswith("c")
+def found_in(store: Store, audit: Audit, batch: Batch, **how: Any) -> Mapping[int, Record]:
+    return lookup_chosen(audit, choose_records(store, audit, batch.tier, **how))(batch)
 
 
-def test_a_finished_record_stands_before_a_newer_failure(tmp_path: Path) -> None:
+def test_the_clock_decides_nothing(tmp_path: Path) -> None:
+    """Neither a record that says it is of next year nor the time of a file wins."""
     audit, store = one_claim(), Store(tmp_path)
     _, own = next(claim_batches(audit, audit.claims[0], "quick"))
-    store.write(record_of(audit, own, 0, "new", started=START + timedelta(days=1), **FAILURE))
-    assert lookup_in(store, audit)(own)[0].status is CellStatus.FAILED
+    for seed in (0, 1):
+        store.write(record_of(audit, own, seed, "today"))
+    late = store.write(record_of(audit, own, 0, "late", started=START + timedelta(days=365)))
+    os.utime(late, (2e9, 2e9))
+    assert {one.code for one in found_in(store, audit, own).values()} == {"today"}
+
+
+def test_a_tie_is_named_and_can_be_broken(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    for name in ("a", "b"):
+        store.write(record_of(audit, own, 0, name, started=START + timedelta(days=ord(name))))
+    with pytest.raises(TiedGroupsError, match=r"2 groups of records .* Choose one with --group"):
+        found_in(store, audit, own)
+    for group in grouped(store.records("toy", "quick")):
+        chosen = choose_records(store, audit, "quick", wanted=group.id, today=[])
+        assert {one.code for one in chosen.records.values()} == {group.code}
+        assert chosen.of_today is False
+        assert len(chosen.others) == 1
+        assert f"{group.id} (code {group.code}" in str(group)
+    with pytest.raises(UsageError, match="--group zz: no groups"):
+        found_in(store, audit, own, wanted="zz")
+
+
+def test_todays_group_stands_before_a_fuller_one(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    for seed, name in ((0, "a"), (1, "a"), (0, "b")):
+        store.write(record_of(audit, own, seed, name))
+    groups = {group.code: group for group in grouped(store.records("toy", "quick"))}
+    found = found_in(store, audit, own, today=[groups["b"]])
+    assert {seed: one.code for seed, one in found.items()} == {0: "b"}
+    chosen = choose_records(store, audit, "quick", today=[groups["b"]])
+    assert (chosen.of_today, chosen.others) == (True, (groups["a"].id,))
+    card = scorecard_of(store, audit, "quick", today=[])
+    assert card.group is not None
+    assert (card.group.id, card.group.of_today) == (groups["a"].id, False)
+    assert "not today's code and versions" in records_words(card)
+
+
+def test_a_plan_takes_its_own_fingerprints_alone(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    wanted = record_of(audit, own, 0, "a")
+    for one in (wanted, record_of(audit, own, 0, "b"), record_of(audit, own, 1, "b")):
+        store.write(one)
+    planned = {("quick", wanted.key): wanted.fingerprint}
+    found = found_in(store, audit, own, planned=planned)
+    assert {seed: one.code for seed, one in found.items()} == {0: "a"}
+
+
+def test_records_that_read_other_data_are_another_group(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    store.write(record_of(audit, own, 0, "a"))
+    for state in ("old", "new"):
+        store.write(record_of(audit, own, 1, "a", data={"digits": state}))
+    groups = grouped(store.records("toy", "quick"))
+    assert sorted(dict(group.data)["digits"] for group in groups) == ["new", "old"]
+    assert all(sorted(one.seed for one in several) == [0, 1] for several in groups.values())
+    with pytest.raises(TiedGroupsError, match="digits new"):
+        found_in(store, audit, own)
+
+
+def test_a_finished_record_stands_before_a_failure(tmp_path: Path) -> None:
+    audit, store = one_claim(), Store(tmp_path)
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    store.write(record_of(audit, own, 0, "new", **FAILURE))
+    assert found_in(store, audit, own)[0].status is CellStatus.FAILED
     store.write(record_of(audit, own, 0, "old"))
-    store.write(record_of(audit, own, 1, "old", **FAILURE))
+    assert found_in(store, audit, own)[0].status is CellStatus.COMPLETED
     wild = {"status": CellStatus.DIVERGED, "error": "diverged", "measurements": Measurements()}
-    store.write(record_of(audit, own, 1, "wild", started=START - timedelta(days=1), **wild))
-    found = lookup_in(store, audit)(own)
+    store.write(record_of(audit, own, 1, "old", **FAILURE))
+    store.write(record_of(audit, own, 1, "old", **wild))
+    found = found_in(store, audit, own)
     assert [found[seed].status for seed in (0, 1)] == [CellStatus.COMPLETED, CellStatus.DIVERGED]
 
 
@@ -145,7 +216,7 @@ def test_a_record_with_other_settings_or_of_another_tier_is_not_found(tmp_path: 
     other = {**own.settings(audit), "steps": 99}
     store.write(record_of(audit, own, 0, "a", settings=other))
     store.write(record_of(audit, own, 1, "b", tier="paper"))
-    assert lookup_in(store, audit)(own) == {}
+    assert found_in(store, audit, own) == {}
 
 
 def test_custom_records_feed_no_verdict(tmp_path: Path) -> None:

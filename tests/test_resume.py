@@ -25,6 +25,7 @@ def scorecard(audits: Path, store: Path, slug: str, out: Path) -> dict[str, Any]
     card: dict[str, Any] = json.loads((out / "quick" / slug / "scorecard.json").read_text())
     for record in card["records"]:
         del record["started"], record["seconds"]
+    del card["digest"], card["store_root"]  # of records with their times
     del card["environment"]["seconds"], card["environment"]["revision"]  # one may commit meanwhile
     return card
 

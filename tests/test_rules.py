@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Control, Source
 from reproaudit.audit.rules import RULES, Severity, broken_rules, explain_rule
-from reproaudit.audit.rules.rule import KNOWN, error
+from reproaudit.audit.rules.rule import DEFINED_RULES, error
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
 from reproaudit.checks.measurements import Declaration
 from reproaudit.errors import UsageError
@@ -67,8 +67,8 @@ def test_rules_are_complete_and_permanent() -> None:
 
 def test_no_id_is_given_twice() -> None:
     with pytest.raises(AssertionError, match="RA101 is defined twice"):
-        error("RA101", "Again.", "Again.")(lambda audit: ())
-    assert list(RULES) == sorted(KNOWN)
+        error("RA101", "Again.", "Again.")(lambda _audit: ())
+    assert list(RULES) == sorted(DEFINED_RULES)
 
 
 def test_explain() -> None:

@@ -101,7 +101,7 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
 
 def test_nothing_but_the_record_is_left(store: Store) -> None:
     run(store, cell(), cell("together", 0), cell("together", 1))
-    assert {path.suffix for path in store.root.rglob("*") if path.is_file()} == {".json"}
+    assert {path.suffix for path in store.root.rglob("*") if path.is_file()} == {".json", ".log"}
     assert not list(store.root.rglob("*.partial"))
 
 
@@ -117,6 +117,23 @@ def test_seeds_measured_together_equal_seeds_measured_alone(store: Store) -> Non
         together, alone = found["together", seed], found["descent", seed]
         assert together.measurements.model_dump_json() == alone.measurements.model_dump_json()
     assert len({one.seconds for (name, _), one in found.items() if name == "together"}) == 1
+
+
+def test_seconds_are_divided_over_the_seeds_measured_together(store: Store) -> None:
+    seeds, pause, steps = 4, 0.01, 40
+    cells = [cell("together", seed, pause=pause, steps=steps) for seed in range(seeds)]
+    run(store, *cells)
+    for record in records(store).values():
+        assert pause * steps / seeds <= record.seconds < pause * steps
+
+
+def test_checkpoints_stay_until_every_seed_of_a_batch_has_its_record(store: Store) -> None:
+    """The seed that failed goes on from what was computed with the others."""
+    cells = [cell("one_wrong", seed) for seed in (0, 1)]
+    names = {"toy2020": {"one_wrong": ["loss", "final", "sizes"]}}
+    assert run(store, *cells, declared=names)[0] == Summary(completed=1, failed=1)
+    assert list(store.root.rglob("*.partial/descent.pt")), "what was computed is lost"
+    assert run(store, cells[1])[0] == Summary(completed=1)
 
 
 @pytest.mark.parametrize("experiment", ["descent", "together"])
@@ -346,13 +363,12 @@ def test_planning_ten_thousand_finished_cells_takes_two_seconds(store: Store) ->
     run(store, cells[0])
     name = records(store)["descent", 0].fingerprint
     first = next(store.root.rglob(f"{name}.json"))
-    text = first.read_text()
+    made = store.read(first)
     plan = Plan(cells, locate, store, "cpu")
     for task in plan.tasks:
-        changed = text.replace(name, task.fingerprint).replace(
-            '"seed":0', f'"seed":{task.cell.seed}'
-        )
-        first.with_name(f"{task.fingerprint}.json").write_text(changed)
+        changed = {"fingerprint": task.fingerprint, "seed": task.cell.seed}
+        body = made.model_copy(update=changed).model_dump_json()
+        first.with_name(f"{task.fingerprint}.json").write_text(body)
     began = time.process_time()
     summary, _ = run(store, *cells)
     assert time.process_time() - began < 2.0

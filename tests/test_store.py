@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -15,36 +16,48 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cells import cell
+from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running import store as store_module
-from reproaudit.running.store import Clock, Store
+from reproaudit.running.fingerprint import fingerprint_of
+from reproaudit.running.partial import Clock
+from reproaudit.running.store import Store
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
 )
 
 
-def record(name: str = "f" * 32, **changes: Any) -> Record:
+def record(seed: int = 0, **changes: Any) -> Record:
     fields: dict[str, Any] = {
         "paper": "toy2020",
         "tier": "quick",
         "experiment": "descent",
         "settings": {"steps": 3},
-        "seed": 0,
+        "seed": seed,
         "status": CellStatus.COMPLETED,
-        "fingerprint": name,
+        "fingerprint": "",
         "code": "abc",
         "environment": ENVIRONMENT,
         "started": datetime(2026, 1, 2, tzinfo=UTC),
         "seconds": 1.5,
         "measurements": Measurements(scalars={"loss": 0.1 + 0.2}),
     }
-    return Record(**{**fields, **changes})
+    made = Record(**{**fields, **changes})
+    return made.model_copy(update={"fingerprint": fingerprint_of(made)})
 
 
-def place(store: Store, name: str = "f" * 32) -> Path:
-    return store.path(cell(), name)
+def cell_of(one: Record) -> Cell:
+    return Cell(one.paper, one.tier, one.experiment, one.settings, one.seed)
+
+
+NAME = record().fingerprint
+CELL = cell_of(record())
+
+
+def place(store: Store) -> Path:
+    return store.path(CELL, NAME)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -111,7 +124,7 @@ def test_a_record_comes_back_as_it_was_written(
 
 def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
     store = Store(tmp_path / "absent")
-    assert store.find(cell(), "f" * 32) is None
+    assert store.find(CELL, NAME) is None
     assert list(store.records("toy2020", "quick")) == []
     assert not (tmp_path / "absent").exists()
 
@@ -119,7 +132,7 @@ def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
 def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write(record(status=CellStatus.FAILED, error="out of luck"))
-    assert store.find(cell(), "f" * 32) is None
+    assert store.find(CELL, NAME) is None
     assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.FAILED]
     store.write(record())
     assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
@@ -134,7 +147,11 @@ BAD = {
     "list": (b"[1, 2]", "JSON, but not a record"),
     "foreign": (b'{"name": "package"}', "JSON, but not a record"),
     "newer": (b'{"version": 99, "paper": "toy2020"}', "format 99; .* reads 1"),
-    "other": (record("e" * 32).model_dump_json().encode(), "the record of another cell"),
+    "other": (record(1).model_dump_json().encode(), "the record of another cell"),
+    "settings": (
+        record().model_dump_json().replace('"steps":3', '"steps":4').encode(),
+        "its fingerprint does not follow from the settings, seed, code, data and versions in it",
+    ),
     "nan": (
         record().model_dump_json().replace("0.30000000000000004", "NaN").encode(),
         "not a record",
@@ -146,18 +163,18 @@ BAD = {
 def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kind: str) -> None:
     content, reason = BAD[kind]
     store = Store(tmp_path)
-    store.write(record("0" * 32))
+    store.write(record(7))
     path = place(store)
     path.write_bytes(content)
     with pytest.raises(StoreError, match=reason) as caught:
-        store.find(cell(), "f" * 32)
+        store.find(CELL, NAME)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     with pytest.raises(StoreError, match=reason):
         list(store.records("toy2020", "quick"))
     assert [one.path for one in store.unreadable("toy2020", "quick")] == [path]
     readable = store.records("toy2020", "quick", on_unreadable=lambda _one: None)
-    assert [one.fingerprint for one in readable] == ["0" * 32]
+    assert [one.seed for one in readable] == [7]
 
 
 def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> None:
@@ -166,11 +183,11 @@ def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> 
     kept = []
     for text in ("first", "second"):
         place(store).write_text(text)
-        aside = store.set_aside(cell(), "f" * 32)
+        aside = store.set_aside(place(store))
         assert aside is not None
         kept.append(aside)
     assert [one.read_text() for one in kept] == ["first", "second"]
-    assert store.set_aside(cell(), "f" * 32) is None
+    assert store.set_aside(place(store)) is None
     assert store.unreadable("toy2020", "quick") == []
 
 
@@ -208,7 +225,7 @@ def test_a_failing_disk_is_one_clear_line_and_leaves_earlier_records(
     assert str(place(store)) in str(caught.value)
     assert "Records made so far are kept" in str(caught.value)
     assert place(store).read_bytes() == before
-    assert sorted(path.name for path in place(store).parent.iterdir()) == ["f" * 32 + ".json"]
+    assert sorted(path.name for path in place(store).parent.iterdir()) == [f"{NAME}.json"]
 
 
 def test_a_really_full_disk(tmp_path: Path) -> None:
@@ -228,9 +245,9 @@ def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     for action in (
         lambda: store.write(record()),
-        lambda: store.find(cell(), "f" * 32),
+        lambda: store.find(CELL, NAME),
         lambda: list(store.records("toy2020", "quick")),
-        lambda: store.try_lock(cell(), "f" * 32),
+        lambda: store.try_lock(CELL, NAME),
     ):
         with pytest.raises(StoreError, match="a file stands where a folder is needed"):
             action()
@@ -267,26 +284,26 @@ def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> Non
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
         "from cells import cell; from reproaudit.running.store import Store;"
-        "lock = Store(Path(sys.argv[1])).try_lock(cell(), 'f' * 32);"
+        "lock = Store(Path(sys.argv[1])).try_lock(cell(), sys.argv[3]);"
         "print(lock is not None, flush=True); time.sleep(60)"
     )
     other = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent)],
+        [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent), NAME],
         stdout=subprocess.PIPE,
         text=True,
     )
     with other:
         assert other.stdout is not None
         assert other.stdout.readline().strip() == "True"
-        assert store.try_lock(cell(), "f" * 32) is None
+        assert store.try_lock(CELL, NAME) is None
         free = store.try_lock(cell(), "e" * 32)
         assert free is not None
         free.release(finished=False)
         other.kill()
-    mine = store.try_lock(cell(), "f" * 32)
+    mine = store.try_lock(CELL, NAME)
     assert mine is not None
     mine.release(finished=True)
-    assert not list(tmp_path.rglob("f*.lock"))
+    assert not list(tmp_path.rglob(f"{NAME}.lock"))
 
 
 def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
@@ -299,7 +316,7 @@ def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
     partial.save("a b", b"three", clock)
     assert (partial.load("a/b"), partial.load("a b")) == (b"two", b"three")
     assert partial.clock() == clock
-    (partial.folder / "clock.json").write_text("{")
+    (partial.folder / "clock").write_text("{")
     assert partial.clock().seconds == 0.0
     partial.clear()
     assert not partial.folder.exists()
@@ -323,3 +340,100 @@ def test_the_store_needs_no_torch() -> None:
     program = "import sys, reproaudit.running.store; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
     assert store_module.__doc__ is not None
+
+
+# --- power cuts and locks -----------------------------------------------------------------------
+
+
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What happens to files from here on: "file" and "folder" synced, "replace"."""
+    told: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def note_sync(descriptor: int) -> None:
+        told.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def note_replace(source: Any, target: Any) -> None:
+        told.append("replace")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    return told
+
+
+def test_a_record_survives_a_power_cut_in_the_right_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its content before its name, its name before the manifest's line."""
+    told = synced(monkeypatch)
+    Store(tmp_path).write(record())
+    assert told == ["file", "replace", "folder", "file"]
+
+
+def test_a_checkpoint_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = synced(monkeypatch)
+    partial = Store(tmp_path).partial(CELL, [NAME])
+    partial.save("a", b"one", Clock(datetime(2026, 1, 2, tzinfo=UTC), 1.0))
+    assert told == ["replace", "replace"]
+
+
+@pytest.mark.parametrize(("number", "fails"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_only_a_file_system_without_folder_syncs_is_forgiven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
+) -> None:
+    fsync, closed = os.fsync, []
+    close = os.close
+
+    def fail_on_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    def note_close(descriptor: int) -> None:
+        closed.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        close(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_on_folders)
+    monkeypatch.setattr(os, "close", note_close)
+    if fails:
+        with pytest.raises(TechnicalError):
+            Store(tmp_path).write(record())
+    else:
+        Store(tmp_path).write(record())
+    assert True in closed, "the folder's descriptor was left open"
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_locks_file_goes_only_with_a_finished_cell_and_under_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: bool
+) -> None:
+    store = Store(tmp_path)
+    path = store.path(CELL, NAME).with_suffix(".lock")
+    lock = store.try_lock(CELL, NAME)
+    assert lock is not None
+    unlink = Path.unlink
+
+    def unlink_held(self: Path, missing_ok: bool = False) -> None:
+        assert store.try_lock(CELL, NAME) is None, "the file was removed after the lock was given"
+        unlink(self, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink_held)
+        lock.release(finished=finished)
+    assert path.exists() is not finished
+    again = store.try_lock(CELL, NAME)
+    assert again is not None
+    again.release(finished=False)
+
+
+def test_a_lock_that_is_gone_can_still_be_released(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    lock = store.try_lock(CELL, NAME)
+    assert lock is not None
+    store.path(CELL, NAME).with_suffix(".lock").unlink()
+    lock.release(finished=True)
+    assert store.try_lock(CELL, NAME) is not None

@@ -14,6 +14,10 @@ SettingValue = Scalar | tuple[Scalar, ...]
 """A setting's value: a scalar, or a list of scalars of one type."""
 
 
+CellKey = tuple[str, str, int]
+"""A cell within its paper and tier: experiment, `canonical_settings`, seed."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One experiment with one set of settings and one seed, before it has run.
@@ -31,6 +35,11 @@ class Cell:
     experiment: str
     settings: Mapping[str, SettingValue]
     seed: int
+
+    @property
+    def key(self) -> CellKey:
+        """The cell within its paper and tier."""
+        return self.experiment, canonical_settings(self.settings), self.seed
 
 
 def _canonical(value: Any) -> Any:

@@ -7,8 +7,6 @@ that the others start at once, and without torch.
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -81,18 +79,14 @@ FailOn = Annotated[
 
 def main() -> NoReturn:
     """Runs the program: every error that a user can mend is one line, never a traceback."""
-    if sys.stdout is None:  # closed by the caller; what Python opens first would take its place
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
-    output = GuardedOutput(sys.stdout)
-    sys.stdout = cast(Any, output)
+    output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
+    sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
     code = run_command(sys.argv[1:])
     output.flush()
     if output.fault is not None:
         _say(output.fault)
         code = code or TechnicalError.exit_code
+    errors.flush()
     sys.exit(code)
 
 
@@ -214,10 +208,13 @@ def run(
     how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
-    failed = run_tier(papers, chosen, how)
-    scorecards = [scorecard_of(Store(store), audit, chosen) for _, audit in papers]
+    summary = run_tier(papers, chosen, how)
+    scorecards = [
+        scorecard_of(how.store, audit, chosen, planned=summary.planned[entry.slug])
+        for entry, audit in papers
+    ]
     show_scorecards(scorecards, as_json)
-    return _exit_code(scorecards, wanted, failed)
+    return _exit_code(scorecards, wanted, summary.failed > 0)
 
 
 @app.command()
@@ -229,13 +226,17 @@ def report(
     out: Out = Path("reports"),
     audits: Audits = None,
     store: StorePath = Path("runs"),
+    group: Annotated[
+        str | None, typer.Option("--group", help="The group of records to show, by its id.")
+    ] = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
     """Write and print scorecards from records, without running anything.
 
-    The newest records of the highest tier are taken, unless --tier says otherwise. A tier without
-    records is rendered from the scorecard.json in the report folder, if there is one.
+    Of the highest tier, unless --tier says otherwise: the records that today's code and versions
+    made, else those of the group with most of the tier's cells. A tier without records is rendered
+    from the scorecard.json in the report folder, if there is one.
     """
     from reproaudit.commands.report import report_papers
     from reproaudit.running.store import Store
@@ -243,8 +244,69 @@ def report(
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
     kinds = chosen_formats(formats)
-    scorecards = report_papers(entries, Store(store), chosen, out, kinds, as_json)
-    return _exit_code(scorecards, wanted, failed=False)
+    errors: list[AuditError] = []
+    on_error = errors.append if everything or len(entries) > 1 else None
+    scorecards = report_papers(entries, Store(store), chosen, out, kinds, as_json, group, on_error)
+    for error in errors:
+        _say(str(error), "red")
+    return errors[0].exit_code if errors else _exit_code(scorecards, wanted, failed=False)
+
+
+# --- verify, prune ------------------------------------------------------------------------------
+
+
+@app.command()
+def verify(
+    slugs: Slugs = None,
+    recompute: Annotated[
+        int, typer.Option("--recompute", min=0, help="Measure so many records again.")
+    ] = 0,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged files aside, and list sound records.")
+    ] = False,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    as_json: Json = False,
+) -> int:
+    """Check every record and checkpoint of a store.
+
+    Reads all of it: digests, identities, the list of records that were ever written. With
+    --recompute, a sample of the records that today's code made is measured again, bit by bit.
+    """
+    from reproaudit.commands.verify import verify_store
+    from reproaudit.running.store import Store
+
+    return verify_store(
+        Catalog(audits),
+        slugs or (),
+        Store(store),
+        recompute=recompute,
+        repair=repair,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def prune(
+    slugs: Slugs = None,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Checkpoints of unfinished cells, too.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print.")] = False,
+    store: StorePath = Path("runs"),
+    as_json: Json = False,
+) -> int:
+    """Remove from a store what no run needs any more.
+
+    Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
+    their record. Records, also replaced ones, stay.
+    """
+    from reproaudit.commands.verify import prune_store
+    from reproaudit.running.store import Store
+
+    return prune_store(
+        slugs or (), Store(store), unfinished=unfinished, dry_run=dry_run, as_json=as_json
+    )
 
 
 @app.command()
@@ -289,6 +351,35 @@ def new(
     from reproaudit.commands.new import draft
 
     return draft(slug, card, out, force=force, as_json=as_json)
+
+
+@app.command()
+def review(
+    slug: PaperName,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+    ] = None,
+    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[
+        bool, typer.Option(help="Hide what others decided until you have decided.")
+    ] = True,
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Review an audit in the browser: agree, disagree, dispute, sign off.
+
+    The page is served on this machine alone. With --set or --sign-off there is no page.
+    """
+    from reproaudit.commands.review import review_audit
+
+    return review_audit(
+        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
+    )
 
 
 @app.command()
@@ -344,6 +435,55 @@ def judge(
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
 
 
 @app.command()

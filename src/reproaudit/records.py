@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
-from reproaudit.cell import SettingValue
+from reproaudit.cell import CellKey, SettingValue, canonical_settings
 
 RECORD_VERSION = 1
 
@@ -161,8 +161,42 @@ class Record(_Model):
     )
     measurements: Measurements
 
+    @property
+    def key(self) -> CellKey:
+        """The cell that was measured, within its paper and tier."""
+        return self.experiment, canonical_settings(self.settings), self.seed
+
     @model_validator(mode="after")
     def _finite(self) -> Record:
         if not self.measurements.finite:
             raise ValueError("a record holds finite numbers only; divergence is a status")
         return self
+
+
+def differing(one: Record, other: Record) -> tuple[str, ...]:
+    """What two records of one cell measured differently, bit by bit; empty if nothing.
+
+    Returns:
+        A line for each measurement: its name, and the largest difference or what else differs.
+    """
+    lines = []
+    if one.status is not other.status:
+        lines.append(f"status: {one.status.value}, then {other.status.value}")
+    before, after = _arrays(one.measurements), _arrays(other.measurements)
+    for name in sorted(before.keys() | after.keys()):
+        a, b = before.get(name), after.get(name)
+        if a is None or b is None or a.shape != b.shape:
+            shapes = " then ".join("absent" if x is None else str(x.shape) for x in (a, b))
+            lines.append(f"{name}: shape {shapes}")
+        elif a.tobytes() != b.tobytes():
+            count = int((a != b).sum())
+            lines.append(f"{name}: {count} of {a.size} numbers, by up to {np.abs(a - b).max():.3g}")
+    return tuple(lines)
+
+
+def _arrays(measured: Measurements) -> dict[str, NDArray[np.float64]]:
+    """Every number that was measured, by name; of a series the steps, too."""
+    found = {name: np.array(value) for name, value in measured.scalars.items()}
+    for name, series in measured.series.items():
+        found |= {name: series.values, f"steps of {name}": np.array(series.steps, dtype=float)}
+    return {**found, **measured.arrays}

@@ -95,6 +95,14 @@ def wrong_seeds(settings: Settings, session: Session) -> dict[int, Measurements]
     return {seed + 1: one for seed, one in descent(settings, session).items()}
 
 
+def one_wrong(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Seed 1 measures something that is not declared."""
+    found = descent(settings, session)
+    if 1 in found:
+        found[1] = found[1].model_copy(update={"scalars": {"other": 1.0}})
+    return found
+
+
 def no_data(settings: Settings) -> dict[str, str]:
     raise FileNotFoundError("the data set 'digits' is not there")
 
@@ -102,6 +110,7 @@ def no_data(settings: Settings) -> dict[str, str]:
 EXPERIMENTS = {
     "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
     "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
+    "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
     "broken": Experiment(Settings, broken),
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),

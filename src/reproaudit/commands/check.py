@@ -18,11 +18,11 @@ from reproaudit.audit.rules.rule import Severity
 from reproaudit.errors import SpecError
 
 Form = Literal["text", "json", "sarif"]
-"""How faults are printed."""
+"""The format in which faults are printed."""
 
 
 def check_files(files: Sequence[Path], form: Form) -> int:
-    """Prints the faults of audits; errors give the exit code of a bad audit, warnings 0."""
+    """Prints the faults of audits; the exit code is 2 if one is an error, else 0."""
     with _no_garbage_collection():
         faults = [fault for file in files for fault in read_audit(file)[1]]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
@@ -39,7 +39,7 @@ def check_files(files: Sequence[Path], form: Form) -> int:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """An audit's tree has no cycles, and looking for them takes a fifth of the time."""
+    """Switches it off: an audit's tree has no cycles, and the search takes a fifth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

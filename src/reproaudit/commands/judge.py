@@ -15,9 +15,10 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.difference import change_words
 from reproaudit.reports.files import read_scorecard, refresh_index, write_report
 from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
-from reproaudit.scorecard.from_store import lookup_in
+from reproaudit.scorecard.from_store import choose_records, lookup_chosen
 from reproaudit.scorecard.model import BesideModel, ClaimModel, OriginModel, Scorecard
 
 
@@ -41,22 +42,25 @@ def judge_submission(
     audit = entry.audit()
     submission = read_submission(audit, measurements)
     card = scorecard_of_submission(
-        submission, own_scorecard(audit, submission.tier, store, reports)
+        submission, own_scorecard(entry, audit, submission.tier, store, reports)
     )
     written = () if out is None else (*write_report(card, out), *refresh_index(out, card.tier))
     if as_json:
-        print_json(card.model_dump(mode="json"))
+        print_json(card.as_data())
     else:
         show(scorecard_document(card))
     say_written(written, as_json=as_json)
     return 0
 
 
-def own_scorecard(audit: Audit, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
+def own_scorecard(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, reports: Path
+) -> Scorecard | None:
     """Returns our own scorecard: from records, else from the report folder; None if neither."""
     slug = audit.paper.slug
     if has_records(store, audit, tier):
-        return build(audit, tier, lookup_in(store, audit))
+        chosen = choose_records(store, audit, tier, today=todays_groups(entry.module))
+        return build(audit, tier, lookup_chosen(audit, chosen))
     committed = reports / tier / slug / "scorecard.json"
     return read_scorecard(committed) if committed.is_file() else None
 

@@ -36,6 +36,7 @@ from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.numbers import counted, duration
 from reproaudit.reports.terminal import say
+from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
@@ -84,11 +85,12 @@ class Varied:
 
     def __post_init__(self) -> None:
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
+        (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
         self.default_failed = False
 
     def lookup(self) -> Lookup:
         """Returns the records as they are now."""
-        return lookup_variations(self.how.store, self.audit)
+        return lookup_variations(self.how.store, self.audit, self._today)
 
     def run(self, design: Design) -> Multiverse:
         """Runs what a design lacks, the default first, and reads it."""

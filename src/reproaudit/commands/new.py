@@ -20,13 +20,13 @@ SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def draft(slug: str, card_file: Path, out: Path, *, force: bool, as_json: bool) -> int:
-    """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py`` and says what the card leaves open.
+    """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py``, and prints the lines that it could not read.
 
-    Beside the shipped audits no module is found, so there the module goes to the shipped ones.
+    If OUT is the folder of the shipped audits, the module goes to the shipped modules.
 
     Raises:
-        UsageError: on a slug that is no name, or files that are there already.
-        CardError: if the card is none.
+        UsageError: if the slug is no name, or a file exists already.
+        CardError: if the file is no card.
     """
     if SLUG.fullmatch(slug) is None:
         raise UsageError(

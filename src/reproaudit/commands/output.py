@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -39,14 +40,17 @@ def say_written(paths: Iterable[Path], *, as_json: bool = False) -> None:
 
 
 class GuardedOutput:
-    """A standard output that never interrupts a command.
+    """A standard stream that never interrupts a command.
 
     What cannot be written is dropped, so that a command still writes its files and gives its own
     exit code. `fault` says why, unless the reader went away, as `head` does.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None) -> None:
+        # Closed by the caller: what Python opens first would take its place.
+        self._stream = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
         self._is_lost = False
         self.fault: str | None = None
 

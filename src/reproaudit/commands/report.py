@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from rich.console import Console
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.documentation import score
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.output import print_json, say_written, show
-from reproaudit.errors import UsageError
+from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import read_scorecard, write_index, write_report
 from reproaudit.reports.formats import TERMINAL
 from reproaudit.reports.index import ListEntry, index_document, list_document
 from reproaudit.reports.phrasing import verdict_counts
 from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.running.groups import TiedGroupsError, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import highest_tier, scorecard_of
 from reproaudit.scorecard.model import Scorecard
@@ -27,6 +31,8 @@ def report_papers(
     out: Path,
     formats: frozenset[str],
     as_json: bool,
+    group: str | None = None,
+    on_error: Callable[[AuditError], None] | None = None,
 ) -> list[Scorecard]:
     """Writes the reports of papers, then prints them; returns the scorecards.
 
@@ -37,11 +43,13 @@ def report_papers(
         out: the report folder.
         formats: the formats to write and print.
         as_json: whether to print JSON instead of the scorecards.
+        group: the beginning of the id of the group of records to show; None for today's.
+        on_error: told why a paper cannot be shown, and the others are; None raises instead.
 
     Raises:
         UsageError: if no paper has anything to report.
     """
-    scorecards = scorecards_to_report(entries, store, tier, out)
+    scorecards = scorecards_to_report(entries, store, tier, out, group, on_error)
     written = _write(scorecards, out, formats - {TERMINAL})
     if as_json or TERMINAL in formats:
         show_scorecards(scorecards, as_json)
@@ -50,15 +58,31 @@ def report_papers(
 
 
 def scorecards_to_report(
-    entries: Sequence[Entry], store: Store, tier: TierName | None, out: Path
+    entries: Sequence[Entry],
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    on_error: Callable[[AuditError], None] | None = None,
 ) -> list[Scorecard]:
     """Returns every paper's scorecard: from its records, else from its file in the report folder.
 
     Raises:
+        TiedGroupsError: if two groups of records of one paper may be meant.
         UsageError: if no paper has anything to report.
     """
-    found = [one for entry in entries if (one := _scorecard(entry, store, tier, out)) is not None]
-    if not found:
+    found, faulty = [], False
+    for entry in entries:
+        try:
+            card = _scorecard(entry, store, tier, out, group)
+        except AuditError as error:
+            if on_error is None:
+                raise
+            on_error(type(error)(f"{entry.slug}: {error}"))
+            faulty = True
+            continue
+        found += [card] if card is not None else []
+    if not found and not faulty:
         names = " ".join(entry.slug for entry in entries)
         wanted = f" --tier {tier}" if tier else ""
         raise UsageError(
@@ -68,14 +92,25 @@ def scorecards_to_report(
     return found
 
 
-def _scorecard(entry: Entry, store: Store, tier: TierName | None, out: Path) -> Scorecard | None:
+def _scorecard(
+    entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None
+) -> Scorecard | None:
     audit = entry.audit()
     for one in [tier] if tier else reversed(TIERS):
         if has_records(store, audit, one):
-            return scorecard_of(store, audit, one)
+            today = todays_groups(entry.module)
+            return scorecard_of(store, audit, one, today=today, wanted=group)
         committed = out / one / entry.slug / "scorecard.json"
         if committed.is_file():
-            return read_scorecard(committed)
+            card = read_scorecard(committed)
+            if card.digest is None:
+                Console(stderr=True).print(
+                    f"{committed} has no digest: nothing shows whether it was edited.",
+                    markup=False,
+                    highlight=False,
+                    soft_wrap=True,
+                )
+            return card
     return None
 
 
@@ -105,7 +140,7 @@ def _with_earlier(scorecards: Sequence[Scorecard], out: Path) -> list[Scorecard]
 def show_scorecards(scorecards: Sequence[Scorecard], as_json: bool) -> None:
     """Prints scorecards and, of several, a table of them."""
     if as_json:
-        several = [one.model_dump(mode="json") for one in scorecards]
+        several = [one.as_data() for one in scorecards]
         print_json(several[0] if len(several) == 1 else several)
         return
     for one in scorecards:
@@ -127,6 +162,11 @@ def _list_entry(entry: Entry, store: Store) -> ListEntry:
     audit = entry.audit()
     tier = highest_tier(store, audit)
     scores = score(audit.variables)
+    verdicts = None
+    if tier is not None:
+        with suppress(TiedGroupsError):  # `report` names the groups
+            today = todays_groups(entry.module)
+            verdicts = verdict_counts(scorecard_of(store, audit, tier, today=today).claims)
     return ListEntry(
         slug=entry.slug,
         title=audit.paper.title,
@@ -134,5 +174,5 @@ def _list_entry(entry: Entry, store: Store) -> ListEntry:
         strict=scores.strict,
         reviewed=scores.reviewed,
         tier=tier,
-        verdicts=None if tier is None else verdict_counts(scorecard_of(store, audit, tier).claims),
+        verdicts=verdicts,
     )

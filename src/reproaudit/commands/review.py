@@ -18,25 +18,47 @@ from reproaudit.errors import SpecError, UsageError
 MISSING = "reproaudit review needs its extra: pip install 'reproaudit[review]'."
 
 
-def reviewer_named(name: str | None) -> str:
-    """The reviewer's name, if it is one.
-
-    Raises:
-        UsageError: if it is missing or blank.
-    """
-    if name is None or not name.strip() or not name.isprintable():
-        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
-    return name.strip()
-
-
-def carry_out_orders(
-    file: Path, orders: Sequence[str], reviewer: str, *, sign: bool, as_json: bool
+def review_audit(
+    file: Path,
+    reviewer: str | None,
+    orders: Sequence[str],
+    sign: bool,
+    blind: bool,
+    port: int,
+    as_json: bool,
 ) -> int:
-    """Carries out all orders or none, and prints what changed.
+    """Carries out orders, or serves the page if there are none.
+
+    Args:
+        file: the audit.
+        reviewer: who reviews.
+        orders: what `--set` said; see `reproaudit.desk.script`.
+        sign: whether to sign the version off.
+        blind: whether the page hides the others' words until the reviewer's own stand.
+        port: the port of the page; 0 for any free one.
+        as_json: whether to print JSON.
 
     Raises:
-        UsageError, SpecError: if an order cannot be carried out; nothing is saved then.
+        UsageError: if the reviewer has no name, or an order cannot be carried out.
+        SpecError: if the file cannot be edited, or an edit would leave a fault.
     """
+    if reviewer is None or not reviewer.strip() or not reviewer.isprintable():
+        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
+    if orders or sign:
+        return _carry_out(file, orders, reviewer.strip(), sign, as_json)
+    read_version(file)
+    try:
+        from reproaudit.desk.server import serve
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    serve(file, reviewer.strip(), port=port, blind=blind, tell=print)
+    return 0
+
+
+def _carry_out(
+    file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_json: bool
+) -> int:
+    """Carries out all orders or none, and prints what changed."""
     before = read_version(file)
     text = before.text
     for order in orders:
@@ -67,19 +89,3 @@ def _show(before: Version, after: Version, as_json: bool) -> None:
 def _shown(line: str) -> str:
     """A line without characters that a terminal would obey."""
     return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in line)
-
-
-def serve_desk(file: Path, reviewer: str, *, port: int, blind: bool) -> int:
-    """Serves the desk on 127.0.0.1 until it is interrupted.
-
-    Raises:
-        UsageError: if the extra is not installed, or the port is in use.
-        SpecError: if the file cannot be edited.
-    """
-    read_version(file)
-    try:
-        from reproaudit.desk.server import serve
-    except ImportError as error:
-        raise UsageError(MISSING) from error
-    serve(file, reviewer, port=port, blind=blind, tell=print)
-    return 0

@@ -26,7 +26,7 @@ from rich.progress import (
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import seeds_of
-from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.cell import Cell, SettingValue
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import CellStatus, Record
@@ -36,6 +36,7 @@ from reproaudit.running.events import (
     CellStarted,
     Event,
     MayStart,
+    NotRepeated,
     OnEvent,
     PlanReady,
     SetAside,
@@ -104,18 +105,14 @@ class How:
         return DaskCluster(self.dask, self.chosen_device)
 
 
-def run_tier(papers: Papers, tier: TierName, how: How) -> bool:
-    """Runs every missing cell of a tier, controls included.
-
-    Returns:
-        Whether a cell failed.
-    """
+def run_tier(papers: Papers, tier: TierName, how: How) -> Summary:
+    """Runs every missing cell of a tier, controls included."""
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
     rules = {
         audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
         for _, audit in papers
     }
-    return run_now(cells, papers, how, rules).failed > 0
+    return run_now(cells, papers, how, rules)
 
 
 def run_now(
@@ -256,23 +253,19 @@ def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json
     """Runs custom cells and prints what they measured; there is no verdict."""
     cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
     summary = run_now(cells, papers, how, {})
-    wanted = {_key(cell) for cell in cells}
-    records = {
-        _key(record): record
-        for _, audit in papers
-        for record in sorted(how.store.records(audit.paper.slug, CUSTOM), key=lambda r: r.started)
-        if _key(record) in wanted
+    found = {
+        record.fingerprint: record
+        for paper, planned in summary.planned.items()
+        for record in how.store.records(paper, CUSTOM, only=frozenset(planned.values()))
     }
+    names = [name for planned in summary.planned.values() for name in planned.values()]
+    records = [found[name] for name in names if name in found]
     if as_json:
-        data = [record.model_dump(mode="json") for record in records.values()]
+        data = [record.model_dump(mode="json") for record in records]
         sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
     else:
-        _print_measurements(list(records.values()))
+        _print_measurements(records)
     return TechnicalError.exit_code if summary.failed else 0
-
-
-def _key(one: Cell | Record) -> tuple[str, str, str, int]:
-    return one.paper, one.experiment, canonical_settings(one.settings), one.seed
 
 
 def _print_measurements(records: Sequence[Record]) -> None:
@@ -358,13 +351,17 @@ class _Watcher:
                 self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
             elif self._bar.disable:
                 self._say(f"{self._finished}/{self._cells} {_name(event.cell)}")
+        elif isinstance(event, NotRepeated):
+            self._say(f"{_name(event.cell)}: other numbers than before, whose record is kept")
+            for line in event.differences:
+                self._say(f"  {line}")
         elif isinstance(event, SetAside):
             self._say(f"moved an unreadable record to {event.path}: {event.reason}")
         cells = f"{self._finished}/{self._cells} cells"
         self._bar.update(self._task, cells=cells)
 
     def _advance(self, event: Advance) -> None:
-        key = (*_key(event.cells[0]), event.phase)
+        key = (event.cells[0].paper, *event.cells[0].key, event.phase)
         before = self._done.get(key, 0)
         self._done[key] = event.done
         self._bar.update(

@@ -19,7 +19,7 @@ from functools import cache
 
 from reproaudit.audit.model import Audit, Claim, Control, Setting, Source, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.cell import CellKey, SettingValue, canonical_settings
 from reproaudit.checks import (
     Check,
     ConditionResult,
@@ -56,18 +56,17 @@ class EvidenceLevel(StrEnum):
 Lookup = Callable[[Batch], Mapping[int, Record]]
 """Finds the records of a batch, by seed; a seed that has not been run is absent."""
 
-Newest = Mapping[tuple[str, str, int], Record]
-"""The newest record of every cell, by experiment, canonical settings and seed."""
 
-
-def lookup_newest(audit: Audit, newest: Callable[[TierName], Newest]) -> Lookup:
-    """A lookup in the newest records.
+def lookup_by_cell(
+    audit: Audit, records_of: Callable[[TierName], Mapping[CellKey, Record]]
+) -> Lookup:
+    """A lookup in records by cell.
 
     Args:
         audit: fills in the settings of a batch.
-        newest: gives the newest records of a tier; called once for each tier.
+        records_of: from a tier to the one record of each cell; asked once for each tier.
     """
-    known = cache(newest)
+    known = cache(records_of)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = canonical_settings(batch.settings(audit))
@@ -235,8 +234,8 @@ def judge_batch(
     """
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
-    def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:
-        return BatchOutcome(batch, role, records, decision, (), (verdict, why))
+    def unjudged(verdict: Verdict, why: str) -> BatchOutcome:
+        return BatchOutcome(batch, role, records, None, (), (verdict, why))
 
     missing = [seed for seed in batch.seeds if seed not in by_seed]
     if missing:

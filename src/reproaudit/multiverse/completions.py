@@ -25,9 +25,11 @@ from scipy.stats import qmc
 
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
 from reproaudit.audit.plan import Batch, plan, seeds_of
-from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
 from reproaudit.errors import UsageError
-from reproaudit.judging.verdict import Lookup, Newest, lookup_newest
+from reproaudit.judging.verdict import Lookup, lookup_by_cell
+from reproaudit.records import Record
+from reproaudit.running.groups import Group
 from reproaudit.running.store import Store
 
 MOST_COMPLETIONS = 4096
@@ -272,11 +274,22 @@ def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> 
             yield Cell(audit.paper.slug, place, batch.experiment, settings, seed)
 
 
-def lookup_variations(store: Store, audit: Audit) -> Lookup:
-    """A lookup in the records of a tier and of its alternatives."""
+def lookup_variations(store: Store, audit: Audit, group: Group | None) -> Lookup:
+    """A lookup in the records of completions: a tier's own, and its alternatives'.
 
-    def newest(tier: TierName) -> Newest:
-        slug = audit.paper.slug
-        return {**store.newest(slug, varied_tier(tier)), **store.newest(slug, tier)}
+    Args:
+        store: where the records are.
+        audit: whose records.
+        group: only what this made; None finds nothing.
+    """
 
-    return lookup_newest(audit, newest)
+    def of_group(tier: TierName) -> dict[CellKey, Record]:
+        places = () if group is None else (varied_tier(tier), tier)
+        return {
+            record.key: record
+            for place in places
+            for record in store.records(audit.paper.slug, place)
+            if group is not None and group.made(record)
+        }
+
+    return lookup_by_cell(audit, of_group)

@@ -65,7 +65,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
         o.Paragraph(meta, "soft"),
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *pictures,
-        o.Grid(columns, list(_answers(card, claim)), caption, "stacked"),
+        o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Rows(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
@@ -129,7 +129,7 @@ def _parts(claim: ClaimModel, number: int) -> o.Piece:
     estimate = "Estimate [interval] against bound"
     columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
     caption = "Parts in the audit's order; in the pictures the square is the control"
-    table = o.Grid(columns, rows, caption, pages_only=("Each control",))
+    table = o.Tabular(columns, rows, caption, pages_only=("Each control",))
     return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
 
 

@@ -42,7 +42,7 @@ def _write(rendered: Rendered, folder: Path, stem: str, formats: Iterable[str]) 
 
 def as_read(card: Scorecard) -> Scorecard:
     """Returns the scorecard as a reader of its JSON file gets it, so that the two agree."""
-    return Scorecard.model_validate_json(json_text(card.model_dump(mode="json")))
+    return Scorecard.model_validate_json(json_text(card.as_data()))
 
 
 def write_report(
@@ -152,7 +152,7 @@ def read_scorecard(path: Path) -> Scorecard:
         return Scorecard.model_validate_json(json.dumps(data))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(map(str, first["loc"])) or "as a whole"
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
 
 

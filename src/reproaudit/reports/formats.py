@@ -73,7 +73,7 @@ PAGES: Mapping[str, PageFormat] = {
             "json",
             "application/json",
             "with every number, for programs",
-            lambda one: json_text(one.data.model_dump(mode="json", by_alias=True)),
+            lambda one: json_text(one.data.as_data()),
         ),
         PageFormat(
             "md", "text/markdown", "as text", lambda one: str(_markdown.markdown_text(one.document))

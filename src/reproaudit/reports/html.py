@@ -156,7 +156,7 @@ def _(block: o.Picture) -> Markup:
 
 
 @_render.register
-def _(block: o.Grid) -> Markup:
+def _(block: o.Tabular) -> Markup:
     columns, rows = o.cells(block, o.Detail.PAGE)
     if not rows:
         return Markup("")

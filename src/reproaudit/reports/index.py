@@ -49,7 +49,7 @@ def list_document(entries: Iterable[ListEntry]) -> o.Document:
             verdicts = (f"{one.tier or ''}: ", *_pieces(verdict_badges(one.verdicts)))
         score = f"{one.strict} → {one.reviewed} of {one.of}"
         rows.append((one.slug, one.title, one.venue, score, verdicts))
-    table = o.Grid(("paper", "title", "venue", "card → reviewed", "last verdicts"), rows)
+    table = o.Tabular(("paper", "title", "venue", "card → reviewed", "last verdicts"), rows)
     return o.Document("papers", "", (), (table,))
 
 
@@ -65,12 +65,12 @@ def index_document(cards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere] = 
         elsewhere: pages of measurements from elsewhere; each stands below its paper's own, and
             one of a paper without a scorecard of ours at the end.
     """
-    papers = o.Grid(
+    papers = o.Tabular(
         ("Paper", "Tier", "Documentation", "Sharing type", "Verdicts", "Claims tested"),
         tuple(_papers(cards, elsewhere)),
         caption="Documentation is the number of documented variables of 7: card → reviewed",
     )
-    claims = o.Grid(
+    claims = o.Tabular(
         ("Claim", "Verdict", "Evidence", "Estimate [interval] against bound"),
         tuple(_claims(cards, elsewhere)),
         caption="Every audited claim, with the estimate of its deciding part",
@@ -171,7 +171,7 @@ def _documentation(cards: Sequence[Scorecard]) -> o.Section:
             for one in every
         ]
     rows += [(name, *values) for name, values in totals.items()]
-    table = o.Grid(
+    table = o.Tabular(
         ("Variable", *(_slug(card) for card in cards)),
         rows,
         caption="The automated card's answer, then the reviewers' decision; bold where the review "

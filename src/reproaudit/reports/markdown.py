@@ -88,7 +88,7 @@ def _(block: o.Bullets) -> str:
 
 
 @_render.register
-def _(block: o.Grid) -> str:
+def _(block: o.Tabular) -> str:
     columns, rows = o.cells(block, o.Detail.FULL)
     lines = [f"| {' | '.join(map(escaped, columns))} |", f"|{' --- |' * len(columns)}"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]

@@ -232,7 +232,7 @@ def _grid(multiverse: Multiverse) -> o.Piece:
         name = f"{first.setting} = {numbers.value_words(first.value)}"
         rows.append((name, *(_outcome(line[i]) if i in line else "·" for i in places)))
     columns = ("Alternative", *(str(place + 1) for place in places))
-    return o.Grid(columns, rows if lines else (), layout="narrow")
+    return o.Tabular(columns, rows if lines else (), layout="narrow")
 
 
 def _outcome(one: AlternativeModel) -> o.Span:
@@ -269,7 +269,7 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
 
 def _alternatives(
     some: Sequence[AlternativeModel], claim: ClaimVariationsModel, detail: o.Detail
-) -> o.Grid:
+) -> o.Tabular:
     rows = [
         (
             f"{one.setting} = {_value_run(one)} (default {numbers.value_words(one.default)})",
@@ -281,13 +281,13 @@ def _alternatives(
     ]
     caption = f"With the audit's own settings it is {OUTCOMES[claim.default]}"
     columns = ("Alternative", "Class", "Came out", "Why")
-    return o.Grid(columns, rows, caption, "stacked", detail=detail)
+    return o.Tabular(columns, rows, caption, "stacked", detail=detail)
 
 
 def _combinations(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
     for effect in claim.effects:
         rows = [(numbers.value_words(one.value), _level(one)) for one in effect.levels]
-        yield o.Grid((effect.setting, f"Mean of {effect.measured}"), rows, "Main effect")
+        yield o.Tabular((effect.setting, f"Mean of {effect.measured}"), rows, "Main effect")
     if claim.exceptions:
         items = [
             o.Item((f"{OUTCOMES[one.status]} with {numbers.settings_words(one.changes)}",))

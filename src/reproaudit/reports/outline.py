@@ -166,7 +166,7 @@ GridRow = Sequence[GridCell]
 
 
 @dataclass(frozen=True)
-class Grid(Piece):
+class Tabular(Piece):
     """A table; the first cell of each row names it.
 
     Attributes:
@@ -244,7 +244,7 @@ def shown_pieces(blocks: Iterable[Piece], detail: Detail) -> list[Piece]:
     return [block for block in blocks if block.detail <= detail]
 
 
-def cells(table: Grid, detail: Detail) -> tuple[Sequence[str], list[list[GridCell]]]:
+def cells(table: Tabular, detail: Detail) -> tuple[Sequence[str], list[list[GridCell]]]:
     """Returns the columns and rows that a rendering of this detail shows."""
     rows = table.rows
     kept = [

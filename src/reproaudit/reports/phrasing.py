@@ -367,6 +367,11 @@ def records_words(scorecard: Scorecard) -> str:
     said = f"{len(records)} records made {when} in {duration(scorecard.environment.seconds)}"
     if scorecard.custom_records:
         said += f"; {scorecard.custom_records} custom records (other seeds or settings) not used"
+    if (group := scorecard.group) is not None and (group.of_today is False or group.others):
+        said += f"; of group {group.made_with}"
+        said += "" if group.of_today else ", which is not today's code and versions"
+        if group.others:
+            said += f"; not mixed with {', '.join(group.others)}"
     return said
 
 

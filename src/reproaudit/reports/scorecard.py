@@ -104,7 +104,7 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
         ("records", phrasing.records_words(card)),
         *(("custom records", phrasing.custom_words(one)) for one in card.custom),
     ]
-    table = o.Grid(
+    table = o.Tabular(
         ("Claim", "Verdict", "Evidence", "Weight", "Estimate [interval] against bound"),
         [claim_row(claim, f"#claim-{n}", weight=True) for n, claim in _numbered(card)],
         "Every audited claim, with the estimate of its deciding part",
@@ -188,7 +188,7 @@ def _documentation(card: Scorecard) -> o.Section:
         rows.append((one.name, result, o.Lines(decided), counts, *told))
     columns = ("Variable", "Card", "Review", "Documented", "Reasons", "Evidence")
     caption = "The nine reproducibility variables: the automated card against the review"
-    blocks = (o.Grid(columns, rows, caption), *_agreement(card))
+    blocks = (o.Tabular(columns, rows, caption), *_agreement(card))
     return o.Section("Documentation", blocks, anchor="documentation", detail=o.Detail.FULL)
 
 
@@ -203,7 +203,7 @@ def _agreement(card: Scorecard) -> Iterator[o.Piece]:
         share = f"{one.agreeing} of {one.pairs} ({100 * one.agreeing / one.pairs:.0f} %)"
         rows.append((one.name, str(one.reviewers), share, still_open.get(one.name, "no")))
     columns = ("Variable", "Reviewers", "Agreeing pairs", "Open")
-    yield o.Grid(columns, rows, "Pairs of reviewers that decided alike, by variable")
+    yield o.Tabular(columns, rows, "Pairs of reviewers that decided alike, by variable")
 
 
 def _ledger(card: Scorecard) -> o.Section:
@@ -216,7 +216,7 @@ def _ledger(card: Scorecard) -> o.Section:
     columns = ("Setting", "Experiment", "Value run", "Source", "Why", "Other values")
     caption = "Settings that the paper leaves open or that its sources contradict"
     empty = o.Paragraph("Empty: no setting is assumed or contradicted.")
-    block = o.Grid(columns, rows, caption) if rows else empty
+    block = o.Tabular(columns, rows, caption) if rows else empty
     title = "Underspecification ledger"
     return o.Section(title, (block,), anchor="ledger", detail=o.Detail.FULL)
 
@@ -276,7 +276,7 @@ def _environment(card: Scorecard) -> o.Section:
     return o.Section(title, blocks, anchor="environment", detail=o.Detail.FULL)
 
 
-def _records(card: Scorecard) -> o.Grid:
+def _records(card: Scorecard) -> o.Tabular:
     columns = "Experiment,Role,Scale,Replaced settings,Seed,Status,Fingerprint,Started,Time"
     rows = []
     for one in card.records:
@@ -284,4 +284,4 @@ def _records(card: Scorecard) -> o.Grid:
         run = (numbers.settings_words(one.overrides) or "none", str(one.seed), one.status.value)
         when = (f"{one.started:%Y-%m-%d %H:%M}", numbers.duration(one.seconds))
         rows.append((*what, *run, o.code(one.fingerprint[:16]), *when))
-    return o.Grid(columns.split(","), rows, "Every record behind the verdicts")
+    return o.Tabular(columns.split(","), rows, "Every record behind the verdicts")

@@ -148,7 +148,7 @@ def _(block: o.Section) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Grid) -> RenderableType:
+def _(block: o.Tabular) -> RenderableType:
     columns, rows = o.cells(block, o.Detail.BRIEF)
     if not rows:
         return Group()

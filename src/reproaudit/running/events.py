@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reproaudit.cell import Cell
 from reproaudit.records import CellStatus, Record
+from reproaudit.running.groups import TierKey
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,19 @@ class SetAside:
 
 
 @dataclass(frozen=True)
+class NotRepeated:
+    """A cell measured anew gave other numbers than its earlier record, which is kept.
+
+    Attributes:
+        cell: the cell.
+        differences: for each measurement that differs, its name and how it differs.
+    """
+
+    cell: Cell
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class CellFinished:
     """A cell has its record; ``reused`` if another run has made it meanwhile."""
 
@@ -61,19 +75,25 @@ class CellFinished:
     reused: bool = False
 
 
-Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | CellFinished
+Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | NotRepeated | CellFinished
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[tuple[Cell, ...]], bool]
 
 
 @dataclass
 class Summary:
-    """How many cells had a record before, and how the others ended."""
+    """How many cells had a record before, and how the others ended.
+
+    ``not_repeated`` counts those among the others that gave other numbers than before.
+    """
 
     present: int = 0
     completed: int = 0
     diverged: int = 0
     failed: int = 0
+    not_repeated: int = 0
+    planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
+    """By paper, the fingerprint of each cell of the plan, with and without a record."""
 
     def count(self, status: CellStatus) -> None:
         """Adds one cell that ended so."""

@@ -33,7 +33,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.records import Environment, Measurements
 from reproaudit.running.devices import THREAD_VARIABLES, use_threads
 from reproaudit.running.fingerprint import package_versions
-from reproaudit.running.store import Clock, Partial
+from reproaudit.running.partial import Clock, Partial
 
 PROGRESS_SECONDS = 0.1
 """Progress of a phase is told no more often than this, but for its end."""

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import metadata
 
 from reproaudit.cell import Cell, canonical_settings
+from reproaudit.records import Environment, Record
 from reproaudit.running.code_hash import CodeClosure, code_closure, code_hash
 
 __all__ = [
@@ -69,6 +70,20 @@ def versions(device: str, imported: Iterable[str] = ()) -> dict[str, str]:
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, "device": device, **package_versions(imported)}
+
+
+def versions_of(environment: Environment) -> dict[str, str]:
+    """What `versions` gave on the machine that made a record."""
+    python = ".".join(environment.python.split(".")[:2])
+    device = environment.device.split(" ")[0]
+    packages = {name: environment.packages.get(name, "absent") for name in COMPUTING_PACKAGES}
+    return {"python": python, "device": device, **packages}
+
+
+def fingerprint_of(record: Record) -> str:
+    """The fingerprint that follows from what a record says of itself."""
+    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+    return fingerprint(cell, record.code, versions_of(record.environment), record.data)
 
 
 @cache

@@ -12,6 +12,7 @@ from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.running.fingerprint import CodeClosure, code_closure, fingerprint, versions
+from reproaudit.running.groups import TierKey
 from reproaudit.running.store import Store
 
 
@@ -136,6 +137,15 @@ class Plan:
             blocked=shared.blocked,
         )
 
+    @property
+    def fingerprints(self) -> dict[str, dict[TierKey, str]]:
+        """By paper, tier and cell: the fingerprint under which its record is kept."""
+        found: dict[str, dict[TierKey, str]] = {}
+        for task in self.tasks:
+            cell = task.cell
+            found.setdefault(cell.paper, {})[cell.tier, cell.key] = task.fingerprint
+        return found
+
     def pending(self, fresh: bool) -> list[tuple[QueuedCell, ...]]:
         """The cells without a readable record, grouped into jobs."""
         groups: dict[object, list[QueuedCell]] = {}
@@ -150,6 +160,9 @@ class Plan:
 
 def _is_present(store: Store, task: QueuedCell) -> bool:
     try:
-        return store.find(task.cell, task.fingerprint) is not None
+        if store.find(task.cell, task.fingerprint) is None:
+            return False
     except StoreError:
         return False  # looked at again, and moved aside, under the cell's lock
+    store.enlist(store.path(task.cell, task.fingerprint))
+    return True

@@ -19,13 +19,14 @@ import reproaudit
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.records import CellStatus, Environment, Measurements, Record
+from reproaudit.records import CellStatus, Environment, Measurements, Record, differing
 from reproaudit.running.devices import available_cores
 from reproaudit.running.events import (
     CellFinished,
     CellStarted,
     CellWaiting,
     MayStart,
+    NotRepeated,
     OnEvent,
     PlanReady,
     Progress,
@@ -85,7 +86,7 @@ def run_cells(
         store.sweep(*place)
     groups = plan.pending(fresh)
     todo = [task for group in groups for task in group]
-    summary = Summary(present=len(plan.tasks) - len(todo))
+    summary = Summary(present=len(plan.tasks) - len(todo), planned=plan.fingerprints)
     steps = sum(sum(group[0].phases.values()) for group in groups)
     on_event(PlanReady(len(plan.tasks), summary.present, steps))
     if not groups:
@@ -153,9 +154,12 @@ class _Run:
     declared: Mapping[str, Mapping[str, Collection[str]]]
     summary: Summary
     may_start: MayStart
-    began: float = field(default_factory=time.time)
     _held: dict[int, _Claimed] = field(default_factory=dict)
     _keys: int = 0
+
+    def __post_init__(self) -> None:
+        paths = [self.store.path(task.cell, task.fingerprint) for task in self.plan.tasks]
+        self._written = {path: self.store.times_written(path) for path in paths if self.fresh}
 
     def all(self, groups: Sequence[tuple[QueuedCell, ...]], executor: Executor) -> None:
         """Runs the groups; those that another run holds come last.
@@ -236,12 +240,16 @@ class _Run:
     def _made_meanwhile(self, task: QueuedCell) -> Record | None:
         """The record that another run has written since this one planned."""
         path = self.store.path(task.cell, task.fingerprint)
-        if self.fresh and not (path.exists() and path.stat().st_mtime >= self.began):
+        if self.fresh and self.store.times_written(path) == self._written[path]:
             return None
+        return self._made(task)
+
+    def _made(self, task: QueuedCell) -> Record | None:
+        """The cell's finished record; a file that is none is moved aside."""
         try:
             return self.store.find(task.cell, task.fingerprint)
         except StoreError as error:
-            aside = self.store.set_aside(task.cell, task.fingerprint)
+            aside = self.store.set_aside(self.store.path(task.cell, task.fingerprint))
             if aside is not None:
                 self.on_event(SetAside(aside, str(error)))
             return None
@@ -285,6 +293,7 @@ class _Run:
         finished = set()
         for task in claimed.tasks:
             record = self._record(task, outcome)
+            self._compare(task, record)
             self.store.write(record)
             if record.status is not CellStatus.FAILED:
                 finished.add(task.fingerprint)
@@ -295,6 +304,15 @@ class _Run:
             self.store.partial(claimed.tasks[0].cell, names).clear()
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
+
+    def _compare(self, task: QueuedCell, record: Record) -> None:
+        """Tells how a record differs from the one that it replaces."""
+        earlier = self._made(task) if self.fresh else None
+        if earlier is not None and record.status is not CellStatus.FAILED:
+            differences = differing(earlier, record)
+            if differences:
+                self.summary.not_repeated += 1
+                self.on_event(NotRepeated(task.cell, differences))
 
     def _record(self, task: QueuedCell, outcome: Outcome) -> Record:
         cell = task.cell

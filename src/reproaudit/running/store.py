@@ -1,12 +1,19 @@
-"""Where records are kept: one file per cell, written whole or not at all.
+"""The records of finished cells: one file per cell, written whole or not at all.
 
 Layout under the store's root::
 
+    manifest.log                                             every finished record ever written
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
     <paper>/<tier>/<experiment>/<fingerprint>.failed.json    a cell to be tried again
     <paper>/<tier>/<experiment>/<fingerprint>.partial/       checkpoints of unfinished work
     <paper>/<tier>/<experiment>/<fingerprint>.lock           held by the run that computes the cell
-    <paper>/<tier>/<experiment>/<fingerprint>.json.bad       an unreadable record, moved aside
+    <paper>/<tier>/<experiment>/<fingerprint>.json.bad       a damaged record, moved aside
+    <paper>/<tier>/<experiment>/<fingerprint>.json.replaced  a record that --fresh replaced
+
+A record's file is ``{"sha256": …, "record": …}``. It is read only if the digest fits, if its
+fingerprint follows from what the record says of itself, if it stands in its place, and if the
+manifest lists this digest as the last one written there. Records of earlier versions have no digest
+of their own; those that the manifest lists are held to its digest.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.
@@ -14,290 +21,208 @@ here imports torch.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import shutil
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from reproaudit.cell import Cell, canonical_settings
-from reproaudit.errors import AuditError, StoreError, TechnicalError
+from reproaudit.cell import Cell
+from reproaudit.errors import StoreError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
-from reproaudit.running.fingerprint import code_hash, fingerprint, package_versions, versions
-
-__all__ = [
-    "Cell",
-    "Clock",
-    "Partial",
-    "Store",
-    "Unreadable",
-    "code_hash",
-    "fingerprint",
-    "package_versions",
-    "versions",
-]
+from reproaudit.running.files import (
+    DamagedError,
+    explained,
+    free_name,
+    listing,
+    sha256,
+    write_whole,
+)
+from reproaudit.running.fingerprint import fingerprint_of
+from reproaudit.running.manifest import RecordManifest
+from reproaudit.running.partial import Partial
 
 STALE_SECONDS = 3600.0
 """No write takes an hour: a temporary file that old belongs to a process that was killed."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NO_FOLDER = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}
-
-
-def _fault(action: str, path: Path, error: OSError) -> AuditError:
-    """One line for the user: where, what happened, what to do."""
-    where = f"cannot {action} {path}"
-    kept = "Records made so far are kept."
-    if error.errno in _FULL:
-        return TechnicalError(
-            f"{where}: no space is left. Free some, or choose another place with --store. {kept}"
-        )
-    if error.errno in _CLOSED:
-        return StoreError(
-            f"{where}: {os.strerror(error.errno or 0).lower()}. "
-            f"Make it accessible, or choose another place with --store. {kept}"
-        )
-    if error.errno in _NO_FOLDER:
-        return StoreError(
-            f"{where}: a file stands where a folder is needed, or the reverse. "
-            f"Move it away, or choose another place with --store. {kept}"
-        )
-    return TechnicalError(f"{where}: {error.strerror or error}. {kept}")
-
-
-@contextmanager
-def _explained(action: str, path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _fault(action, path, error) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot sync folders
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
-    """Writes a file so that it is seen whole or not at all, whenever the process is killed.
-
-    Args:
-        path: the file; its folder is made where it is missing.
-        data: its contents.
-        durable: whether it also survives a power cut, for some milliseconds of waiting.
-
-    Raises:
-        StoreError: if the place cannot be written to.
-        TechnicalError: if the disk is full or failing.
-    """
-    temporary = path.with_name(path.name + ".tmp")
-    with _explained("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(temporary, "wb") as file:
-                file.write(data)
-                file.flush()
-                if durable:
-                    os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        if durable:
-            _sync_folder(path.parent)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How long unfinished work has taken up to its last checkpoint."""
-
-    started: datetime
-    seconds: float
-
-
-class Partial:
-    """The checkpoints of unfinished work: one file per phase, and the time spent so far.
-
-    A checkpoint is whole after a kill. After a power cut it may be torn; its reader then starts
-    the phase anew, which is cheaper than waiting for the disk at every checkpoint.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def _file(self, phase: str) -> Path:
-        return self.folder / f"{quote(phase, safe=' ')}.pt"
-
-    def load(self, phase: str) -> bytes | None:
-        """The phase's last checkpoint, or None."""
-        path = self._file(phase)
-        with _explained("read", path), suppress(FileNotFoundError):
-            return path.read_bytes()
-        return None
-
-    def save(self, phase: str, checkpoint: bytes, clock: Clock) -> None:
-        """Keeps a checkpoint in place of the phase's last one, and the time spent so far."""
-        write_whole(self._file(phase), checkpoint, durable=False)
-        times = {"started": clock.started.isoformat(), "seconds": clock.seconds}
-        write_whole(self.folder / "clock.json", json.dumps(times).encode(), durable=False)
-
-    def clock(self) -> Clock:
-        """The time spent up to the last checkpoint; zero, from now, where there is none."""
-        try:
-            times = json.loads((self.folder / "clock.json").read_bytes())
-            return Clock(datetime.fromisoformat(times["started"]), float(times["seconds"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return Clock(datetime.now(UTC), 0.0)
-
-    def clear(self) -> None:
-        """Forgets all of it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+_SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A file that stands where a record should and is none."""
+    """A file in the place of a record that cannot be used, and why."""
 
     path: Path
     reason: str
-
-
-class _NotARecord(Exception):
-    pass
 
 
 class Store:
     """The records under one folder.
 
     Args:
-        root: the folder; it need not exist before something is written.
+        root: the folder; it need not exist before something is written. A relative path is resolved
+            here, once, so that a changed working directory does not matter.
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = Path(os.path.abspath(root))
+        self.manifest = RecordManifest(self.root / "manifest.log")
 
     # --- places
 
     def folder(self, paper: str, tier: str, experiment: str) -> Path:
-        """Where the cells of an experiment are."""
+        """The folder of an experiment's cells."""
         parts = [_folder_name(part) for part in (paper, tier, experiment)]
         if any(part in ("", ".", "..") for part in parts):
             raise StoreError(f"not a name for a folder: '{paper}', '{tier}' or '{experiment}'")
         return self.root.joinpath(*parts)
 
     def path(self, cell: Cell, fingerprint: str) -> Path:
-        """Where the finished record of a cell is, or will be."""
+        """The file of a cell's finished record, whether it exists or not."""
         return self.folder(cell.paper, cell.tier, cell.experiment) / f"{fingerprint}.json"
 
     def partial(self, cell: Cell, fingerprints: Sequence[str]) -> Partial:
-        """Where the unfinished work of a cell, or of cells measured together, is kept."""
+        """The checkpoints of a cell, or of cells measured together."""
         name = fingerprints[0]
         if len(fingerprints) > 1:
             name = hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:32]
         folder = self.folder(cell.paper, cell.tier, cell.experiment)
-        return Partial((folder / f"{name}.partial").absolute())
+        return Partial(folder / f"{name}.partial")
+
+    def listed_as(self, path: Path) -> str:
+        """A file's name in the manifest."""
+        return path.relative_to(self.root).as_posix()
+
+    def times_written(self, path: Path) -> int:
+        """How many finished records were ever written to a file."""
+        return len(self.manifest.digests().get(self.listed_as(path), ()))
 
     # --- reading
 
     def find(self, cell: Cell, fingerprint: str) -> Record | None:
-        """The finished record of a cell, or None where it has none.
+        """The finished record of a cell, or None if it has none.
 
         Raises:
             StoreError: if there is a file that is not the cell's record; the text names it.
         """
         path = self.path(cell, fingerprint)
         try:
-            return _read(path, _identity(cell, fingerprint))
+            return self.read(path, cell)
         except FileNotFoundError:
             return None
-        except _NotARecord as error:
+        except DamagedError as error:
             raise _unreadable(Unreadable(path, str(error))) from error
 
     def records(
-        self, paper: str, tier: str, on_unreadable: Callable[[Unreadable], None] | None = None
+        self,
+        paper: str,
+        tier: str,
+        on_unreadable: Callable[[Unreadable], None] | None = None,
+        only: Collection[str] | None = None,
     ) -> Iterator[Record]:
         """Every record of a paper's tier, failed cells included, one at a time.
 
-        A failed record is left out where the cell has a finished one.
+        A failed record is left out if the cell has a finished one.
 
         Args:
             paper: the slug.
             tier: smoke, quick, paper or custom.
             on_unreadable: told of each file that is not a record. Without it the first raises.
+            only: the fingerprints to read; None for all.
 
         Raises:
             StoreError: on a file that is not a record, or a folder that cannot be read.
         """
-        for path in self._files(paper, tier):
+        for path in self.files(paper, tier):
             name = path.name.removesuffix(".json").removesuffix(".failed")
+            if only is not None and name not in only:
+                continue
             if path.name.endswith(".failed.json") and path.with_name(f"{name}.json").exists():
                 continue
             try:
-                yield _read(path, (paper, tier, path.parent.name, name))
+                yield self.read(path)
             except FileNotFoundError:
                 continue  # another run has just replaced a failed record
-            except _NotARecord as error:
+            except DamagedError as error:
                 found = Unreadable(path, str(error))
                 if on_unreadable is None:
                     raise _unreadable(found) from error
                 on_unreadable(found)
 
-    def newest(self, paper: str, tier: str) -> dict[tuple[str, str, int], Record]:
-        """The newest record of every cell of a paper's tier, whatever code made it.
-
-        A finished record stands before a failed one, then the newer before the older.
-
-        Returns:
-            By experiment, `canonical_settings` and seed.
-
-        Raises:
-            StoreError: as `records`.
-        """
-        found: dict[tuple[str, str, int], Record] = {}
-        for record in self.records(paper, tier):
-            key = (record.experiment, canonical_settings(record.settings), record.seed)
-            if key not in found or _standing(record) > _standing(found[key]):
-                found[key] = record
-        return found
-
     def unreadable(self, paper: str, tier: str) -> list[Unreadable]:
-        """Every file of a paper's tier that stands where a record should and is none."""
+        """Every file of a paper's tier that stands in the place of a record and cannot be used."""
         found: list[Unreadable] = []
         for _ in self.records(paper, tier, found.append):
             pass
         return found
 
-    def _files(self, paper: str, tier: str) -> Iterator[Path]:
-        place = self.folder(paper, tier, "x").parent
-        for folder in _listing(place):
+    def files(self, paper: str, tier: str) -> Iterator[Path]:
+        """Every file in the place of a record of a paper's tier, sorted by path."""
+        for folder in listing(self.folder(paper, tier, "x").parent):
             if folder.is_dir():
-                yield from (path for path in _listing(folder) if path.name.endswith(".json"))
+                yield from (path for path in listing(folder) if path.name.endswith(".json"))
+
+    def read(self, path: Path, cell: Cell | None = None) -> Record:
+        """The record in a file.
+
+        Args:
+            path: the file, as `files` or `path` gives it.
+            cell: the cell that it must be of; None if only its place says so.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            DamagedError: with the reason, if it is not the record that belongs in this place.
+            StoreError, TechnicalError: if the file or the manifest cannot be read.
+        """
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            with explained("read", path):
+                raise error
+        record, digest = open_record(data)
+        self._check_place(path, record, cell)
+        written = self.manifest.digests().get(self.listed_as(path))
+        if written and written[-1] != digest:
+            earlier = "an earlier record, put back" if digest in written else "another record"
+            raise DamagedError(f"{earlier}; the manifest lists one with SHA-256 {written[-1]}")
+        return record
+
+    def _check_place(self, path: Path, record: Record, cell: Cell | None) -> None:
+        if fingerprint_of(record) != record.fingerprint:
+            raise DamagedError(
+                "its fingerprint does not follow from the settings, seed, code, data and versions "
+                "in it"
+            )
+        name = path.name.removesuffix(".json")
+        name = name.removesuffix(".failed") if record.status is CellStatus.FAILED else name
+        place = self.folder(record.paper, record.tier, record.experiment) / name
+        if (place, record.fingerprint) != (path.parent / name, name) or (
+            cell is not None and record.key != cell.key
+        ):
+            raise DamagedError(
+                f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
+                f"seed {record.seed}) under this name"
+            )
 
     # --- writing
 
     def write(self, record: Record) -> Path:
-        """Keeps a record; a finished one replaces the cell's failed one.
+        """Keeps a record and lists it in the manifest; a finished one removes the failed one.
+
+        A finished record that is there already is kept beside the new one.
 
         Returns:
-            Its file.
+            The record's file.
 
         Raises:
             StoreError: if the store cannot be written to.
@@ -306,20 +231,31 @@ class Store:
         folder = self.folder(record.paper, record.tier, record.experiment)
         path = folder / f"{record.fingerprint}.json"
         failed = folder / f"{record.fingerprint}.failed.json"
-        target = failed if record.status is CellStatus.FAILED else path
-        write_whole(target, record.model_dump_json().encode() + b"\n", durable=True)
-        if target is path:
-            with suppress(OSError):
-                failed.unlink()
-        return target
+        body = record.model_dump_json().encode()
+        data = b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
+        if record.status is CellStatus.FAILED:
+            write_whole(failed, data, durable=True)
+            return failed
+        with explained("keep", path), suppress(FileNotFoundError):
+            write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
+        write_whole(path, data, durable=True)
+        self.manifest.add(self.listed_as(path), sha256(body))
+        with suppress(OSError):
+            failed.unlink()
+        return path
 
-    def set_aside(self, cell: Cell, fingerprint: str) -> Path | None:
-        """Moves an unreadable record out of the way, under the cell's lock; None if it is gone."""
-        path = self.path(cell, fingerprint)
-        number = 0
-        while (aside := path.with_name(f"{path.name}.bad{number or ''}")).exists():
-            number += 1
-        with _explained("move aside", path), suppress(FileNotFoundError):
+    def enlist(self, path: Path) -> None:
+        """Lists a sound record that the manifest lacks: a kill came between the two writings."""
+        if self.listed_as(path) not in self.manifest.digests():
+            self.manifest.add(self.listed_as(path), open_record(path.read_bytes())[1])
+
+    def set_aside(self, path: Path) -> Path | None:
+        """Moves a file that is no record out of the way; None if it is gone.
+
+        Whoever calls this for a cell's record holds the cell's lock.
+        """
+        aside = free_name(path, "bad")
+        with explained("move aside", path), suppress(FileNotFoundError):
             os.replace(path, aside)
             return aside
         return None
@@ -327,10 +263,10 @@ class Store:
     def sweep(self, paper: str, tier: str) -> None:
         """Removes temporary files that killed processes left behind."""
         oldest = time.time() - STALE_SECONDS
-        for folder in _listing(self.folder(paper, tier, "x").parent):
+        for folder in listing(self.folder(paper, tier, "x").parent):
             if not folder.is_dir():
                 continue
-            for path in _listing(folder):
+            for path in listing(folder):
                 if path.name.endswith(".tmp"):
                     with suppress(OSError):
                         if path.stat().st_mtime < oldest:
@@ -347,7 +283,7 @@ class Store:
             StoreError, TechnicalError: if the store cannot be written to.
         """
         path = self.path(cell, fingerprint).with_suffix(".lock")
-        with _explained("write", path):
+        with explained("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path)
             try:
@@ -368,8 +304,8 @@ class CellLock:
         """Gives the cell back.
 
         Args:
-            finished: whether its record is written. Only then may the lock's file go: whoever
-                still waits on the removed one finds the record.
+            finished: whether its record is written. Only then may the lock's file go: a run that
+                still waits for the removed file finds the record.
         """
         if finished:
             with suppress(OSError):
@@ -377,59 +313,35 @@ class CellLock:
         self._lock.release()
 
 
-def _standing(record: Record) -> tuple[bool, datetime]:
-    return record.status is not CellStatus.FAILED, record.started
+def open_record(data: bytes) -> tuple[Record, str]:
+    """The record in a file's contents, and its SHA-256.
 
-
-def _listing(folder: Path) -> list[Path]:
-    """What a folder holds, by name; nothing where it is missing."""
-    with _explained("read", folder), suppress(FileNotFoundError):
-        return sorted(folder.iterdir())
-    return []
+    Raises:
+        DamagedError: with the reason, if it is no whole record with the digest that it states.
+    """
+    sealed = _SEALED.fullmatch(data)
+    body = sealed[2] if sealed else data.removesuffix(b"\n")
+    if sealed and sha256(body) != sealed[1].decode():
+        raise DamagedError("a damaged record: its content does not have the SHA-256 that it states")
+    try:
+        record = Record.model_validate_json(body)
+    except ValidationError as error:
+        raise DamagedError(_reason(body, error)) from error
+    if record.version != RECORD_VERSION:
+        raise DamagedError(_other_version(record.version))
+    return record, sha256(body)
 
 
 def _unreadable(found: Unreadable) -> StoreError:
     return StoreError(
         f"{found.path}: {found.reason}. "
         "Run the paper again: the cell is measured anew and this file is moved aside. "
-        "A file that stays is of older code or another setting: remove it."
+        "A file that stays is of other code or settings: 'reproaudit verify --repair' moves it."
     )
 
 
 def _folder_name(text: str) -> str:
     return quote(text, safe=" ")
-
-
-def _identity(of: Cell | Record, fingerprint: str) -> tuple[str, str, str, str]:
-    """What a file's place says of the record in it."""
-    return of.paper, of.tier, _folder_name(of.experiment), fingerprint
-
-
-def _read(path: Path, identity: tuple[str, str, str, str]) -> Record:
-    """The record in a file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        _NotARecord: with the reason, if it is not the record that its place says.
-    """
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _fault("read", path, error) from error
-    try:
-        record = Record.model_validate_json(text)
-    except ValidationError as error:
-        raise _NotARecord(_reason(text, error)) from error
-    if record.version != RECORD_VERSION:
-        raise _NotARecord(_other_version(record.version))
-    if _identity(record, record.fingerprint) != identity:
-        raise _NotARecord(
-            f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
-            f"seed {record.seed}) under this name"
-        )
-    return record
 
 
 def _other_version(version: object) -> str:

@@ -1,24 +1,24 @@
-"""From a store to what judging looks up: the newest record of every cell of a plan.
+"""From a store to what judging looks up: the records of one group of code, versions and device.
 
-A batch's records are found by experiment, settings and seed, not by the fingerprint of today's
-code, so that a report renders what was measured, even by an older version. Each record says which
-code made it, and the scorecard shows when that differs.
+A run judges exactly the records that its own plan names. A report judges the records of today's
+code and versions, else those of the group that has most of the planned cells, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.judging.verdict import Lookup, lookup_newest
+from reproaudit.judging.verdict import Lookup, lookup_by_cell
 from reproaudit.multiverse.completions import lookup_variations
 from reproaudit.multiverse.read import agreeing_claims
 from reproaudit.records import Record
+from reproaudit.running.groups import Chosen, Group, TierKey, choose, planned_only
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
-from reproaudit.scorecard.model import CustomModel, Scorecard
+from reproaudit.scorecard.model import CustomModel, GroupModel, Scorecard
 
 CUSTOM = "custom"
 """The tier of records made with other seeds, settings or experiments than a tier's rule says."""
@@ -37,27 +37,81 @@ def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
     return [cell for _, batch in planned for cell in cells_of(audit, batch)]
 
 
-def lookup_in(store: Store, audit: Audit) -> Lookup:
-    """Where judging finds the records of an audit; the store is read once for each tier."""
-    return lookup_newest(audit, lambda tier: store.newest(audit.paper.slug, tier))
+def choose_records(
+    store: Store,
+    audit: Audit,
+    tier: TierName,
+    *,
+    today: Collection[Group] | None = None,
+    wanted: str | None = None,
+    planned: Mapping[TierKey, str] | None = None,
+) -> Chosen:
+    """The records that a tier's claims are judged by.
+
+    Args:
+        store: where the records are.
+        audit: the paper.
+        tier: the tier to judge.
+        today: from `todays_groups`; None if it does not matter which group is today's.
+        wanted: the beginning of a group's id; None for no wish.
+        planned: the fingerprint of each cell of a run's plan; exactly these are then judged.
+
+    Raises:
+        TiedGroupsError: if two groups have equally many of the planned cells.
+        StoreError: on a file that is no record and may be a planned one.
+    """
+    cells = cells_of_tier(audit, tier)
+    tiers = dict.fromkeys(cell.tier for cell in cells)
+    only = None if planned is None else frozenset(planned.values())
+    records = (one for place in tiers for one in store.records(audit.paper.slug, place, only=only))
+    if planned is not None:
+        return planned_only(records, planned)
+    return choose(records, {(cell.tier, cell.key) for cell in cells}, today, wanted)
 
 
-def scorecard_of(store: Store, audit: Audit, tier: TierName) -> Scorecard:
-    """The scorecard of an audit from the records of a store.
+def lookup_chosen(audit: Audit, chosen: Chosen) -> Lookup:
+    """A lookup in chosen records."""
+    return lookup_by_cell(audit, chosen.at)
+
+
+def scorecard_of(
+    store: Store,
+    audit: Audit,
+    tier: TierName,
+    *,
+    today: Collection[Group] | None = None,
+    wanted: str | None = None,
+    planned: Mapping[TierKey, str] | None = None,
+) -> Scorecard:
+    """The scorecard of an audit from the records of a store; arguments as `choose_records`.
 
     Records of the multiverse feed no decision. They only say whether a missed claim on assumed
     evidence is missed over every alternative too, so that it may be contradicted.
     """
-    custom = list(store.records(audit.paper.slug, CUSTOM))
+    chosen = choose_records(store, audit, tier, today=today, wanted=wanted, planned=planned)
+    skip = None if planned is None else lambda _damaged: None  # a run looks at its own cells alone
+    custom = list(store.records(audit.paper.slug, CUSTOM, skip))
     groups = custom_groups(audit, tier, custom)
-    lookup = lookup_in(store, audit)
+    lookup = lookup_chosen(audit, chosen)
     scorecard = build(audit, tier, lookup, len(custom), groups)
-    if not any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
-        return scorecard
-    agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit))
-    if not agreeing:
-        return scorecard
-    return build(audit, tier, lookup, len(custom), groups, agrees_over_ledger=agreeing)
+    if any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
+        agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit, chosen.group))
+        if agreeing:
+            scorecard = build(audit, tier, lookup, len(custom), groups, agrees_over_ledger=agreeing)
+    return scorecard.model_copy(
+        update={"group": _group(chosen), "store_root": store.manifest.root()}
+    )
+
+
+def _group(chosen: Chosen) -> GroupModel | None:
+    if chosen.group is None:
+        return None
+    return GroupModel(
+        id=chosen.group.id,
+        made_with=str(chosen.group),
+        of_today=chosen.of_today,
+        others=chosen.others,
+    )
 
 
 def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:

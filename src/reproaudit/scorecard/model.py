@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
@@ -13,7 +16,7 @@ from reproaudit.judging.model import IntervalModel, ReportModel
 from reproaudit.judging.verdict import EvidenceLevel, Verdict
 from reproaudit.records import CellStatus
 from reproaudit.scorecard.figures import FigureModel
-from reproaudit.stats import FLOOR, Decision
+from reproaudit.stats import FLOOR, Decision, Scale
 
 SCORECARD_VERSION = 1
 
@@ -29,14 +32,13 @@ class AnswerModel(ReportModel):
     estimate: float
     interval: IntervalModel | None
     bound: float
-    side: str
-    """at_most, at_least or within."""
+    side: Literal["at_most", "at_least", "within"]
     margin: float | None
     """Of an equivalence: how far from the bound still counts as equal."""
     per_seed: tuple[float, ...]
     satisfied: int | None
     """Of a rule over every seed: how many seeds are on the right side."""
-    scale: str = "linear"
+    scale: Scale = Scale.LINEAR
     """The scale on which the seeds' values are taken to be near normal."""
     floor: float = FLOOR
     """What lies below counts as this on a logarithmic scale."""
@@ -105,6 +107,13 @@ class ClaimModel(ReportModel):
     """Whether the rule was changed after the records were made."""
     rule: dict[str, Any] = Field(default_factory=dict)
     """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
+
+    @model_validator(mode="after")
+    def _one_number_per_seed(self) -> ClaimModel:
+        counts = {len(self.per_seed), *(len(part.per_seed) for part in self.parts)} - {0}
+        if counts - {len(self.seeds)}:
+            raise ValueError(f"{len(self.seeds)} seeds have {sorted(counts)} numbers")
+        return self
 
 
 class VariableModel(ReportModel):
@@ -276,6 +285,19 @@ class EnvironmentModel(ReportModel):
     seconds: float
 
 
+class GroupModel(ReportModel):
+    """What made the records: one state of code, versions and device."""
+
+    id: str
+    """Eight hexadecimal digits, for --group."""
+    made_with: str
+    """The id with code, versions and device, in words."""
+    of_today: bool | None
+    """Whether the code and versions of the scorecard's day made them; None if nobody asked."""
+    others: tuple[str, ...]
+    """The groups that also have records of these cells; none of them is judged here."""
+
+
 class Scorecard(ReportModel):
     """Everything that is shown of one paper at one tier."""
 
@@ -302,3 +324,31 @@ class Scorecard(ReportModel):
     """None if the measurements are ours."""
     beside: tuple[BesideModel, ...] = ()
     """Of measurements from elsewhere: what our own records say, where there are any."""
+    group: GroupModel | None = None
+    """What made the records; None if there are none, or if they are from elsewhere."""
+    digest: str | None = None
+    """SHA-256 of everything else here, in a file; None of a scorecard that is in no file yet."""
+    store_root: str | None = None
+    """The root of the store's manifest, which stands for every record that it ever held."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _undamaged(cls, data: Any) -> Any:
+        stated = data.get("digest") if isinstance(data, Mapping) else None
+        if stated is not None and stated != content_digest(data):
+            raise ValueError(
+                "its content does not have the digest that it states: it was damaged or edited. "
+                "Render it again from the records with 'reproaudit report'"
+            )
+        return data
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns every field as a file holds it, with the digest of the others."""
+        data = self.model_dump(mode="json")
+        return {**data, "digest": content_digest(data)}
+
+
+def content_digest(data: Mapping[str, Any]) -> str:
+    """The SHA-256 of a scorecard's JSON without its ``digest``, however it is laid out."""
+    rest = {name: value for name, value in data.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

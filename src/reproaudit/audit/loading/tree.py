@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import yaml
-from yaml.error import Mark
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -43,11 +42,15 @@ MAX_VALUES = 200_000
 """Values and names in a file; the largest audit so far has four thousand."""
 
 
+Mark = Any
+"""A place as PyYAML's parsers give it: `line` and `column` from 0."""
+
+
 class _Marked:
     """A node of the tree. Its place is worked out when a fault needs it.
 
     Attributes:
-        mark: where it begins; None at the top of the file.
+        mark: the place where it begins; None at the top of the file.
         damaged: True if a fault of this node, or of one below it, is already reported.
     """
 
@@ -146,7 +149,7 @@ def shortened(value: Any, most: int, kept: Collection[str]) -> Any:
     """Plain data with the first entries of long lists and mappings only.
 
     Args:
-        value: what `plain` returns.
+        value: data that `plain` returned.
         most: the number of entries that are left.
         kept: names that are left wherever they are.
     """

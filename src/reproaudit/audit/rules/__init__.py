@@ -22,7 +22,7 @@ from reproaudit.audit.rules import (
     papers,
     settings,
 )
-from reproaudit.audit.rules.rule import KNOWN, Loc, Rule, Severity, Violation, leaves_of
+from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
 from reproaudit.errors import UsageError, did_you_mean
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
@@ -30,7 +30,7 @@ __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "exp
 MODULES = (nodes, claims, checks, controls, experiments, settings, papers, disputes)
 """The modules whose import defines the rules."""
 
-RULES: dict[str, Rule] = dict(sorted(KNOWN.items()))
+RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))
 """Every rule by its id."""
 
 

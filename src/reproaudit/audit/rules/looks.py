@@ -1,4 +1,4 @@
-"""What the checks of an audit read, for the rules about checks, controls and settings."""
+"""The quantities that an audit's checks read, for rules of checks, controls and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules of names share: ids that are unique, names that are known."""
+"""Parts that several rules of names share: unique ids, and known names."""
 
 from __future__ import annotations
 

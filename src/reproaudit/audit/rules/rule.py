@@ -28,8 +28,9 @@ class Violation:
 
     Attributes:
         loc: the place.
-        message: what was found and what was expected.
-        remedy: what to do here; if empty, the nearest known name or else the rule's own remedy.
+        message: the text that says what was found and what was expected.
+        remedy: the text that says what to do here; if it is empty, the nearest known name or else
+            the rule's own remedy is taken.
         about: the name that is missing or too many. No violation is told of a name that was in a
             part of the file that could not be read.
         known: the names of which one was expected instead of `about`.
@@ -74,7 +75,7 @@ class Rule:
         id: ``RA`` and three digits; RA0.. is about one node of the file, RA1.. about several.
         severity: error or warning.
         why: the reason for the rule, one sentence.
-        remedy: what to do.
+        remedy: the text that says what to do.
         find: returns where an audit breaks the rule; None if that shows while the file is read.
         reads_leaves: True if `find` takes texts and dates, which are gathered once for all rules.
     """
@@ -89,14 +90,14 @@ class Rule:
 
 _F = TypeVar("_F", bound=Callable[..., Iterable[Violation]])
 
-KNOWN: dict[str, Rule] = {}
+DEFINED_RULES: dict[str, Rule] = {}
 """Every rule that is defined, by its id."""
 
 
 def define(rule: Rule) -> None:
     """Add a rule, whose id nobody has yet."""
-    assert rule.id not in KNOWN, f"{rule.id} is defined twice"
-    KNOWN[rule.id] = rule
+    assert rule.id not in DEFINED_RULES, f"{rule.id} is defined twice"
+    DEFINED_RULES[rule.id] = rule
 
 
 def error(rule_id: str, why: str, remedy: str) -> Callable[[_F], _F]:

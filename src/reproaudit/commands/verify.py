@@ -1,0 +1,156 @@
+"""`reproaudit verify` and `reproaudit prune`: what is wrong in a store, and what can go."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from reproaudit.audit.catalog import Catalog
+from reproaudit.cell import Cell
+from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.records import CellStatus, Record, differing
+from reproaudit.running.files import listing
+from reproaudit.running.inspect import StoreFault, inspect_store, leftovers, remove
+from reproaudit.running.store import Store
+
+
+def verify_store(
+    catalog: Catalog,
+    slugs: Collection[str],
+    store: Store,
+    *,
+    recompute: int,
+    repair: bool,
+    as_json: bool,
+) -> int:
+    """Checks a store and prints what is wrong.
+
+    Args:
+        catalog: where the papers' modules are found.
+        slugs: the papers; every one that the store has if none is named.
+        store: the store.
+        recompute: how many records to measure again, chosen by the manifest's root.
+        repair: whether to mend what can be mended.
+        as_json: whether to print JSON.
+
+    Returns:
+        0 if nothing is wrong or everything was mended, else 3.
+
+    Raises:
+        UsageError: if the store has nothing of a paper that is named.
+    """
+    papers = _papers(store, slugs)
+    faults = list(inspect_store(store, papers, repair=repair))
+    sample = list(_recomputed(catalog, papers, store, recompute)) if recompute else []
+    faults += [fault for _, fault in sample if fault is not None]
+    count = sum(1 for paper in papers for _ in _paths(store, paper))
+    root = store.manifest.root() if not faults or repair else None
+    if as_json:
+        told = [{**asdict(fault), "path": str(fault.path)} for fault in faults]
+        measured = [str(path) for path, _ in sample]
+        data = {"records": count, "root": root, "faults": told, "recomputed": measured}
+        sys.stdout.write(json.dumps(data, indent=2) + "\n")
+    else:
+        console = Console()
+        for fault in faults:
+            mended = f" ({fault.mended})" if fault.mended else ""
+            _say(console, f"{fault.path}: {fault.what}{mended}")
+        again = f", {len(sample)} measured again" if recompute else ""
+        _say(console, f"{count} records read{again}: {len(faults) or 'no'} faults")
+    return TechnicalError.exit_code if any(not fault.mended for fault in faults) else 0
+
+
+def _papers(store: Store, slugs: Collection[str]) -> list[str]:
+    present = [path.name for path in listing(store.root) if path.is_dir()]
+    for slug in slugs:
+        if slug not in present:
+            raise UsageError(f"{store.root}: no records of {slug}.")
+    return sorted(slugs or present)
+
+
+def _paths(store: Store, paper: str) -> Iterator[Path]:
+    for tier in listing(store.root / paper):
+        yield from store.files(paper, tier.name)
+
+
+def _recomputed(
+    catalog: Catalog, papers: Collection[str], store: Store, count: int
+) -> Iterator[tuple[Path, StoreFault | None]]:
+    """Measures a sample of the records that today's code made again, and compares every bit."""
+    from reproaudit.running.queue import Plan
+    from reproaudit.running.run import run_cells
+
+    records: list[Record] = []
+    for paper in papers:
+        for tier in listing(store.root / paper):
+            records += store.records(paper, tier.name, lambda _damaged: None)
+    random.Random(store.manifest.root()).shuffle(records)
+    with tempfile.TemporaryDirectory() as folder:
+        for record in records:
+            if count == 0:
+                return
+            if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
+                continue
+            cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+            device = record.environment.device.split(" ")[0]
+            again = Store(Path(folder))
+            try:
+                (task,) = Plan([cell], catalog.locate, again, device).tasks
+            except SpecError:
+                continue  # of an experiment that today's code does not have
+            if task.fingerprint != record.fingerprint:
+                continue  # made by other code or versions
+            count -= 1
+            run_cells([cell], catalog.locate, again, device=device)
+            path = store.path(cell, record.fingerprint)
+            measured = again.find(cell, record.fingerprint)
+            yield path, _compared(path, record, measured)
+
+
+def _compared(path: Path, record: Record, measured: Record | None) -> StoreFault | None:
+    if measured is None:
+        return StoreFault(path, "measured again, its cell fails")
+    differences = differing(record, measured)
+    if not differences:
+        return None
+    return StoreFault(path, f"measured again, it gives other numbers: {'; '.join(differences)}")
+
+
+def prune_store(
+    slugs: Collection[str], store: Store, *, unfinished: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Removes what no run needs any more, and prints it.
+
+    Args:
+        slugs: the papers; every one that the store has if none is named.
+        store: the store.
+        unfinished: whether to remove checkpoints of cells without a record, too.
+        dry_run: whether only to print.
+        as_json: whether to print JSON.
+    """
+    found = list(leftovers(store, _papers(store, slugs), unfinished=unfinished))
+    for one in found:
+        if not dry_run:
+            remove(one.path)
+    if as_json:
+        told = [{"path": str(one.path), "what": one.what, "size": one.size} for one in found]
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        return 0
+    console = Console()
+    for one in found:
+        _say(console, f"{one.path}: {one.what}")
+    size = sum(one.size for one in found)
+    done = "would be removed" if dry_run else "removed"
+    _say(console, f"{len(found)} left-overs, {size:,} bytes, {done}")
+    return 0
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

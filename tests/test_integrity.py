@@ -1,0 +1,388 @@
+"""What is damaged, put back, made by other code or dated otherwise is never judged in silence."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cells import SETTINGS, cell, locate, same_numbers
+from miniatures import run_program, write_paper
+from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
+from reproaudit.errors import StoreError
+from reproaudit.records import Record
+from reproaudit.reports.files import read_scorecard
+from reproaudit.running.events import NotRepeated, SetAside, Summary
+from reproaudit.running.manifest import EMPTY_ROOT, RecordManifest
+from reproaudit.running.partial import Clock, Partial
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
+
+DAMAGES = 1_000
+
+
+# --- damaged files ------------------------------------------------------------------------------
+
+
+def flip(data: bytes, dice: random.Random) -> bytes:
+    at = dice.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ (1 << dice.randrange(8))]) + data[at + 1 :]
+
+
+def zero(data: bytes, dice: random.Random) -> bytes:
+    size = min(len(data), dice.choice([1, 16, 512, 4096]))
+    at = dice.randrange(len(data) - size + 1)
+    return data[:at] + bytes(size) + data[at + size :]
+
+
+def truncate(data: bytes, dice: random.Random) -> bytes:
+    return data[: dice.randrange(len(data))]
+
+
+def extend(data: bytes, dice: random.Random) -> bytes:
+    return data + dice.randbytes(dice.randrange(1, 100))
+
+
+def edit(data: bytes, dice: random.Random) -> bytes:
+    digits = [at for at, byte in enumerate(data) if chr(byte).isdigit()]
+    at = dice.choice(digits)
+    other = dice.choice([d for d in b"0123456789" if d != data[at]])
+    return data[:at] + bytes([other]) + data[at + 1 :]
+
+
+KINDS: list[Callable[[bytes, random.Random], bytes]] = [flip, zero, truncate, extend, edit]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    store = Store(tmp_path_factory.mktemp("filled"))
+    run_cells([cell(seed=seed) for seed in range(3)], locate, store, threads=1)
+    return store
+
+
+def found_damaged(store: Store, path: Path, content: bytes) -> bool:
+    """Whether a record with other content is refused wherever it is read; then it is put back."""
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        store.read(path)
+    except Exception:
+        return True
+    finally:
+        path.write_bytes(before)
+    return False
+
+
+def test_every_damage_to_a_record_is_found(filled: Store) -> None:
+    dice = random.Random(11)
+    paths = list(filled.files("toy2020", "quick"))
+    for number in range(DAMAGES):
+        path, kind = dice.choice(paths), KINDS[number % len(KINDS)]
+        content = kind(path.read_bytes(), dice)
+        if content != path.read_bytes():
+            assert found_damaged(filled, path, content), (kind.__name__, number)
+
+
+def test_every_swapped_or_replayed_record_is_found(filled: Store, tmp_path: Path) -> None:
+    paths = list(filled.files("toy2020", "quick"))
+    for one in paths:
+        for other in paths:
+            assert found_damaged(filled, one, other.read_bytes()) is (one != other)
+    shutil.copytree(filled.root, tmp_path / "copy")
+    store = Store(tmp_path / "copy")
+    first = next(store.files("toy2020", "quick"))
+    earlier = first.read_bytes()
+    run_cells([cell(seed=seed) for seed in range(3)], locate, store, threads=1, fresh=True)
+    assert found_damaged(store, first, earlier)
+    (kept,) = first.parent.glob(f"{first.name}.replaced")
+    assert kept.read_bytes() == earlier
+
+
+def test_every_damage_to_a_checkpoint_is_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dice = random.Random(12)
+    checkpoints = {"training": dice.randbytes(9_000), "test": dice.randbytes(100)}
+    partial = Partial(tmp_path / "a.partial")
+    clock = Clock(Partial(tmp_path / "none").clock().started, 1.0)
+    for number in range(DAMAGES):
+        phase, kind = dice.choice(list(checkpoints)), KINDS[number % len(KINDS)]
+        partial.save(phase, checkpoints[phase], clock)
+        path = partial.folder / f"{phase}.pt"
+        content = kind(path.read_bytes(), dice)
+        if content != path.read_bytes():
+            path.write_bytes(content)
+            assert [one for one, _ in partial.damaged()] == [path]
+            assert partial.load(phase) is None, (kind.__name__, number)
+            assert not path.exists()
+    assert "is damaged" in caplog.text
+    assert len(list((tmp_path / "a.partial.bad").iterdir())) > DAMAGES * 0.9  # none was deleted
+
+
+def test_a_checkpoint_of_another_phase_or_cell_is_found(tmp_path: Path) -> None:
+    clock = Partial(tmp_path / "none").clock()
+    one, other = Partial(tmp_path / "a.partial"), Partial(tmp_path / "b.partial")
+    for partial in (one, other):
+        partial.save("x", b"state", clock)
+        partial.save("y", b"state", clock)
+    shutil.copy(one.folder / "y.pt", one.folder / "x.pt")
+    shutil.copy(one.folder / "y.pt", other.folder / "y.pt")
+    assert (one.load("x"), other.load("y")) == (None, None)
+    assert (one.load("y"), other.load("x")) == (b"state", b"state")
+
+
+def test_a_run_names_what_is_damaged_and_measures_it_again(filled: Store, tmp_path: Path) -> None:
+    shutil.copytree(filled.root, tmp_path / "copy")
+    store = Store(tmp_path / "copy")
+    path = next(store.files("toy2020", "quick"))
+    before = store.read(path)
+    path.write_bytes(edit(path.read_bytes(), random.Random(1)))
+    events: list[Any] = []
+    cells = [cell(seed=seed) for seed in range(3)]
+    summary = run_cells(cells, locate, store, threads=1, on_event=events.append)
+    assert summary == Summary(present=2, completed=1)
+    (aside,) = [one for one in events if isinstance(one, SetAside)]
+    assert aside.path.name == f"{path.name}.bad"
+    assert same_numbers(store.read(path)) == same_numbers(before)
+
+
+def test_a_record_that_says_other_settings_than_its_cell_is_refused(filled: Store) -> None:
+    """A record whose digest and fingerprint fit each other, under the name of another cell."""
+    record = next(filled.records("toy2020", "quick"))
+    other = Cell("toy2020", "quick", "descent", {**SETTINGS, "steps": 41}, record.seed)
+    with pytest.raises(StoreError, match="the record of another cell"):
+        filled.find(other, record.fingerprint)
+
+
+# --- the manifest -------------------------------------------------------------------------------
+
+
+def test_the_manifest_lists_every_record_once(tmp_path: Path) -> None:
+    manifest = RecordManifest(tmp_path / "manifest.log")
+    assert (manifest.root(), manifest.digests()) == (EMPTY_ROOT, {})
+    roots = []
+    for path, digest in (("a b", "1"), ("a b", "1"), ("a b", "2"), ("c", "1")):
+        manifest.add(path, digest)
+        roots.append(manifest.root())
+    assert manifest.digests() == {"a b": ["1", "2"], "c": ["1"]}
+    assert len(set(roots)) == 3
+    again = RecordManifest(tmp_path / "manifest.log")
+    assert (again.root(), again.digests()) == (roots[-1], manifest.digests())
+    assert all(again.has_been(root) for root in [EMPTY_ROOT, *roots])
+    assert not again.has_been("1" * 64)
+
+
+def test_two_processes_write_one_manifest(tmp_path: Path) -> None:
+    one, other = (
+        RecordManifest(tmp_path / "manifest.log"),
+        RecordManifest(tmp_path / "manifest.log"),
+    )
+    for number in range(20):
+        (one if number % 3 else other).add(f"path {number}", "d")
+    assert one.root() == other.root()
+    assert list(RecordManifest(one.file).digests()) == [f"path {number}" for number in range(20)]
+
+
+def test_damage_within_the_manifest_is_found_and_a_torn_end_is_mended(tmp_path: Path) -> None:
+    file = tmp_path / "manifest.log"
+    for number in range(5):
+        RecordManifest(file).add(f"path {number}", f"{number}" * 64)
+    whole, dice = file.read_bytes(), random.Random(3)
+    for _ in range(200):
+        at = dice.randrange(whole.rindex(b"\n", 0, -1))  # all but the last line
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(StoreError, match=r"manifest.log:\d: this line does not follow"):
+            RecordManifest(file).digests()
+    file.write_bytes(whole[:-10])
+    assert len(RecordManifest(file).digests()) == 4
+    RecordManifest(file).add("path 4", "4" * 64)
+    assert file.read_bytes() == whole
+    file.unlink()
+    assert RecordManifest(file).digests() == {}
+
+
+def test_a_manifest_that_got_shorter_is_read_anew(tmp_path: Path) -> None:
+    manifest = RecordManifest(tmp_path / "manifest.log")
+    manifest.add("a", "1")
+    first = manifest.file.read_bytes()
+    manifest.add("b", "1")
+    manifest.file.write_bytes(first)
+    assert manifest.digests() == {"a": ["1"]}
+
+
+def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(
+    filled: Store, tmp_path: Path
+) -> None:
+    shutil.copytree(filled.root, tmp_path / "copy")
+    store = Store(tmp_path / "copy")
+    lines = store.manifest.file.read_bytes().splitlines(keepends=True)
+    store.manifest.file.write_bytes(b"".join(lines[:-1]))
+    cells = [cell(seed=seed) for seed in range(3)]
+    assert run_cells(cells, locate, store, threads=1) == Summary(present=3)
+    assert store.manifest.file.read_bytes() == b"".join(lines)
+
+
+# --- --fresh ------------------------------------------------------------------------------------
+
+CHANGING = """
+import os, time
+from dataclasses import dataclass
+from reproaudit.lab import Experiment, Measurements
+
+@dataclass(frozen=True)
+class Settings:
+    steps: int
+
+def measure(settings, session):
+    return {seed: Measurements(scalars={"chance": time.time(), "same": 1.0}, arrays={"a": [0, 1]})
+            for seed in session.seeds}
+
+EXPERIMENTS = {"e": Experiment(Settings, measure)}
+"""
+
+
+def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Path) -> None:
+    (tmp_path / "mine2020.py").write_text(CHANGING)
+    module = Module("mine2020", tmp_path / "mine2020.py", importable=False)
+    store, events = Store(tmp_path / "runs"), []
+    cells = [Cell("mine2020", "quick", "e", {"steps": 1}, seed) for seed in (0, 1)]
+    run_cells(cells, lambda _paper: module, store, threads=1)
+    root = store.manifest.root()
+    old = {record.seed: record for record in store.records("mine2020", "quick")}
+    how: dict[str, Any] = {"fresh": True, "on_event": events.append, "threads": 1}
+    summary = run_cells(cells, lambda _paper: module, store, **how)
+    assert summary == Summary(completed=2, not_repeated=2)
+    told = [one for one in events if isinstance(one, NotRepeated)]
+    assert [one.cell for one in told] == cells
+    for one in told:
+        (line,) = one.differences
+        assert line.startswith("chance: 1 of 1 numbers, by up to ")
+    kept = sorted(store.root.rglob("*.replaced"))
+    assert len(kept) == 2
+    assert {
+        Record.model_validate_json(json.dumps(json.loads(k.read_bytes())["record"])).seconds
+        for k in kept
+    } == {one.seconds for one in old.values()}
+    assert store.manifest.has_been(root)
+    assert root != store.manifest.root()
+    assert {len(digests) for digests in store.manifest.digests().values()} == {2}
+
+
+def test_fresh_says_nothing_of_what_is_repeated(filled: Store, tmp_path: Path) -> None:
+    shutil.copytree(filled.root, tmp_path / "copy")
+    cells = [cell(seed=seed) for seed in range(3)]
+    summary = run_cells(cells, locate, Store(tmp_path / "copy"), threads=1, fresh=True)
+    assert summary == Summary(completed=3)
+
+
+# --- the code of today --------------------------------------------------------------------------
+
+
+def verdicts(store: Path, out: Path) -> dict[str, Any]:
+    data = json.loads((out / "quick" / "mini" / "scorecard.json").read_text())
+    assert store.is_dir()
+    return {one["id"]: (one["verdict"], one["estimate"]) for one in data["claims"]}
+
+
+def test_code_changed_and_changed_back(tmp_path: Path) -> None:
+    """A is run, B is run, A is restored: the verdict is A's. B half run is judged alone."""
+    audits, store, out = write_paper(tmp_path / "audits"), tmp_path / "runs", tmp_path / "out"
+    where = ["--audits", str(audits), "--store", str(store)]
+    module = audits / "mini.py"
+    code_a = module.read_text()
+    code_b = code_a.replace("settings.level * np.exp", "0.5 + settings.level * np.exp")
+    assert code_a != code_b
+
+    def run(*more: str) -> tuple[dict[str, Any], str]:
+        code, printed, errors = run_program(["run", "mini", *where, "--json", *more])
+        assert code == 0, errors
+        data = json.loads(printed)
+        return {one["id"]: (one["verdict"], one["estimate"]) for one in data["claims"]}, errors
+
+    def report(*more: str) -> tuple[int, str, str]:
+        formats = ["--out", str(out), "--format", "terminal,json"]
+        return run_program(["report", "mini", *where, *formats, *more])
+
+    of_a, _ = run()
+    module.write_text(code_b)
+    code, printed, _ = report()
+    assert code == 0
+    assert "not today's code and versions" in " ".join(printed.split())
+    assert verdicts(store, out) == of_a
+    of_b, _ = run()
+    assert of_b != of_a
+    module.write_text(code_a)
+    again, errors = run()
+    assert "all 25 cells have records already" in errors
+    assert again == of_a
+    assert report()[0] == 0
+    assert verdicts(store, out) == of_a
+    for file in store.rglob("*.json"):
+        os.utime(file, (4e9, 4e9) if of_b else None)
+    module.write_text(code_a + "\nEXTRA = 1\n")
+    code, _, errors = report()
+    assert code == 2
+    assert "2 groups of records have equally many" in " ".join(errors.split())
+    card = read_scorecard(out / "quick" / "mini" / "scorecard.json")
+    assert card.group is not None
+    assert len(card.group.others) == 1
+    assert report("--group", card.group.id)[0] == 0
+    assert verdicts(store, out) == of_a
+    module.write_text(code_b)
+    for number, file in enumerate(sorted(store.rglob("*.json"))):
+        record = Store(store).read(file)
+        if number % 2 and record.fingerprint in names_of(store, card.group.others[0]):
+            file.unlink()
+    assert report()[0] == 0
+    half = read_scorecard(out / "quick" / "mini" / "scorecard.json")
+    assert half.group is not None
+    assert half.group.of_today
+    assert 0 < len(half.records) < len(card.records)
+    assert {one.fingerprint for one in half.records}.isdisjoint(
+        one.fingerprint for one in card.records
+    )
+
+
+def names_of(store: Path, group: str) -> set[str]:
+    from reproaudit.running.groups import grouped
+
+    found = grouped(Store(store).records("mini", "quick"))
+    return {one.fingerprint for key, several in found.items() if key.id == group for one in several}
+
+
+# --- scorecards ---------------------------------------------------------------------------------
+
+
+def test_an_edited_scorecard_is_refused(tmp_path: Path) -> None:
+    from factories import make_scorecard
+    from reproaudit.reports.files import write_report
+
+    card = make_scorecard()
+    (file,) = write_report(card, tmp_path, ["json"])
+    text = file.read_text()
+    assert read_scorecard(file).digest is not None
+    file.write_text(text.replace('"supported"', '"contradicted"'))
+    with pytest.raises(StoreError, match="does not have the digest that it states"):
+        read_scorecard(file)
+    without = {k: v for k, v in json.loads(text).items() if k != "digest"}
+    file.write_text(json.dumps(without))
+    assert read_scorecard(file).digest is None
+    assert "has no digest" not in text
+    for name, value in (("verdict", "splendid"), ("evidence", "hearsay"), ("decision", "maybe")):
+        changed = json.loads(json.dumps(without))
+        changed["claims"][0][name] = value
+        file.write_text(json.dumps(changed))
+        with pytest.raises(StoreError, match=rf"claims.0.{name}"):
+            read_scorecard(file)
+    changed = json.loads(json.dumps(without))
+    changed["claims"][0]["per_seed"] = [0.5]
+    file.write_text(json.dumps(changed))
+    with pytest.raises(StoreError, match=r"5 seeds have \[1, 5\] numbers"):
+        read_scorecard(file)
