@@ -11,7 +11,7 @@ from rich.console import Console
 
 from reproaudit.audit.disputes import version_of
 from reproaudit.desk import acts
-from reproaudit.desk.saving import Version, difference, read_version, save
+from reproaudit.desk.saving import Version, difference, read_version, refuse_faults, save
 from reproaudit.desk.script import carry_out
 from reproaudit.errors import SpecError, UsageError
 
@@ -55,9 +55,7 @@ def review_audit(
     return 0
 
 
-def _carry_out(
-    file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_json: bool
-) -> int:
+def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_json: bool) -> int:
     """Carries out all orders or none, and prints what changed."""
     before = read_version(file)
     text = before.text
@@ -65,6 +63,7 @@ def _carry_out(
         text = carry_out(text, order, reviewer, before.today)
     after = before.with_text(text)
     if sign:
+        refuse_faults(before, after)
         if after.audit is None:
             raise SpecError(f"{file}: a draft with errors is not signed off. Mend them first.")
         text = acts.sign_off(text, reviewer, version_of(after.audit), before.today)

@@ -129,7 +129,7 @@ def save(before: Version, text: YamlText) -> Version:
     if text.text == before.text.text:
         return before
     after = before.with_text(text)
-    _refuse_faults(before, after)
+    refuse_faults(before, after)
     path = before.path.resolve()  # a link stays a link
     try:
         with _locked(path):
@@ -175,7 +175,12 @@ def git_difference(path: Path) -> str | None:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _refuse_faults(before: Version, after: Version) -> None:
+def refuse_faults(before: Version, after: Version) -> None:
+    """Refuses an edited version with faults that it must not have; see `save`.
+
+    Raises:
+        RefusedError: naming the first of them.
+    """
     errors = [one for one in after.faults if one.severity is Severity.ERROR]
     if has_errors(before.faults):  # a draft: what was wrong already, or shows only now, may stay
         was = {(one.loc, one.rule) for one in before.faults}
