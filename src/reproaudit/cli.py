@@ -383,6 +383,35 @@ def new(
 
 
 @app.command()
+def review(
+    slug: PaperName,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+    ] = None,
+    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[
+        bool, typer.Option(help="Hide what others decided until you have decided.")
+    ] = True,
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Review an audit in the browser: agree, disagree, dispute, sign off.
+
+    The page is served on this machine alone. With --set or --sign-off there is no page.
+    """
+    from reproaudit.commands.review import review_audit
+
+    return review_audit(
+        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
+    )
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
     from reproaudit.audit.schema import schema_text
