@@ -136,10 +136,9 @@ def _fail_on(words: str | None) -> frozenset[str]:
 
 
 def _exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
-    verdicts = {claim.verdict.value for one in scorecards for claim in one.claims}
-    if failed or "technical_failure" in verdicts - fail_on:
+    if failed:
         return TechnicalError.exit_code
-    return int(bool(verdicts & fail_on))
+    return int(any(c.verdict in fail_on for one in scorecards for c in one.claims))
 
 
 def _tier(name: str | None) -> TierName | None:
@@ -274,7 +273,9 @@ def run(
         for entry, audit in papers
     ]
     _show(scorecards, as_json)
-    return _exit_code(scorecards, wanted, summary.failed > 0)
+    verdicts = {claim.verdict for one in scorecards for claim in one.claims}
+    failed = summary.failed > 0 or "technical_failure" in verdicts
+    return _exit_code(scorecards, wanted, failed)
 
 
 def _show(scorecards: Sequence[Scorecard], as_json: bool) -> None:
