@@ -19,7 +19,6 @@ from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import (
-    LARGEST_NUMBER,
     CellStatus,
     Environment,
     Measurements,
