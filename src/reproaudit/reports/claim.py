@@ -66,7 +66,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *pictures,
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
-        o.Rows(list(_facts(card, claim))),
+        o.Facts(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
     title = (badge(claim.verdict), " ", o.code(claim.id))

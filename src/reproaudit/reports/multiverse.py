@@ -128,7 +128,7 @@ def _summary(multiverse: Multiverse) -> o.Section:
         numbered=True,
     )
     legend = [(_class(kind), row.meaning) for kind, row in CLASSES.items()]
-    blocks = (claims, o.Rows(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
+    blocks = (claims, o.Facts(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
     return o.Section("The settings that each claim depends on", blocks, anchor="summary")
 
 

@@ -119,7 +119,7 @@ class Paragraph(Piece):
 
 
 @dataclass(frozen=True)
-class Rows(Piece):
+class Facts(Piece):
     """Labelled lines; an empty label continues the line above."""
 
     rows: Sequence[tuple[Line, Line]]

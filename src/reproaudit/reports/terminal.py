@@ -38,27 +38,11 @@ MARKS = {"": "", "strong": "bold", "soft": "dim", "code": "bold", "number": "", 
 STYLES = {"": "", "soft": "dim", "statement": "", "warning": "bold", "conclusion": "bold"}
 WIDEST = 110
 """Longer lines are harder to read, however wide the terminal."""
-NARROWEST = 40
-"""The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 COLUMNS_OF_A_GRID = 7
 """More do not fit into 80 characters; the grid is then cut into several."""
 LONGEST_NAME = 22
 """Characters of a row's name in a table; longer ones wrap, so that readings need not."""
 LONGEST_LABEL = 16
-
-
-def terminal(*, stderr: bool = False) -> Console:
-    """Returns the terminal to print to, wide enough for words."""
-    console = Console(stderr=stderr)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
-    return console
-
-
-def say(text: str, *, stderr: bool = False, style: str = "") -> None:
-    """Prints a message of one or more lines, with control characters shown, not obeyed."""
-    console = terminal(stderr=stderr)
-    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_document(document: o.Document, console: Console) -> None:
@@ -122,7 +106,7 @@ def _(block: o.Paragraph) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Rows) -> RenderableType:
+def _(block: o.Facts) -> RenderableType:
     return _labelled([(_line(label), _line(text)) for label, text in block.rows])
 
 
