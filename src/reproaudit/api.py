@@ -318,6 +318,7 @@ def run_paper(
     audits: Folder | None = None,
     trust: bool = False,
     ask: Callable[[str], bool] | None = None,
+    remedy: str = "Pass trust=True",
 ) -> PaperScorecard:
     """Runs what is missing of a tier, controls included, and returns the scorecard.
 
@@ -332,6 +333,7 @@ def run_paper(
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
         trust: whether the module of a paper that is not shipped may run, this once.
         ask: puts a question to the user before such a module runs; by default the terminal.
+        remedy: the way to allow it that the message names, for programs that call this.
 
     A cell that fails does not raise: the claims that need it are a technical failure.
 
@@ -345,14 +347,14 @@ def run_paper(
             "torch is not installed, and running experiments needs it. Install it with: "
             'pip install "reproaudit[run]"'
         )
-    require_consent([entry.module], trust=trust, ask=ask, how="Pass trust=True")
+    require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_now
 
     audit, place = entry.audit(), Store(Path(store))
     cells = cells_of_tier(audit, chosen) if claims is None else _cells(audit, claims, chosen)
     rules = {one.id: audit.rule_hash(one, chosen) for one in audit.claims}
-    how = How(catalog, place, device=device, jobs=jobs, fresh=fresh)
-    summary = run_now(cells, [(entry, audit)], how, {audit.paper.slug: rules})
+    where = How(catalog, place, device=device, jobs=jobs, fresh=fresh)
+    summary = run_now(cells, [(entry, audit)], where, {audit.paper.slug: rules})
     planned = summary.planned[audit.paper.slug]
     return PaperScorecard.of(scorecard_of(place, audit, chosen, planned=planned))
 

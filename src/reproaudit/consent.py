@@ -163,7 +163,7 @@ def require_consent(
     *,
     trust: bool = False,
     ask: Callable[[str], bool] | None = None,
-    how: str = "Pass --trust",
+    remedy: str = "Pass --trust",
 ) -> None:
     """Returns if every module is shipped, trusted or allowed now; otherwise raises.
 
@@ -172,7 +172,7 @@ def require_consent(
         trust: whether all of them are allowed, this once.
         ask: puts a question to the user; by default the terminal, if there is one to ask at. A yes
             is kept in the trust file.
-        how: the way to allow them that the message names.
+        remedy: the way to allow them that the message names.
 
     Raises:
         ConsentError: naming what was not allowed, its hash, and how to allow it.
@@ -191,8 +191,8 @@ def require_consent(
         if asking is None or not asking(f"Run {code.about}, which does not come with reproaudit?"):
             raise ConsentError(
                 f"{code.about} does not come with reproaudit, and nobody has allowed it to run. "
-                f"Read it; then {how[:1].lower()}{how[1:]}, or add this line to {trust_file()}: "
-                f"{code.digest}"
+                f"Read it; then {remedy[:1].lower()}{remedy[1:]}, or add this line to "
+                f"{trust_file()}: {code.digest}"
             )
         remember(code)
         known |= {code.digest}

@@ -103,6 +103,7 @@ class ClaimTests:
                 store=self.store,
                 trust=self.trust,
                 ask=_never,
+                remedy="Pass --reproaudit-trust",
             )
         from reproaudit.commands.report import has_records
         from reproaudit.running.store import Store
@@ -336,10 +337,6 @@ class AuditFile(pytest.File):
             yield ClaimItem.from_parent(self, name=claim.id, line=line)
 
 
-class ClaimFailure(Exception):
-    """A claim whose verdict or decision counts as a failure; its text is the whole message."""
-
-
 class ClaimItem(pytest.Item):
     """One claim as a test: judged when it is set up, passed, failed or skipped when it runs."""
 
@@ -351,35 +348,32 @@ class ClaimItem(pytest.Item):
         self.add_marker(MARK)
 
     def setup(self) -> None:
-        """Judges the claim.
+        """Judges the claim; an error if the measurements do not fit, or may not be made."""
+        from reproaudit.errors import AuditError
 
-        Raises:
-            AuditError: if the measurements do not fit the audit, or may not be made.
-        """
-        self._card = self._state.scorecard(self.path, self.name)
+        try:
+            self._card = self._state.scorecard(self.path, self.name)
+        except AuditError as error:
+            pytest.fail(str(error), pytrace=False)
         if self._card is not None:
             self.user_properties += list(_properties(self._card.claim(self.name)))
 
     def runtest(self) -> None:
-        """Passes if the claim is supported.
-
-        Raises:
-            ClaimFailure: if its verdict or decision is one on which a claim fails.
-            Skipped: in every other case, with the reason.
-        """
+        """Passes if the claim is supported, fails on chosen verdicts, is skipped otherwise."""
         from reproaudit.reports.notebook import claim_details, fails_on
         from reproaudit.scorecard.verdicts import VERDICTS
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
             if "not_tested" in self._state.fail_on:
-                raise ClaimFailure(f"{self.name}: {missing}")
+                pytest.fail(f"{self.name}: {missing}", pytrace=False)
             _skip(missing)
             return
         claim = self._card.claim(self.name)
         said = f"{self.name}: {_words(claim)}"
         if fails_on(claim, self._state.fail_on) is not None:
-            raise ClaimFailure("\n  ".join([said, *claim_details(self._card, claim)]))
+            details = claim_details(self._card, claim)
+            pytest.fail("\n  ".join([said, *details]), pytrace=False)
         if VERDICTS[claim.verdict].junit is not None:
             _skip(f"{_words(claim)}; {claim.why}")
 
@@ -392,17 +386,9 @@ class ClaimItem(pytest.Item):
             f"no records of {slug}{tier} in {state.store}; give --measurements, or --reproaudit-run"
         )
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Returns the message alone where it was meant for a reader."""
-        from reproaudit.errors import AuditError
-
-        if isinstance(excinfo.value, ClaimFailure | AuditError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Returns the audit's file, the claim's line from 0, and its id."""
-        return self.path, self._line, self.name
+        """Returns the audit's file, the claim's line from 0, and a heading."""
+        return self.path, self._line, f"claim {self.name}"
 
 
 def _skip(reason: str) -> None:

@@ -12,6 +12,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli.options import (
     Audits,
     Json,
+    PaperName,
     app,
 )
 from reproaudit.errors import UsageError
@@ -59,6 +60,35 @@ def new(
     from reproaudit.commands.new import draft
 
     return draft(slug, card, out, force=force, as_json=as_json)
+
+
+@app.command()
+def review(
+    slug: PaperName,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+    ] = None,
+    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[
+        bool, typer.Option(help="Hide what others decided until you have decided.")
+    ] = True,
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Review an audit in the browser: agree, disagree, dispute, sign off.
+
+    The page is served on this machine alone. With --set or --sign-off there is no page.
+    """
+    from reproaudit.commands.review import review_audit
+
+    return review_audit(
+        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
+    )
 
 
 @app.command()

@@ -11,17 +11,20 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli.options import (
     All,
     Audits,
+    CellTimeout,
     DaskAddress,
     DataDir,
     Device,
     FailOn,
     Jobs,
     Json,
+    Memory,
     Out,
     PaperName,
     Slugs,
     StorePath,
     Tier,
+    Verbose,
     app,
     chosen_tier,
     exit_code,
@@ -45,7 +48,10 @@ def run(
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -60,7 +66,14 @@ def run(
     records, which feed no verdict.
     """
     from reproaudit.commands.report import show_scorecards
-    from reproaudit.commands.run import Custom, How, read_data_from, run_custom, run_tier
+    from reproaudit.commands.run import (
+        Custom,
+        How,
+        parse_limits,
+        read_data_from,
+        run_custom,
+        run_tier,
+    )
     from reproaudit.running.store import Store
     from reproaudit.scorecard.from_store import scorecard_of
 
@@ -70,7 +83,16 @@ def run(
     chosen, wanted = chosen_tier(tier) or "quick", fail_on_verdicts(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=fresh,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     summary = run_tier(papers, chosen, how)
@@ -101,7 +123,10 @@ def multiverse(
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -115,17 +140,26 @@ def multiverse(
     With --explain and --against, names the smallest set of settings that makes a claim come out
     otherwise.
     """
-    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show_multiverse
-    from reproaudit.commands.run import How, read_data_from
+    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
+    from reproaudit.commands.run import How, parse_duration, parse_limits, read_data_from
     from reproaudit.running.store import Store
 
     read_data_from(data_dir)
     catalog, chosen = Catalog(audits), chosen_tier(tier) or "quick"
     if (explain is None) != (not against):
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
-    seconds = None if budget is None else parse_budget(budget)
+    seconds = None if budget is None else parse_duration("--budget", budget)
     entry = catalog[slug]
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=False,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation

@@ -42,7 +42,18 @@ AnyTier = Annotated[
 Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Cells at once; one for each core if not given.")
+]
+CellTimeout = Annotated[
+    str | None, typer.Option("--cell-timeout", help="A cell that takes longer fails: 90s, 10m, 1h.")
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
+]
 DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
@@ -70,9 +81,10 @@ def fail_on_verdicts(words: str | None) -> frozenset[str]:
 
 def exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
     """Returns 3 if something failed, 1 if a claim has a verdict to fail on, else 0."""
-    if failed:
+    verdicts = {claim.verdict.value for one in scorecards for claim in one.claims}
+    if failed or "technical_failure" in verdicts - fail_on:
         return TechnicalError.exit_code
-    return int(any(c.verdict in fail_on for one in scorecards for c in one.claims))
+    return int(bool(verdicts & fail_on))
 
 
 def chosen_tier(name: str | None) -> TierName | None:

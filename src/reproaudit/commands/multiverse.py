@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,20 +38,6 @@ from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
-
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def parse_budget(text: str) -> float:
-    """Returns a time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
-
-    Raises:
-        UsageError: on anything else.
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
-    if match is None:
-        raise UsageError(f"--budget '{text}': write 90s, 10m or 1.5h.")
-    return float(match[1]) * _UNITS[match[2] or "s"]
 
 
 def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
@@ -153,7 +138,7 @@ class Varied:
         said = f"{cells} without a record"
         if estimate.unknown < cells:
             roughly = "roughly " if estimate.rough else "about "
-            at_once = max(1, self.how.jobs)
+            at_once = max(1, self.how.at_once)
             said += f", {roughly}{duration(estimate.seconds / at_once)} of computing"
         if estimate.unknown:
             said += f", {estimate.unknown} of unknown cost"

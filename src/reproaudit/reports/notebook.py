@@ -69,7 +69,7 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
             f"({numbers.spread(part, claim.seeds)})"
         )
         if part.decision is not Decision.MET:
-            yield clean(f"  tolerance: {part.reason}")
+            yield clean(f"tolerance: {part.reason}")
     for name, control in phrasing.controls_of(claim):
         found = phrasing.control_words(card, claim, control)
         yield clean(f"{name}: {phrasing.decision_words(control.decision)}, {found}")

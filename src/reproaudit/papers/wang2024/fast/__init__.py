@@ -1,6 +1,7 @@
-"""The attention layer without the tokens' matrix; `layer` compiles it, `structures` feed it.
+"""The attention layer without the tokens' matrix, compiled.
 
-A test holds it against the plain form in `reproaudit.papers.wang2024.model`.
+`layer` computes loss, gradient and training; `structures` is what it takes. A test holds it against
+the plain form in `reproaudit.papers.wang2024.model`.
 """
 
 from reproaudit.papers.wang2024.fast.layer import gradient, losses, train_steps
