@@ -57,6 +57,9 @@ CellTimeout = Annotated[
 Memory = Annotated[
     str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
 ]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run code that does not come with reproaudit.")
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
 ]
@@ -225,6 +228,7 @@ def run(
     cell_timeout: CellTimeout = None,
     memory: Memory = None,
     verbose: Verbose = False,
+    trust: Trust = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -241,6 +245,7 @@ def run(
     from reproaudit.commands.run import (
         Custom,
         How,
+        confirm_code,
         parse_limits,
         read_data_from,
         run_custom,
@@ -254,6 +259,7 @@ def run(
     entries = catalog.select(slugs or (), everything)
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
+    confirm_code(entries, trust)
     custom = Custom.parse(seeds, experiments or (), settings or ())
     how = How(
         catalog,
@@ -356,6 +362,7 @@ def verify(
     recompute: Annotated[
         int, typer.Option("--recompute", min=0, help="Measure so many records again.")
     ] = 0,
+    trust: Trust = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="Move damaged files aside, and list sound records.")
     ] = False,
@@ -376,6 +383,7 @@ def verify(
         slugs or (),
         Store(store),
         recompute=recompute,
+        trust=trust,
         repair=repair,
         as_json=as_json,
     )
@@ -604,6 +612,7 @@ def multiverse(
     cell_timeout: CellTimeout = None,
     memory: Memory = None,
     verbose: Verbose = False,
+    trust: Trust = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -620,7 +629,13 @@ def multiverse(
     come out otherwise.
     """
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.run import How, parse_duration, parse_limits, read_data_from
+    from reproaudit.commands.run import (
+        How,
+        confirm_code,
+        parse_duration,
+        parse_limits,
+        read_data_from,
+    )
     from reproaudit.running.store import Store
 
     read_data_from(data_dir)
@@ -629,6 +644,7 @@ def multiverse(
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = catalog[slug]
+    confirm_code([entry], trust)
     how = How(
         catalog,
         Store(store),
