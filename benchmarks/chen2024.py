@@ -18,67 +18,64 @@ from typing import Any
 import numpy as np
 import torch
 
-from reproaudit.lab.seeds import generator
-from reproaudit.papers.chen2024 import data, model, windows
+from reproaudit.lab import generator
+from reproaudit.papers.chen2024 import fast, model, task
+from reproaudit.papers.chen2024.fast import ParameterName
+from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading
 from reproaudit.running.devices import use_threads
 
 SEQUENCES, LENGTH, ORDER, VOCABULARY, DIRICHLET = 9000, 100, 2, 3, 0.1
 HEADS, DEGREE, WINDOW = 3, 2, 3
-STAGES = {"coefficients": 2000, "lag_weights": 50_000, "sharpness": 5000}
-READING, EPSILON = "of_probabilities", 1.0e-8
+STAGES: dict[ParameterName, int] = {"coefficients": 2000, "lag_weights": 50_000, "sharpness": 5000}
+READING: LossReading = "of_probabilities"
+EPSILON = 1.0e-8
 ROUNDS, OUR_EPOCHS = 5, 40
 
 
 class Forms:
     """One arrangement of lags in both forms, at the same parameters."""
 
-    def __init__(self, lag_windows: str, sequences: data.Sequences) -> None:
-        self.lags = model.lags_of_heads(lag_windows, HEADS, WINDOW)
-        self.subsets = data.subsets_up_to(HEADS, DEGREE)
+    def __init__(self, lag_windows: LagWindows, sequences: task.Sequences) -> None:
+        self.architecture = Architecture.build(lag_windows, HEADS, WINDOW, DEGREE)
         weights = np.full((HEADS, WINDOW), 0.01, dtype=np.float32)
-        for head, own in enumerate(self.lags, start=1):
-            weights[head - 1, own.index(head)] = 3.0
-        self.parameters = {
-            "lag_weights": weights,
-            "coefficients": np.full(len(self.subsets), 0.01, dtype=np.float32),
-            "sharpness": np.full(1, 0.01, dtype=np.float32),
-        }
+        weights[np.arange(HEADS), self.architecture.own_places] = 3.0
+        self.parameters = fast.Parameters(
+            lag_weights=weights,
+            coefficients=np.full(len(self.architecture.subsets), 0.01, dtype=np.float32),
+            sharpness=np.full(1, 0.01, dtype=np.float32),
+        )
         tokens = torch.from_numpy(sequences.tokens)
         self.sequence = model.one_hot(tokens, VOCABULARY, torch.float32)
         self.targets = torch.from_numpy(sequences.targets)
-        self.counted = windows.count_windows(
-            sequences,
-            lags=self.lags,
-            subsets=self.subsets,
-            vocabulary=VOCABULARY,
-            dtype=np.float32,
-        )
+        self.windows = fast.count_windows(sequences, self.architecture, VOCABULARY, np.float32)
 
-    def literal(self, trained: str) -> None:
+    def literal(self, trained: ParameterName) -> None:
         """The loss and its gradient, position by position."""
-        at = {
-            name: torch.tensor(value, requires_grad=name == trained)
-            for name, value in self.parameters.items()
-        }
-        predictions = model.predict(
-            self.sequence, model.Parameters(**at), lags=self.lags, subsets=self.subsets
+        at = model.Parameters(
+            *(
+                torch.tensor(value, requires_grad=name == trained)
+                for name, value in self.parameters._asdict().items()
+            )
         )
-        model.loss(predictions, self.targets, READING, EPSILON).backward()  # type: ignore[no-untyped-call]
+        predictions = model.predict(self.sequence, at, self.architecture)
+        model.trained_loss(predictions, self.targets, READING, EPSILON).backward()  # type: ignore[no-untyped-call]
 
-    def ours(self, trained: str) -> None:
+    def ours(self, trained: ParameterName) -> None:
         """The same, and the update, for several epochs."""
-        windows.descend(
-            self.counted,
-            *(value.copy() for value in self.parameters.values()),
+        fast.descend(
+            self.windows,
+            fast.Parameters(*(value.copy() for value in self.parameters)),
             epochs=OUR_EPOCHS,
             learning_rate=1.0,
-            trained=frozenset({trained}),
+            trained=(trained,),
             reading=READING,
             epsilon=EPSILON,
         )
 
 
-def timed_ms(run: Callable[[str], None], trained: str, epochs: int = 1) -> float:
+def timed_ms(
+    run: Callable[[ParameterName], None], trained: ParameterName, epochs: int = 1
+) -> float:
     """Milliseconds per epoch of a call that makes so many epochs."""
     start = perf_counter()
     run(trained)
@@ -111,7 +108,7 @@ def bench(threads: int = 2) -> dict[str, Any]:
         ``ratio``; and the same for each stage and for the other arrangement of lags.
     """
     use_threads(threads)
-    sequences = data.draw_sequences(
+    sequences = task.draw_sequences(
         generator(0, "benchmark"),
         SEQUENCES,
         length=LENGTH,
@@ -120,7 +117,8 @@ def bench(threads: int = 2) -> dict[str, Any]:
         dirichlet=DIRICHLET,
     )
     results = {}
-    for lag_windows in ("own_onwards", "common"):
+    arrangements: tuple[LagWindows, ...] = ("own_onwards", "common")
+    for lag_windows in arrangements:
         times = measure(Forms(lag_windows, sequences))
         literal, ours = total(times, "literal_ms"), total(times, "ours_ms")
         epochs = sum(STAGES.values())

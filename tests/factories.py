@@ -19,7 +19,8 @@ from reproaudit.audit.plan import Batch
 from reproaudit.audit.variables import VariableName
 from reproaudit.judging.verdict import Lookup
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.scorecard import Scorecard, build
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import Scorecard
 
 LAYERS = (1, 2, 3)
 LENGTHS = (5, 10, 20, 40)

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
+from rendering import render_html, render_html_index, render_markdown, render_scorecard
 from reproaudit.audit.agreement import agreement, nominal_alpha
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
-from reproaudit.reports.html import render_html, render_html_index
-from reproaudit.reports.markdown import render_markdown
-from reproaudit.reports.terminal import render_scorecard
-from reproaudit.scorecard import Scorecard
+from reproaudit.scorecard.model import Scorecard
 
 # Four observers, twelve units: the example of section C of Krippendorff's note, transposed.
 OBSERVERS = (

@@ -7,13 +7,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from miniatures import MODULE, write_paper
 from reproaudit.audit import catalog as catalog_module
 from reproaudit.audit.catalog import Catalog, shipped_audits
+from reproaudit.audit.paper_module import one_line
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
+from reproaudit.records import Measurements
 
 
 def test_every_shipped_audit_has_its_module() -> None:
@@ -116,3 +120,51 @@ def test_a_module_of_a_users_folder_is_told_apart_from_another_of_its_name(tmp_p
     loaded = [Catalog(tmp_path / name).locate("mini").load() for name in ("one", "two")]
     assert loaded[0]["descent"].measure is not loaded[1]["descent"].measure
     assert "mini" not in sys.modules
+
+
+# --- imports by an old name -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from reproaudit.training import train", "from reproaudit.lab import train"),
+        ("from reproaudit.training import (\n    per_seed,\n    train,\n)",
+         "from reproaudit.lab import per_seed, train"),
+        ("from reproaudit.experiment import Experiment, Session",
+         "from reproaudit.lab import Experiment, Session"),
+        ("from reproaudit.components import observation_steps as at",
+         "from reproaudit.lab import observation_steps"),
+        ("from reproaudit.lab.training import generator", "from reproaudit.lab import generator"),
+        ("import reproaudit.training", "It has DATA_VARIABLE, Array"),
+        ("from reproaudit.training import nothing", "It has DATA_VARIABLE, Array"),
+    ],
+)  # fmt: skip
+def test_an_import_by_an_old_name_gets_one_line_with_the_new_one(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    folder = write_paper(tmp_path)
+    file = folder / "mini.py"
+    file.write_text(f"{MODULE.read_text()}\n{old}\n")
+    with pytest.raises(SpecError) as caught:
+        Catalog(folder).locate("mini").load()
+    (line,) = str(caught.value).splitlines()
+    number = MODULE.read_text().count("\n") + 2
+    assert line.startswith(f"{file}:{number}: found an import from 'reproaudit.")
+    assert new in line
+    assert caught.value.exit_code == 2
+
+
+def test_another_import_that_fails_is_told_as_it_is(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path)
+    (folder / "mini.py").write_text("import no_such_library\n")
+    with pytest.raises(SpecError, match=r"cannot be imported: ModuleNotFoundError: No module"):
+        Catalog(folder).locate("mini").load()
+
+
+def test_a_refused_measurement_is_told_in_one_line_without_a_link() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Measurements(scalars={"loss": np.zeros(3)})  # type: ignore[dict-item]
+    said = one_line(caught.value)
+    assert said.startswith("ValidationError: scalars.loss: Input should be a valid number (")
+    assert "http" not in said

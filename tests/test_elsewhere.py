@@ -19,17 +19,16 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
+from rendering import render_html, render_markdown, render_scorecard
 from reproaudit.cli import run_command
 from reproaudit.commands.judge import scorecard_of_submission
-from reproaudit.diff import ComparedScorecard, compare
+from reproaudit.diff.compare import compare
+from reproaudit.diff.model import ComparedScorecard
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.judging.submissions import read_submission
 from reproaudit.records import Measurements
 from reproaudit.reports.files import read_scorecard, write_index, write_report
-from reproaudit.reports.html import render_html
-from reproaudit.reports.markdown import render_markdown
-from reproaudit.reports.terminal import render_scorecard
-from reproaudit.scorecard import ClaimModel, Scorecard
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 DOCUMENTED = Path(__file__).parents[1] / "docs" / "measurements.md"
 SEEDS = (7, 21, 22, 23, 40)

@@ -33,7 +33,7 @@ from reproaudit.reports.export.codecheck import (
 from reproaudit.reports.export.junit import junit_xml
 from reproaudit.reports.export.provenance import identifiers, running_times
 from reproaudit.reports.export.ro_crate import METADATA, CrateFile, crate_metadata
-from reproaudit.scorecard import Scorecard
+from reproaudit.scorecard.model import Scorecard
 
 CARD = factories.make_scorecard()
 CARBERRY = "0000-0002-1825-0097"

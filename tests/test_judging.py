@@ -33,7 +33,8 @@ from reproaudit.judging.verdict import (
     lookup_by_cell,
 )
 from reproaudit.records import CellStatus, Measurements, Origin, Record
-from reproaudit.scorecard import Scorecard, build
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision, RuleResult
 
 MET, MISSED, UNDECIDED = Decision.MET, Decision.MISSED, Decision.UNDECIDED
@@ -418,14 +419,14 @@ def test_records_are_found_by_settings_and_seed() -> None:
     records = {seed: record for seed, record in lookup_of(audit, fine)(own).items() if seed != 1}
     asked = []
 
-    def newest(tier: TierName) -> dict[CellKey, Record]:
+    def records_of(tier: TierName) -> Mapping[CellKey, Record]:
         asked.append(tier)
         settings = canonical_settings(own.settings(audit))
         return {
             (own.experiment, settings, seed): record for seed, record in [*records.items()][::-1]
         }
 
-    lookup = lookup_by_cell(audit, newest)
+    lookup = lookup_by_cell(audit, records_of)
     assert dict(lookup(own)) == records
     assert list(lookup(replace(own, seeds=(4, 0, 7)))) == [4, 0]
     assert not lookup(replace(other, tier="paper"))

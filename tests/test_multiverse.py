@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
+from rendering import render_json
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -39,15 +41,21 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.cost import Costs
 from reproaudit.multiverse.effects import Judged, classify
-from reproaudit.multiverse.model import AlternativeClass, CompletionStatus, Multiverse
-from reproaudit.multiverse.read import agreeing_claims, read
+from reproaudit.multiverse.model import (
+    AlternativeClass,
+    AlternativeModel,
+    CompletionStatus,
+    Multiverse,
+)
+from reproaudit.multiverse.read import advice, agreeing_claims, read
 from reproaudit.multiverse.smallest_set import smallest_sets
 from reproaudit.records import CellStatus, Environment, Measurements, Record
-from reproaudit.reports.files import render_json
-from reproaudit.reports.multiverse import multiverse_html, multiverse_markdown
+from reproaudit.reports.html import html_page
+from reproaudit.reports.markdown import markdown_text
+from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.running.store import Store
-from reproaudit.scorecard import OriginModel, Scorecard, SettingModel
 from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.model import OriginModel, Scorecard, SettingModel
 from reproaudit.stats import Decision
 
 GUESSES = Path(__file__).parent / "toy" / "guesses.py"
@@ -601,11 +609,12 @@ def test_the_table_fits_a_terminal_of_80_columns(
 
 def test_pages_hold_every_cell_and_load_nothing(command: Command, tmp_path: Path) -> None:
     found = Multiverse.model_validate(command.json())
-    page, text = multiverse_html(found), multiverse_markdown(found)
+    document = multiverse_document(found)
+    page, text = html_page(document), markdown_text(document)
     for claim_ in found.claims:
         assert claim_.id in page
         assert claim_.advice in page
-    assert page.count('<rect class="cell"') == 6 + 4
+    assert len(re.findall(r' title="[a-z_.]+ = ', page)) == 6 + 4
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "<script" not in page
     assert "missed!" in text
@@ -823,3 +832,27 @@ def test_assumed_evidence_contradicts_once_every_alternative_agrees(
 def test_change_labels() -> None:
     assert Override("main", "width", 1, 1).label == "main.width"
     assert Override(None, "width", 1, 1).label == "width"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "says"),
+    [
+        (("met", "met"), "toy.a depends on no guess: it stays met under every alternative."),
+        (
+            ("met", "undecided", "met"),
+            "No guess is shown to flip toy.a: it is met as audited, and of the alternatives 2 met, "
+            "1 undecided, none of them beyond seed noise.",
+        ),
+    ],
+)
+def test_the_advice_agrees_with_the_counts(statuses: tuple[str, ...], says: str) -> None:
+    """What comes out otherwise within noise is told, though nothing is decisive."""
+    shown = dict.fromkeys(("measured", "difference", "interval", "margin", "scale"))
+    alternatives = [
+        AlternativeModel(
+            setting="width", value=n, run_as=n, default=0, kind=AlternativeClass.HARMLESS,
+            status=CompletionStatus(status), estimate=None, note="", **shown,
+        )
+        for n, status in enumerate(statuses, start=1)
+    ]  # fmt: skip
+    assert advice("toy.a", CompletionStatus.MET, alternatives) == says

@@ -20,23 +20,20 @@ import pytest
 from rich.console import Console
 
 import factories
+from rendering import render_html, render_html_index, render_json, render_markdown, render_scorecard
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.judging.model import IntervalModel
-from reproaudit.reports import phrasing
-from reproaudit.reports.files import (
-    FORMATS,
-    read_scorecard,
-    render_json,
-    write_index,
-    write_report,
-)
-from reproaudit.reports.html import render_html, render_html_index
+from reproaudit.reports import numbers, phrasing
+from reproaudit.reports.files import FILES, read_scorecard, write_index, write_report
+from reproaudit.reports.index import ListEntry, index_document, list_document
 from reproaudit.reports.interval_plot import PlotRow, lay_out
-from reproaudit.reports.markdown import escaped, render_markdown
+from reproaudit.reports.markdown import escaped
+from reproaudit.reports.printable import clean
 from reproaudit.reports.svg import figure_svg
-from reproaudit.reports.terminal import ListEntry, render_index, render_list, render_scorecard
-from reproaudit.scorecard import AnswerModel, ClaimModel, PartModel, Scorecard
+from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
+from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "REPROAUDIT_UPDATE_GOLDEN"
@@ -111,10 +108,10 @@ def answer(estimate: float, low: float, high: float, bound: float, **changes: An
 
 
 def test_the_toy_scorecard_shows_every_verdict_and_evidence_level(card: Scorecard) -> None:
-    assert {c.verdict for c in card.claims} == set(phrasing.VERDICT_MEANING)
+    assert {c.verdict for c in card.claims} == set(VERDICTS)
     reduced = factories.make_scorecard(tier="quick")
     levels = {c.evidence for c in (*card.claims, *reduced.claims)}
-    assert levels == set(phrasing.EVIDENCE_MEANING)
+    assert levels == set(EVIDENCE)
 
 
 # --- digits -------------------------------------------------------------------------------------
@@ -136,7 +133,7 @@ def test_the_toy_scorecard_shows_every_verdict_and_evidence_level(card: Scorecar
     ],
 )
 def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
-    assert phrasing.number(value) == text
+    assert numbers.number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -183,11 +180,11 @@ def test_a_number_has_three_significant_digits(value: float, text: str) -> None:
     ],
 )
 def test_a_number_stands_beside_its_interval_and_bound(given: AnswerModel, text: str) -> None:
-    assert phrasing.sentence(given) == text
+    assert numbers.sentence(given) == text
 
 
 def test_seeds_are_written_as_ranges() -> None:
-    assert phrasing.ranges((4, 0, 1, 2, 7)) == "0–2, 4, 7"
+    assert numbers.ranges((4, 0, 1, 2, 7)) == "0–2, 4, 7"
 
 
 # --- the terminal -------------------------------------------------------------------------------
@@ -226,21 +223,23 @@ def test_colour_only_repeats_what_is_written(card: Scorecard) -> None:
 def test_every_verdict_is_a_word_in_the_terminal(card: Scorecard) -> None:
     text = printed(card)
     for claim in card.claims:
-        assert f"{phrasing.words(claim.verdict).upper()}  {claim.id}" in text
+        assert f"{phrasing.words(claim.verdict).upper()} {claim.id}" in text
 
 
 def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
     part = claim_of(card, "undecided").parts[0]
     assert part.seeds_needed is not None
     said = " ".join(printed(card).split())
-    assert f"were this mean the true one, {part.seeds_needed} seeds would do" in said
+    assert f"if the true mean is this one, {part.seeds_needed} seeds would decide" in said
 
 
 def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
     part = claim_of(card, "undecided").parts[0]
     told = phrasing.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))
     assert told is not None
-    assert "5 seeds with this spread would decide a mean of 0.897 (power 80 %)" in told
+    assert (
+        "5 seeds that differ so much would decide a mean of 0.897 (with probability 80 %)" in told
+    )
     alone: PartModel = part.model_copy(update={"interval": None, "per_seed": (0.9,)})
     assert phrasing.power(alone) == "a single seed decides nothing"
 
@@ -274,10 +273,11 @@ def test_markup_and_escapes_in_text_are_not_obeyed(hostile: Scorecard) -> None:
 def test_the_index_and_the_list_fit_the_terminal(card: Scorecard) -> None:
     out = io.StringIO()
     console = Console(file=out, width=80)
-    render_index([card], console)
+    print_document(index_document([card]), console)
     verdicts = phrasing.verdict_counts(card.claims)
     known = ListEntry("toy", "Toy Networks Learn Toy Directions", "NeurIPS 2023", 2, 3, 7, "quick")
-    render_list([dataclasses.replace(known, verdicts=verdicts), known], console)
+    entries = [dataclasses.replace(known, verdicts=verdicts), known]
+    print_document(list_document(entries), console)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert "4 supported" in text
@@ -374,7 +374,7 @@ def test_the_page_says_all_of_it(page: str, card: Scorecard) -> None:
         assert claim.statement in text
         assert claim.why in text
         for part in claim.parts:
-            assert phrasing.sentence(part) in text
+            assert numbers.sentence(part) in text
     for said in (
         "The link to the code is dead.",
         "It scales to a million layers.",
@@ -415,7 +415,7 @@ def test_hostile_text_stays_text(hostile: Scorecard) -> None:
     page = render_html(hostile)
     found = checked(page)
     assert "script" not in found.tags
-    shown = phrasing.clean(HOSTILE)
+    shown = clean(HOSTILE)
     assert "".join(found.text).count(shown) >= 10
     assert "\x1b" not in page
     assert "script" not in checked(render_html_index([hostile])).tags
@@ -674,9 +674,9 @@ def test_only_the_formats_asked_for_are_written(card: Scorecard, tmp_path: Path)
 
 
 def test_an_unknown_format_is_a_users_mistake(card: Scorecard, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"unknown format 'htm'\. Did you mean 'html'"):
+    with pytest.raises(UsageError, match=r"no format 'htm'\. Did you mean 'html'"):
         write_report(card, tmp_path, ("htm",))
-    assert FORMATS == ("html", "json", "md")
+    assert FILES == ("html", "json", "md")
     assert list(tmp_path.iterdir()) == []
 
 

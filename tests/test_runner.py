@@ -145,7 +145,7 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store, experiment: 
         json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
     record = records(store)[experiment, 1]
     assert record.status is CellStatus.DIVERGED
-    assert record.error == "diverged: series 'loss' is NaN or above 1e+150 at step 8"
+    assert record.error == "series 'loss' is NaN or above 1e+150 at step 8"
     assert record.measurements.series["loss"].steps == (0, 4)
     assert "final" not in record.measurements.scalars
     assert run(store, *wild)[0] == Summary(present=2)

@@ -242,6 +242,9 @@ def test_an_array_is_read_if_its_header_agrees_with_its_size(
     path.write_bytes(archive(("loss.npy", npy(repr(shape), descr, bytes(size)))))
     width = {"<f8": 8, "|i1": 1, "<u4": 4}.get(descr)
     fits = width is not None and min(shape, default=0) >= 0 and math.prod(shape) * width == size
+    fits = (
+        fits and math.prod(n for n in shape if n) * (width or 1) < 2**63
+    )  # NumPy cannot hold longer axes
     found, misfits = read(path)
     assert bool(found) is fits
     assert bool(misfits.found) is not fits

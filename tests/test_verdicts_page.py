@@ -10,45 +10,45 @@ import pytest
 from pydantic import BaseModel
 
 from factories import make_scorecard, variable, variables
-from reproaudit import scorecard
 from reproaudit.audit.findings import Effect, Finding, NotAudited
 from reproaudit.audit.loading.models import CHECKS
 from reproaudit.audit.model import Paper
 from reproaudit.audit.variables import VariableName
 from reproaudit.judging.model import IntervalModel
 from reproaudit.judging.verdict import EvidenceLevel, Verdict
-from reproaudit.scorecard import figures
+from reproaudit.scorecard import figures, model
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
 SECTIONS: dict[str, type[BaseModel]] = {
-    "The file": scorecard.Scorecard,
+    "The file": model.Scorecard,
     "paper": Paper,
-    "documentation": scorecard.DocumentationModel,
-    "documentation.variables": scorecard.VariableModel,
-    "claims": scorecard.ClaimModel,
+    "documentation": model.DocumentationModel,
+    "documentation.variables": model.VariableModel,
+    "claims": model.ClaimModel,
     "An interval": IntervalModel,
-    "A part": scorecard.PartModel,
-    "A control's answer to a part": scorecard.AnswerModel,
-    "A control": scorecard.ControlModel,
+    "A part": model.PartModel,
+    "A control's answer to a part": model.AnswerModel,
+    "A control": model.ControlModel,
     "not_audited": NotAudited,
-    "coverage": scorecard.Coverage,
-    "chance": scorecard.Chance,
-    "ledger": scorecard.LedgerModel,
+    "coverage": model.Coverage,
+    "chance": model.Chance,
+    "ledger": model.LedgerModel,
     "findings": Finding,
     "figures": figures.FigureModel,
     "figures.curves": figures.CurveModel,
     "figures.matrices": figures.MatrixModel,
-    "environment": scorecard.EnvironmentModel,
-    "records": scorecard.RecordModel,
-    "documentation.agreement": scorecard.AgreementModel,
-    "documentation.agreement.variables": scorecard.VariableAgreementModel,
+    "environment": model.EnvironmentModel,
+    "records": model.RecordModel,
+    "documentation.agreement": model.AgreementModel,
+    "documentation.agreement.variables": model.VariableAgreementModel,
     "findings.effects": Effect,
-    "custom": scorecard.CustomModel,
-    "settings": scorecard.SettingModel,
-    "responses": scorecard.ResponseModel,
-    "origin": scorecard.OriginModel,
-    "beside": scorecard.BesideModel,
+    "custom": model.CustomModel,
+    "settings": model.SettingModel,
+    "responses": model.ResponseModel,
+    "origin": model.OriginModel,
+    "beside": model.BesideModel,
+    "group": model.GroupModel,
 }
 
 
@@ -76,7 +76,7 @@ def test_every_key_is_documented_and_no_other(title: str) -> None:
 
 def test_every_model_of_the_contract_has_its_section() -> None:
     in_the_file = {Paper, NotAudited, Finding, Effect}  # written out as plain mappings
-    assert models_below(scorecard.Scorecard) | in_the_file == set(SECTIONS.values())
+    assert models_below(model.Scorecard) | in_the_file == set(SECTIONS.values())
     titles = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
     assert sorted(titles) == sorted([*SECTIONS, "documentation.published_rate"])
 

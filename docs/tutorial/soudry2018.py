@@ -17,10 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import train
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session, generator, train
 
 Array = NDArray[np.float64]
 

@@ -1,30 +1,34 @@
-"""The command line. It reads arguments, delegates, prints, and maps errors to exit codes.
+"""The command line: reads arguments, delegates, and turns errors into exit codes.
 
 0 done; 1 with ``--fail-on`` when it applies; 2 a user's mistake or a bad audit; 3 a technical
-failure; 130 interrupted, and resumable. What runs experiments is imported where it is needed, so
-that the other commands start without torch.
+failure; 130 interrupted, and resumable. Each command imports what it needs when it is called, so
+that the others start at once, and without torch.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
-from rich.console import Console
 
 from reproaudit import __version__
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
+from reproaudit.commands.output import GuardedOutput, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
+from reproaudit.reports.formats import (
+    ALL_FORMATS,
+    TERMINAL,
+    chosen_formats,
+    export_names,
+    page_names,
+)
 
-if TYPE_CHECKING:  # what is imported where it is needed, so that `check` starts at once
-    from reproaudit.scorecard import Scorecard
+if TYPE_CHECKING:
+    from reproaudit.scorecard.model import Scorecard
 
 app = typer.Typer(
     add_completion=False,
@@ -39,13 +43,23 @@ INTERRUPTED = 130
 _ClickException: Any = typer.BadParameter.__mro__[2]
 """Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""
 
-Slugs = Annotated[list[str] | None, typer.Argument(help="Papers, by slug.", metavar="SLUG…")]
+PaperName = Annotated[str, typer.Argument(help="The paper's short name.", metavar="SLUG")]
+Slugs = Annotated[list[str] | None, typer.Argument(help="Papers by short name.", metavar="SLUG…")]
 All = Annotated[bool, typer.Option("--all", help="Every paper.")]
 Audits = Annotated[
     Path | None,
     typer.Option("--audits", help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py."),
 ]
-StorePath = Annotated[Path, typer.Option("--store", help="Where records are kept.")]
+StorePath = Annotated[Path, typer.Option("--store", help="The folder of records.")]
+Reports = Annotated[
+    Path, typer.Option("--reports", help="The folder of scorecards, used without records.")
+]
+Out = Annotated[Path, typer.Option("--out", help="The folder for reports.")]
+Tier = Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")]
+AnyTier = Annotated[
+    str | None, typer.Option("--tier", help="smoke, quick or paper; else the highest there is.")
+]
+Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Jobs = Annotated[
@@ -65,14 +79,11 @@ Verbose = Annotated[
 ]
 DaskAddress = Annotated[
     str | None,
-    typer.Option("--dask", help="A Dask scheduler, such as tcp://host:8786, that computes."),
+    typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir",
-        help="A folder with data that would be downloaded otherwise, such as MNIST.",
-    ),
+    typer.Option("--data-dir", help="A folder with data to use instead of downloads (MNIST)."),
 ]
 FailOn = Annotated[
     str | None,
@@ -81,54 +92,48 @@ FailOn = Annotated[
 
 
 def main() -> NoReturn:
-    """The entry point: every error that a user can mend is one line, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark
-    sys.exit(run_command(sys.argv[1:]))
+    """Runs the program: every error that a user can mend is one line, never a traceback."""
+    output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
+    sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
+    code = run_command(sys.argv[1:])
+    output.flush()
+    if output.fault is not None:
+        _say(output.fault)
+        code = code or TechnicalError.exit_code
+    errors.flush()
+    sys.exit(code)
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
-    errors = Console(stderr=True)
     try:
         result = app(list(arguments), standalone_mode=False, prog_name="reproaudit")
         code = int(result) if isinstance(result, int) else 0
-        return _interrupted(errors) if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
+        return _interrupted() if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
     except AuditError as error:
-        _print_error(error)
+        _say(str(error), "red")
         return error.exit_code
     except _ClickException as error:
         if not arguments:  # what was raised is the help
             error.show()
             return 2
-        message = f"{error.format_message()} See 'reproaudit --help'."
-        errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        _say(f"{error.format_message()} See 'reproaudit --help'.", "red")
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        return _interrupted(errors)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        sys.stderr.close()
-        return 0
+        return _interrupted()
 
 
-def _print_error(error: AuditError) -> None:
-    Console(stderr=True).print(
-        str(error), style="red", markup=False, highlight=False, soft_wrap=True
-    )
-
-
-def _interrupted(errors: Console) -> int:
-    errors.print("Interrupted. The same command goes on from here.", highlight=False)
+def _interrupted() -> int:
+    _say("Interrupted. The same command goes on from here.")
     return INTERRUPTED
 
 
-def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+def _say(text: str, style: str = "") -> None:
+    say(text, stderr=True, style=style)
 
 
 def _fail_on(words: str | None) -> frozenset[str]:
-    """The verdicts that ``--fail-on`` names."""
+    """Returns the verdicts that ``--fail-on`` names."""
     from reproaudit.judging.verdict import Verdict
 
     wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
@@ -145,12 +150,10 @@ def _exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed:
 
 
 def _tier(name: str | None) -> TierName | None:
-    if name is None:
-        return None
     for tier in TIERS:
-        if name == tier:
-            return tier
-    raise UsageError(f"no tier '{name}'. {did_you_mean(name, TIERS)} Known: {', '.join(TIERS)}.")
+        if name in (tier, None):
+            return tier if name else None
+    raise UsageError(f"no tier '{name}'. {did_you_mean(str(name), TIERS)}")
 
 
 @app.callback(invoke_without_command=True)
@@ -163,57 +166,22 @@ def top(
         raise typer.Exit
 
 
-# --- list ---------------------------------------------------------------------------------------
-
-
 @app.command("list")
 def list_papers(
     audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
 ) -> None:
-    """Papers, their documentation scores and their last verdicts."""
-    from reproaudit.audit.documentation import score
-    from reproaudit.reports.phrasing import verdict_counts
-    from reproaudit.reports.terminal import ListEntry, render_list
-    from reproaudit.running.groups import TiedGroupsError, todays_groups
+    """List the papers, their documentation scores and their last verdicts."""
+    from reproaudit.commands.report import show_list
     from reproaudit.running.store import Store
-    from reproaudit.scorecard.from_store import highest_tier, scorecard_of
 
-    entries = []
-    for entry in Catalog(audits).entries.values():
-        audit = entry.audit()
-        tier = highest_tier(Store(store), audit)
-        verdicts = None
-        if tier is not None:
-            today = todays_groups(entry.module)
-            with suppress(TiedGroupsError):  # `report` names the groups
-                card = scorecard_of(Store(store), audit, tier, today=today)
-                verdicts = verdict_counts(card.claims)
-        scores = score(audit.variables)
-        entries.append(
-            ListEntry(
-                slug=entry.slug,
-                title=audit.paper.title,
-                venue=f"{audit.paper.venue} {audit.paper.year}",
-                strict=scores.strict,
-                reviewed=scores.reviewed,
-                tier=tier,
-                verdicts=verdicts,
-            )
-        )
-    if as_json:
-        _print_json([vars(one) for one in entries])
-    else:
-        render_list(entries, Console())
-
-
-# --- run ----------------------------------------------------------------------------------------
+    show_list(Catalog(audits).entries.values(), Store(store), as_json)
 
 
 @app.command()
 def run(
     slugs: Slugs = None,
     everything: All = False,
-    tier: Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")] = "quick",
+    tier: Tier = "quick",
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Other seeds, such as 0-4 or 7,9 (custom).")
     ] = None,
@@ -237,11 +205,12 @@ def run(
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
-    """Run what is missing, and print the scorecard.
+    """Run the experiments that have no records yet, and print the scorecard.
 
-    What was cut off is resumed. Other seeds, settings or single experiments make custom records,
-    which feed no verdict.
+    A run that was cut off is resumed. Other seeds, settings or single experiments make custom
+    records, which feed no verdict.
     """
+    from reproaudit.commands.report import show_scorecards
     from reproaudit.commands.run import (
         Custom,
         How,
@@ -278,40 +247,17 @@ def run(
         scorecard_of(how.store, audit, chosen, planned=summary.planned[entry.slug])
         for entry, audit in papers
     ]
-    _show(scorecards, as_json)
-    verdicts = {claim.verdict for one in scorecards for claim in one.claims}
-    failed = summary.failed > 0 or "technical_failure" in verdicts
-    return _exit_code(scorecards, wanted, failed)
-
-
-def _show(scorecards: Sequence[Scorecard], as_json: bool) -> None:
-    from reproaudit.reports.terminal import render_index, render_scorecard
-
-    if as_json:
-        several = [one.as_data() for one in scorecards]
-        _print_json(several[0] if len(several) == 1 else several)
-        return
-    console = Console()
-    for one in scorecards:
-        render_scorecard(one, console)
-    if len(scorecards) > 1:
-        render_index(scorecards, console)
-
-
-# --- report -------------------------------------------------------------------------------------
+    show_scorecards(scorecards, as_json)
+    return _exit_code(scorecards, wanted, summary.failed > 0)
 
 
 @app.command()
 def report(
     slugs: Slugs = None,
     everything: All = False,
-    tier: Annotated[str | None, typer.Option("--tier", help="smoke, quick or paper.")] = None,
-    formats: Annotated[
-        str, typer.Option("--format", help="terminal, html, md and json, joined by commas.")
-    ] = "terminal,html,md,json",
-    out: Annotated[Path, typer.Option("--out", help="Where reports are written.")] = Path(
-        "reports"
-    ),
+    tier: AnyTier = None,
+    formats: Formats = ALL_FORMATS,
+    out: Out = Path("reports"),
     audits: Audits = None,
     store: StorePath = Path("runs"),
     group: Annotated[
@@ -320,37 +266,24 @@ def report(
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
-    """Render scorecards from records, without running anything.
+    """Write and print scorecards from records, without running anything.
 
     Of the highest tier, unless --tier says otherwise: the records that today's code and versions
-    made, else those of the group with most of the tier's cells. Where a tier has no records but its
-    scorecard.json is in the report folder, that is rendered again.
+    made, else those of the group with most of the tier's cells. A tier without records is rendered
+    from the scorecard.json in the report folder, if there is one.
     """
-    from reproaudit.commands.report import render_files, scorecards_to_report
+    from reproaudit.commands.report import report_papers
     from reproaudit.running.store import Store
 
     wanted, chosen = _fail_on(fail_on), _tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
-    kinds = _formats(formats, ("terminal", "html", "md", "json"))
+    kinds = chosen_formats(formats)
     errors: list[AuditError] = []
     on_error = errors.append if everything or len(entries) > 1 else None
-    scorecards = scorecards_to_report(entries, Store(store), chosen, out, group, on_error)
-    if as_json or "terminal" in kinds:
-        _show(scorecards, as_json)
-    written = render_files(scorecards, out, kinds - {"terminal"})
-    console = Console(stderr=as_json)
-    for path in written:
-        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    scorecards = report_papers(entries, Store(store), chosen, out, kinds, as_json, group, on_error)
     for error in errors:
-        _print_error(error)
+        _say(str(error), "red")
     return errors[0].exit_code if errors else _exit_code(scorecards, wanted, failed=False)
-
-
-def _formats(words: str, known: Sequence[str]) -> frozenset[str]:
-    kinds = frozenset(word.strip() for word in words.split(",") if word.strip())
-    for word in sorted(kinds - set(known)):
-        raise UsageError(f"--format: no format '{word}'. Known: {', '.join(known)}.")
-    return kinds
 
 
 # --- verify, prune ------------------------------------------------------------------------------
@@ -412,9 +345,6 @@ def prune(
     )
 
 
-# --- check, new, schema -------------------------------------------------------------------------
-
-
 @app.command()
 def check(
     paths: Annotated[
@@ -429,10 +359,7 @@ def check(
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
 ) -> int:
-    """Validate audits: every fault at once, with its place.
-
-    Each says what was found, what was expected and what to do.
-    """
+    """Validate audits: every fault at once, with its place and remedy."""
     from reproaudit.commands.check import check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
@@ -463,6 +390,35 @@ def new(
 
 
 @app.command()
+def review(
+    slug: PaperName,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+    ] = None,
+    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[
+        bool, typer.Option(help="Hide what others decided until you have decided.")
+    ] = True,
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Review an audit in the browser: agree, disagree, dispute, sign off.
+
+    The page is served on this machine alone. With --set or --sign-off there is no page.
+    """
+    from reproaudit.commands.review import review_audit
+
+    return review_audit(
+        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
+    )
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
     from reproaudit.audit.schema import schema_text
@@ -470,78 +426,109 @@ def schema() -> None:
     sys.stdout.write(schema_text())
 
 
-# --- diff ---------------------------------------------------------------------------------------
-
-
 @app.command()
 def diff(
     before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
     after: Annotated[str, typer.Argument(help="The same.")],
-    formats: Annotated[
-        str, typer.Option("--format", help="terminal, html and md, joined by commas.")
-    ] = "terminal",
-    out: Annotated[Path, typer.Option("--out", help="The folder of difference.html and .md.")] = (
-        Path("reports/diff")
-    ),
+    formats: Formats = TERMINAL,
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder for difference.html and so on.")
+    ] = (Path("reports/diff")),
     audits: Audits = None,
     as_json: Json = False,
 ) -> int:
-    """What changed between two scorecards or audits.
-
-    And whether it is more than noise.
+    """Show what changed between two scorecards or audits, and whether it is noise.
 
     Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
-    slug@revision, read from the git checkout. Changes are separated into rule, settings, code,
-    environment, records and documentation; a changed result is laid to one of them only if that
+    slug@revision, read from the git checkout. Changes are sorted into rule, settings, code,
+    environment, records and documentation. A changed result is laid to one of them only if that
     one alone differs.
     """
-    from reproaudit.commands.diff import show_diff as print_difference
+    from reproaudit.commands.diff import show_diff
 
-    kinds = _formats(formats, ("terminal", "html", "md"))
-    return print_difference(before, after, audits, as_json, kinds, out)
-
-
-# --- judge --------------------------------------------------------------------------------------
+    return show_diff(before, after, audits, as_json, chosen_formats(formats), out)
 
 
 @app.command()
 def judge(
-    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
+    slug: PaperName,
     measurements: Annotated[
         Path, typer.Option("--measurements", help="A folder with a manifest and its files.")
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write the scorecard's pages here, too.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
-    reports: Annotated[
-        Path, typer.Option("--reports", help="Our scorecards, where there are no records.")
-    ] = Path("reports"),
+    reports: Reports = Path("reports"),
     as_json: Json = False,
 ) -> int:
     """Judge measurements made elsewhere by the same rules.
 
-    They are marked as not ours: the authors' own logs, or another framework's runs. For the
-    manifest see docs/measurements.md. Where there are records of ours, both are shown side by side.
+    They may be the authors' own logs or another framework's runs, and are marked as not ours. The
+    manifest is described in docs/measurements.md. Our own records, if any, are shown beside them.
     """
-    from reproaudit.commands.judge import judge_submission as judge_submission
+    from reproaudit.commands.judge import judge_submission
     from reproaudit.running.store import Store
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
 
 
-# --- export -------------------------------------------------------------------------------------
+# --- import ---------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
 
 
 @app.command()
 def export(
-    slug: Annotated[str, typer.Argument(help="The paper.", metavar="SLUG")],
-    form: Annotated[str, typer.Option("--to", help="ro-crate, junit, sarif or codecheck.")],
-    tier: Annotated[str | None, typer.Option("--tier", help="smoke, quick or paper.")] = None,
+    slug: PaperName,
+    form: Annotated[str, typer.Option("--to", help=export_names())],
+    tier: AnyTier = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The file; of ro-crate and codecheck the folder.")
+        Path | None, typer.Option("--out", help="The file, or the folder of a format of several.")
     ] = None,
     codecheckers: Annotated[
         list[str] | None, typer.Option("--codechecker", help="Who checked, for a CODECHECK.")
@@ -553,29 +540,24 @@ def export(
         str | None, typer.Option("--certificate", help="The CODECHECK's number, as 2026-001.")
     ] = None,
     report_url: Annotated[
-        str | None, typer.Option("--report-url", help="Where the CODECHECK's report is published.")
+        str | None, typer.Option("--report-url", help="The address of the CODECHECK's report.")
     ] = None,
     license_url: Annotated[
         str | None, typer.Option("--license", help="The address of an RO-Crate's licence.")
     ] = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
-    reports: Annotated[
-        Path, typer.Option("--reports", help="Scorecards, where there are no records.")
-    ] = Path("reports"),
+    reports: Reports = Path("reports"),
     as_json: Json = False,
 ) -> int:
-    """Write a scorecard or an audit's faults in a standard format.
+    """Write a scorecard, or an audit's faults, in a standard format.
 
-    A scorecard as RO-Crate, JUnit XML or CODECHECK, faults as SARIF. Of the highest tier that has
-    records, unless --tier says otherwise, to exports/SLUG unless --out does. See docs/export.md.
+    To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
-    from reproaudit.commands.export import ExportSource, Signature, known_format
-    from reproaudit.commands.export import export_scorecard as export_to
+    from reproaudit.commands.export import export_scorecard
+    from reproaudit.reports.formats import Signature, export_format
     from reproaudit.running.store import Store
 
-    chosen, wanted = known_format(form), _tier(tier)
-    source = ExportSource(Catalog(audits)[slug], Store(store), reports, wanted)
     signature = Signature(
         codecheckers=tuple(codecheckers or ()),
         orcids=tuple(orcids or ()),
@@ -583,16 +565,14 @@ def export(
         report=report_url,
         license_url=license_url,
     )
-    return export_to(source, chosen, out, signature, as_json)
-
-
-# --- multiverse ---------------------------------------------------------------------------------
+    chosen, wanted, entry = export_format(form, signature), _tier(tier), Catalog(audits)[slug]
+    return export_scorecard(entry, chosen, Store(store), reports, wanted, out, signature, as_json)
 
 
 @app.command()
 def multiverse(
-    slug: Annotated[str, typer.Argument(help="A paper, by slug.", metavar="SLUG")],
-    tier: Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")] = "quick",
+    slug: PaperName,
+    tier: Tier = "quick",
     whole: Annotated[bool, typer.Option("--full", help="Every combination.")] = False,
     draws: Annotated[
         int | None, typer.Option("--sample", help="So many combinations, spread over all.")
@@ -617,16 +597,14 @@ def multiverse(
     audits: Audits = None,
     store: StorePath = Path("runs"),
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option("--out", help="Where reports are written.")] = Path(
-        "reports"
-    ),
+    out: Out = Path("reports"),
     as_json: Json = False,
 ) -> int:
-    """Show which claim hangs on which unstated setting.
+    """Show which claims depend on which settings that the paper leaves open.
 
-    Runs what the paper leaves open in other ways: one alternative at a time, unless --full or
-    --sample. With --explain and --against, names the smallest set of settings that makes a claim
-    come out otherwise.
+    Runs those settings with other values: one alternative at a time, unless --full or --sample.
+    With --explain and --against, names the smallest set of settings that makes a claim come out
+    otherwise.
     """
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
     from reproaudit.commands.run import (

@@ -11,11 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.lab import training
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import per_seed, train
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session, generator, per_seed, train, training
 
 if "MINI_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])

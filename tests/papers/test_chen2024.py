@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -14,25 +15,31 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from beartype import beartype
+from jaxtyping import TypeCheckError, jaxtyped
+from threadpoolctl import threadpool_limits
 
 from reproaudit.audit.model import Audit
-from reproaudit.errors import AuditError
-from reproaudit.lab.seeds import generator
-from reproaudit.papers.chen2024 import EXPERIMENTS, data, model, windows
+from reproaudit.errors import SpecError
+from reproaudit.lab import Measurements, generator
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.chen2024 import EXPERIMENTS, fast, information, measures, model, task
+from reproaudit.papers.chen2024.constructed import InductionHead
 from reproaudit.papers.chen2024.experiments import (
-    Model,
+    ALL_PARAMETERS as ALL,
+)
+from reproaudit.papers.chen2024.experiments import (
+    Phase,
+    SeedRun,
     Simultaneous,
     Staged,
-    Task,
-    construct,
-    joined,
-    observation_steps,
+    initial_parameters,
 )
-from reproaudit.records import Measurements, Series
+from reproaudit.papers.chen2024.fast import windows
+from reproaudit.papers.chen2024.model import Architecture
 from sessions import Killed, MemorySession
 
-SUBSETS = data.subsets_up_to(3, 2)
-ALL = frozenset({"lag_weights", "coefficients", "sharpness"})
+SUBSETS = model.subsets_up_to(3, 2)
 READINGS = ("of_probabilities", "of_softmaxed_probabilities")
 
 
@@ -44,7 +51,7 @@ def audit() -> Audit:
 
 def settings_of(experiment: str, tier: Any = "smoke", **changed: Any) -> Any:
     values = audit().values_of(experiment, tier, changed)
-    return EXPERIMENTS[experiment].settings(**values)
+    return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
 def measured(experiment: str, seed: int = 0, **changed: Any) -> Measurements:
@@ -55,94 +62,127 @@ def measured(experiment: str, seed: int = 0, **changed: Any) -> Measurements:
 # ----------------------------------------------------------------------- the two forms are equal
 
 
-def sequences(count: int = 60, length: int = 24, order: int = 2) -> data.Sequences:
-    return data.draw_sequences(
+def sequences(count: int = 60, length: int = 24, order: int = 2) -> task.Sequences:
+    return task.draw_sequences(
         generator(3, "test"), count, length=length, order=order, vocabulary=3, dirichlet=0.3
     )
 
 
-def parameters(sharpness: float = 1.7) -> tuple[Any, Any, Any]:
+def parameters(sharpness: float = 1.7) -> fast.Parameters:
     rng = generator(4, "test")
-    return rng.normal(size=(3, 3)), rng.normal(size=7), np.array([sharpness])
+    return fast.Parameters(rng.normal(size=(3, 3)), rng.normal(size=7), np.array([sharpness]))
+
+
+def architecture(lag_windows: Any = "common") -> Architecture:
+    return Architecture.build(lag_windows, heads=3, window=3, degree=2)
 
 
 def plain_loss(
-    drawn: data.Sequences, lags: Any, reading: str, *at: torch.Tensor
+    drawn: task.Sequences, of: Architecture, reading: Any, at: model.Parameters
 ) -> tuple[torch.Tensor, torch.Tensor]:
     sequence = model.one_hot(torch.from_numpy(drawn.tokens), 3, torch.float64)
-    predictions = model.predict(sequence, model.Parameters(*at), lags=lags, subsets=SUBSETS)
+    predictions = model.predict(sequence, at, of)
     targets = torch.from_numpy(drawn.targets)
-    return model.loss(predictions, targets, reading, 1e-8), predictions
+    return model.trained_loss(predictions, targets, reading, 1e-8), predictions
 
 
-def counted(drawn: data.Sequences, lags: Any) -> windows.Windows:
-    return windows.count_windows(drawn, lags=lags, subsets=SUBSETS, vocabulary=3, dtype=np.float64)
-
-
-@pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
+@pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
 @pytest.mark.parametrize("reading", READINGS)
-def test_loss_and_gradient_are_those_of_the_plain_form(arrangement: str, reading: str) -> None:
-    drawn, lags = sequences(), model.lags_of_heads(arrangement, 3, 3)
-    at = [torch.from_numpy(one).requires_grad_() for one in parameters()]
-    expected, predictions = plain_loss(drawn, lags, reading, *at)
+def test_loss_and_gradient_are_those_of_the_plain_form(lag_windows: str, reading: Any) -> None:
+    drawn, of = sequences(), architecture(lag_windows)
+    at = model.Parameters(*(torch.from_numpy(one).requires_grad_() for one in parameters()))
+    expected, predictions = plain_loss(drawn, of, reading, at)
     slopes = torch.autograd.grad(expected, at)
-    counts = counted(drawn, lags)
-    result = windows.descend(
-        counts,
-        *parameters(),
+    counted = fast.count_windows(drawn, of, 3, np.float64)
+    loss, gradient = fast.descend(
+        counted,
+        parameters(),
         epochs=1,
         learning_rate=0.0,
         trained=ALL,
         reading=reading,
         epsilon=1e-8,
     )
-    assert result.loss == pytest.approx(expected.item(), abs=1e-12)
-    for ours, plain in zip(result[1:], slopes, strict=True):
+    assert loss == pytest.approx(expected.item(), abs=1e-12)
+    for ours, plain in zip(gradient, slopes, strict=True):
         assert np.abs(plain.numpy()).max() > 1e-4
         np.testing.assert_allclose(ours, plain.numpy(), atol=1e-10, rtol=0)
     np.testing.assert_allclose(
-        windows.predict(counts, *parameters()), predictions.detach().numpy(), atol=1e-12
+        fast.predict(counted, parameters()), predictions.detach().numpy(), atol=1e-12
     )
 
 
 @pytest.mark.parametrize(
     "trained",
-    [{"coefficients"}, {"lag_weights"}, {"sharpness"}, ALL],
-    ids=lambda t: "+".join(sorted(t)),
+    [("coefficients",), ("lag_weights",), ("sharpness",), ALL],
+    ids="+".join,
 )
-def test_training_follows_the_plain_form(trained: set[str]) -> None:
-    drawn, lags = sequences(), model.lags_of_heads("common", 3, 3)
-    names = ("lag_weights", "coefficients", "sharpness")
-    at = dict(zip(names, map(torch.from_numpy, parameters()), strict=True))
+def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
+    drawn, of = sequences(), architecture()
+    at = model.Parameters(*map(torch.from_numpy, parameters()))
     for _ in range(8):
-        leaves = {name: one.detach().requires_grad_(name in trained) for name, one in at.items()}
-        plain_loss(drawn, lags, READINGS[0], *leaves.values())[0].backward()
-        at = {
-            name: one.detach() - (0.5 * one.grad if one.grad is not None else 0.0)
-            for name, one in leaves.items()
-        }
+        leaves = model.Parameters(
+            *(one.detach().requires_grad_(name in trained) for name, one in at._asdict().items())
+        )
+        plain_loss(drawn, of, READINGS[0], leaves)[0].backward()
+        at = model.Parameters(
+            *(one.detach() - (0.5 * one.grad if one.grad is not None else 0.0) for one in leaves)
+        )
     ours = parameters()
-    windows.descend(
-        counted(drawn, lags),
-        *ours,
+    fast.descend(
+        fast.count_windows(drawn, of, 3, np.float64),
+        ours,
         epochs=8,
         learning_rate=0.5,
-        trained=frozenset(trained),
-        reading=READINGS[0],
+        trained=trained,
+        reading="of_probabilities",
         epsilon=1e-8,
     )
-    for name, one in zip(names, ours, strict=True):
-        np.testing.assert_allclose(one, at[name].numpy(), atol=1e-10, rtol=0)
+    for one, plain in zip(ours, at, strict=True):
+        np.testing.assert_allclose(one, plain.numpy(), atol=1e-10, rtol=0)
+
+
+def test_the_worked_example_of_counted_windows_holds() -> None:
+    tried = doctest.testmod(windows)
+    assert tried.attempted > 10
+    assert not tried.failed
+
+
+def test_the_worked_example_is_the_plain_form_too() -> None:
+    of = Architecture.build("common", heads=2, window=2, degree=2)
+    copiers = torch.tensor([[30.0, 0.0], [0.0, 30.0]])
+    at = model.Parameters(copiers, torch.ones(4), torch.tensor([4 * np.log(2)]))
+    sequence = model.one_hot(torch.tensor([[0, 1, 1, 0, 1, 1, 0, 1]]), 2, torch.float32)
+    by_position = model.kernel(sequence, at, of)[:, 0].tolist()
+    assert by_position == pytest.approx([0.25, 0.5, 1, 0.5, 0.25, 1, 0.5, 0.25])
+    assert model.predict(sequence, at, of)[0].tolist() == pytest.approx([0.2, 0.8])
+
+
+def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
+    check = jaxtyped(typechecker=beartype)
+    drawn, of = sequences(), architecture("own_onwards")
+    at = model.Parameters(*map(torch.from_numpy, parameters()))
+    sequence = check(model.one_hot)(torch.from_numpy(drawn.tokens), 3, torch.float64)
+    check(model.attention_to_lags)(at.lag_weights[1], of.lags[1], 24)
+    check(model.features)(sequence, at.lag_weights[1], of.lags[1])
+    check(model.kernel)(sequence, at, of)
+    predictions = check(model.predict)(sequence, at, of)
+    targets = torch.from_numpy(drawn.targets)
+    check(model.trained_loss)(predictions, targets, "of_probabilities", 1e-8)
+    with pytest.raises(TypeCheckError):
+        check(model.trained_loss)(predictions, targets[1:], "of_probabilities", 1e-8)
 
 
 def test_epochs_may_be_cut_anywhere() -> None:
-    task = Task(settings_of("staged"), 0)
-    whole, parts = Model(task), Model(task)
-    whole.descend(10, 1.0, ALL)
-    for epochs in (3, 1, 6):
-        parts.descend(epochs, 1.0, ALL)
-    for name, one in whole.state.items():
-        np.testing.assert_array_equal(one, parts.state[name])
+    settings = settings_of("staged")
+    whole, parts = initial_parameters(settings), initial_parameters(settings)
+    advance = SeedRun.start(settings, 0).descent(whole, Phase("all", 10, 1.0, ALL))
+    advance(0, 10)
+    advance = SeedRun.start(settings, 0).descent(parts, Phase("all", 10, 1.0, ALL))
+    for start, stop in ((0, 3), (3, 4), (4, 10)):
+        advance(start, stop)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 # --------------------------------------------------------------------------------- the sequences
@@ -151,7 +191,8 @@ def test_epochs_may_be_cut_anywhere() -> None:
 def test_tokens_follow_their_table() -> None:
     rng = generator(0, "test")
     tables = rng.dirichlet([1.0, 1.0, 1.0], size=(1, 9))
-    tokens, _ = data._follow(rng, np.repeat(tables, 40_000, axis=0), 3, 2)
+    drawn = task.follow_tables(rng, np.repeat(tables, 40_000, axis=0), length=3, order=2)
+    tokens = drawn.tokens
     context = tokens[:, 0] * 3 + tokens[:, 1]
     for c in range(9):
         seen = np.bincount(tokens[context == c, 2], minlength=3) / (context == c).sum()
@@ -168,7 +209,7 @@ def test_independent_tokens_have_one_law_per_sequence() -> None:
 
 
 def test_no_sequence_keeps_its_target_when_they_are_shuffled() -> None:
-    drawn = data.Sequences(sequences(count=50).tokens, np.arange(50))
+    drawn = task.Sequences(sequences(count=50).tokens, np.arange(50))
     shuffled = drawn.with_shuffled_targets(generator(1, "shuffle"))
     assert sorted(shuffled.targets) == list(range(50))
     assert (shuffled.targets != drawn.targets).all()
@@ -177,9 +218,15 @@ def test_no_sequence_keeps_its_target_when_they_are_shuffled() -> None:
 # ------------------------------------------------------------------------------------ information
 
 
+def transition_tables(count: int, order: int, dirichlet: float, seed: int = 0) -> Any:
+    return task.transition_tables(
+        generator(seed, "test"), count, order=order, vocabulary=3, dirichlet=dirichlet
+    )
+
+
 def test_stationary_law_is_the_limit_of_the_chain() -> None:
-    tables = data.draw_tables(generator(0, "test"), 5, 2, 3, 1.0)
-    law = data.stationary(tables)
+    tables = transition_tables(5, 2, 1.0)
+    law = information.stationary_law(tables)
     for one, table in zip(law, tables, strict=True):
         at = np.full(9, 1 / 9)
         for _ in range(3000):
@@ -192,8 +239,8 @@ def test_stationary_law_is_the_limit_of_the_chain() -> None:
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_information_is_its_definition(order: int) -> None:
-    tables = data.draw_tables(generator(0, "test"), 3, order, 3, 0.5)
-    laws = data.stationary(tables)
+    tables = transition_tables(3, order, 0.5)
+    laws = information.stationary_law(tables)
     expected = np.zeros(len(SUBSETS))
     for table, law in zip(tables, laws, strict=True):
         joint: dict[tuple[int, ...], float] = {}
@@ -206,7 +253,7 @@ def test_information_is_its_definition(order: int) -> None:
                 last = _number(history[len(history) - order :])
                 joint[(*history, token)] = weight * table[last, token]
         expected += [_information(joint, subset) / 3 for subset in SUBSETS]
-    ours = data.information(tables, order, SUBSETS, 3)
+    ours = information.modified_information(tables, order, SUBSETS, 3)
     np.testing.assert_allclose(ours, expected, atol=1e-12)
     assert ours[0] == pytest.approx(0.0, abs=1e-12)
 
@@ -215,7 +262,7 @@ def _number(tokens: tuple[int, ...]) -> int:
     return int(sum(t * 3**i for i, t in enumerate(reversed(tokens))))
 
 
-def _information(joint: Mapping[tuple[int, ...], float], subset: data.Subset) -> float:
+def _information(joint: Mapping[tuple[int, ...], float], subset: model.Subset) -> float:
     """Σ_{Z_S} μ(Z_S)² (Σ_z μ(z | Z_S)² / μ(z) − 1), term by term."""
     following = np.zeros(3)
     seen: dict[tuple[int, ...], Any] = {}
@@ -233,8 +280,8 @@ def _information(joint: Mapping[tuple[int, ...], float], subset: data.Subset) ->
 
 def test_the_two_parents_are_the_most_informative_set() -> None:
     for seed in range(3):
-        tables = data.draw_tables(generator(seed, "information"), 2000, 2, 3, 0.1)
-        values = data.information(tables, 2, SUBSETS, 3)
+        tables = transition_tables(2000, 2, 0.1, seed)
+        values = information.modified_information(tables, 2, SUBSETS, 3)
         assert SUBSETS[int(values.argmax())] == (1, 2)
 
 
@@ -243,7 +290,7 @@ def test_the_two_parents_are_the_most_informative_set() -> None:
 
 def test_induction_head_votes_where_the_parents_match() -> None:
     drawn = sequences(count=200, length=12)
-    head = data.InductionHead.of(drawn, 2, 3)
+    head = InductionHead.of(drawn, 2, 3)
     fell_back = 0
     for tokens, hard, soft in zip(drawn.tokens, head.predict(), head.predict(1.5), strict=True):
         parents = tuple(tokens[-2:])
@@ -259,38 +306,38 @@ def test_induction_head_votes_where_the_parents_match() -> None:
 
 def test_the_sharpened_head_beats_its_limit() -> None:
     drawn = sequences(count=300)
-    head = data.InductionHead.of(drawn, 2, 3)
-    least = head.least_loss(drawn.targets, 1e-8, 50.0)
+    head = InductionHead.of(drawn, 2, 3)
+    least = head.least_loss(drawn.targets, 1e-8)
     for sharpness in (0.0, 1.0, 3.0, 10.0, 50.0):
-        assert least <= data.cross_entropy(head.predict(sharpness), drawn.targets, 1e-8) + 1e-9
+        assert least <= task.cross_entropy(head.predict(sharpness), drawn.targets, 1e-8) + 1e-9
 
 
-@pytest.mark.parametrize("arrangement", ["common", "own_onwards"])
-def test_hard_wired_weights_are_the_induction_head(arrangement: str) -> None:
-    task = Task(settings_of("staged", lag_windows=arrangement, precision="float64", length=40), 0)
-    hard = construct(task, task.training_sequences, task.training)
+@pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
+def test_hard_wired_weights_are_the_induction_head(lag_windows: str) -> None:
+    settings = settings_of("staged", lag_windows=lag_windows, precision="float64", length=40)
+    run = SeedRun.start(settings, 0)
+    hard = run.construct()
     hard.sharpness[0] = 50.0
-    predicted = hard.predict(task.validation)
-    far = np.abs(predicted - task.limit).max(axis=1) > 1e-6
+    predicted = fast.predict(run.evaluation.validation_windows, hard)
+    far = np.abs(predicted - run.evaluation.head.predict()).max(axis=1) > 1e-6
     # with common lags, position 2 has nothing at lag 2 and may match by its lag 1 alone
-    assert far.mean() <= (0.2 if arrangement == "common" else 0.0)
+    assert far.mean() <= (0.2 if lag_windows == "common" else 0.0)
 
 
 def test_the_constructed_sharpness_is_the_best() -> None:
-    task = Task(settings_of("staged", precision="float64"), 0)
-    best = construct(task, task.training_sequences, task.training)
-    loss = best.trained_loss()
+    run = SeedRun.start(settings_of("staged", precision="float64"), 0)
+    best = run.construct()
+    loss = measures.training_loss(best, run.evaluation)
     for factor in (0.9, 1.1):
-        moved = construct(task, task.training_sequences, task.training)
-        moved.sharpness *= factor
-        assert moved.trained_loss() > loss
+        moved = best._replace(sharpness=best.sharpness * factor)
+        assert measures.training_loss(moved, run.evaluation) > loss
 
 
 def test_the_softmaxed_loss_has_a_floor() -> None:
     certain = torch.eye(3, dtype=torch.float64)
-    value = model.loss(certain, torch.arange(3), READINGS[1], 1e-8).item()
+    value = model.trained_loss(certain, torch.arange(3), "of_softmaxed_probabilities", 1e-8).item()
     assert value == pytest.approx(np.log(1 + 2 / np.e), abs=1e-12)
-    assert model.loss(certain, torch.arange(3), READINGS[0], 1e-8).item() < 1e-7
+    assert model.trained_loss(certain, torch.arange(3), "of_probabilities", 1e-8).item() < 1e-7
 
 
 # --------------------------------------------------------------------------------- the experiments
@@ -298,7 +345,7 @@ def test_the_softmaxed_loss_has_a_floor() -> None:
 
 @pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
 def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = audit().experiments[experiment].measurements
+    declared = audit().measurements_of(experiment)
     values = audit().values_of(experiment, "smoke")
     got = measured(experiment)
     assert got.finite
@@ -364,27 +411,44 @@ def test_a_constructed_run_starts_where_training_starts() -> None:
     assert built.series["sharpness"].values[-1] > 1.0
 
 
-def test_unknown_words_are_refused() -> None:
-    settings = settings_of("staged")
-    for name in ("cross_entropy", "precision", "training_data", "weights", "lag_windows"):
-        with pytest.raises(AuditError, match=name):
-            Task(replace(settings, **{name: "other"}), 0)
-    with pytest.raises(AuditError, match="length"):
-        Task(replace(settings, length=2), 0)
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("cross_entropy", "other", "of_probabilities.*of_softmaxed_probabilities"),
+        ("precision", "float16", "float32.*float64"),
+        ("training_data", "other", "own_chain.*independent_tokens.*shuffled_targets"),
+        ("weights", "other", "trained.*constructed"),
+        ("lag_windows", "other", "common.*own_onwards"),
+        ("length", 2, "at least 3 tokens"),
+        ("transfer_lengths", [30, 2], "at least 3 tokens"),
+        ("window", 2, "3 heads need a window of at least 3"),
+    ],
+)
+def test_impossible_settings_are_refused_in_one_line(
+    setting: str, value: Any, expected: str
+) -> None:
+    with pytest.raises(SpecError, match=f"'{setting}'.*{expected}") as refused:
+        settings_of("staged", **{setting: value})
+    assert "\n" not in str(refused.value)
 
 
-def test_joined_phases_count_on() -> None:
-    first = Series(steps=(0, 2, 4), values=[1.0, 2.0, 3.0])
-    second = Series(steps=(0, 1), values=[3.0, 5.0])
-    whole = joined([(4, {"x": first}), (1, {"x": second})])["x"]
-    assert whole.steps == (0, 2, 4, 5)
-    assert whole.values.tolist() == [1.0, 2.0, 3.0, 5.0]
+@pytest.mark.parametrize(("observations", "steps"), [(80, 5000), (10, 20), (3, 7), (80, 50_000)])
+def test_phases_are_observed_at_the_same_steps_as_ever(observations: int, steps: int) -> None:
+    """Half of the points geometric, half evenly spaced; records of earlier runs have these."""
+    settings = settings_of(
+        "simultaneous", observations=observations, epochs=steps, weights="constructed"
+    )
+    half = max(2, observations // 2)
+    even, dense = np.linspace(0, steps, half), np.geomspace(1, steps, half)
+    expected = sorted({0, steps, *np.rint(even).astype(int), *np.rint(dense).astype(int)})
+    found = EXPERIMENTS["simultaneous"].measure(settings, MemorySession())[0]
+    assert list(found.series["trained_loss"].steps) == expected
 
 
-@pytest.mark.parametrize("steps", [1, 7, 2000, 50_000])
-def test_observations_cover_the_phase(steps: int) -> None:
-    at = observation_steps(steps, 60)
-    assert at[0] == 0
-    assert at[-1] == steps
-    assert list(at) == sorted(set(at))
-    assert len(at) <= 62
+@pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
+def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
+    changes = {"length": 60, "training_sequences": 600}
+    with threadpool_limits(1):
+        alone = measured(experiment, **changes)
+    with threadpool_limits(2):
+        assert _same(alone, measured(experiment, **changes))

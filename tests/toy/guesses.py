@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session, generator
 
 LEVELS = {"full": 0.03, "none": 0.8, "constructed": 1.0e-4}
 

@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from toy_parts import gradient
 
-from reproaudit.lab import training
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import per_seed, train
-from reproaudit.records import Measurements, Series
+from reproaudit.lab import (
+    Experiment,
+    Measurements,
+    Series,
+    Session,
+    generator,
+    per_seed,
+    train,
+    training,
+)
 
 if "TOY_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])

@@ -1,4 +1,4 @@
-"""How far several reviewers agree about the reproducibility variables.
+"""Agreement of several reviewers about the reproducibility variables.
 
 Two numbers, since each hides what the other shows. The *percentage* counts pairs of reviewers that
 decided alike, and is high by chance alone where one decision is common. *Krippendorff's alpha*
@@ -22,14 +22,14 @@ from reproaudit.audit.variables import Variable
 
 @dataclass(frozen=True)
 class VariableAgreement:
-    """How far the reviewers of one variable agree.
+    """Agreement of the reviewers of one variable.
 
     Attributes:
         name: the variable.
-        reviewers: how many decided on it, at least two.
-        agreeing: pairs of reviewers that decided alike.
-        pairs: all pairs of reviewers.
-        disputed: whether no decision has most voices.
+        reviewers: the number of reviewers that decided on it, at least two.
+        agreeing: the number of pairs of reviewers that decided alike.
+        pairs: the number of all pairs of reviewers.
+        disputed: True if no decision has more voices than every other one.
     """
 
     name: str
@@ -40,16 +40,16 @@ class VariableAgreement:
 
     @property
     def unanimous(self) -> bool:
-        """Whether all decided alike."""
+        """True if all reviewers decided alike."""
         return self.agreeing == self.pairs
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the reviewers of an audit agree.
+    """Agreement of the reviewers of an audit.
 
     Attributes:
-        reviewers: who decided on at least one variable, in the order of the audit.
+        reviewers: those that decided on at least one variable, in the order of the audit.
         variables: the variables on which at least two decided.
         alpha: Krippendorff's alpha over these, nominal; None where it is not defined.
     """
@@ -70,7 +70,7 @@ class Agreement:
 
 
 def agreement(variables: Sequence[Variable]) -> Agreement | None:
-    """How far the reviewers agree; None where no variable has two of them."""
+    """The agreement of the reviewers; None if no variable has two of them."""
     several = [variable for variable in variables if len(variable.reviews) > 1]
     if not several:
         return None
@@ -101,10 +101,10 @@ def nominal_alpha(units: Sequence[Sequence[Hashable]]) -> float | None:
         D_e = (n² − Σ_c n_c²) / (n (n − 1))
 
     Args:
-        units: for each thing judged the values that it was given, missing ones left out.
+        units: for each thing that was judged, the values given to it, without missing ones.
 
     Returns:
-        At most 1; None where all values are the same or no unit has two.
+        At most 1; None if all values are the same or no unit has two.
     """
     paired = [unit for unit in units if len(unit) > 1]
     totals = Counter(value for unit in paired for value in unit)

@@ -1,4 +1,4 @@
-"""Reads a reproducibility card: which paper, and what an automated classification says of it.
+"""Reads a reproducibility card: the paper, and its automated classification.
 
 A card is text in one of two shapes, a line for each of the nine variables or a Markdown table, with
 or without a notice about the classification, with title, authors and venue above it in any order::
@@ -40,8 +40,8 @@ class CardRow:
 
     Attributes:
         result: the classification; None if it cannot be read.
-        response: what the classifier quotes or says in support.
-        line: where it stands, counted from 1.
+        response: the classifier's quotation or reason.
+        line: the line of the file, counted from 1.
     """
 
     result: str | None
@@ -51,11 +51,11 @@ class CardRow:
 
 @dataclass(frozen=True)
 class Remark:
-    """What could not be read, or was read without a label.
+    """A note about something that could not be read, or was read without a label.
 
     Attributes:
         about: title, authors, venue, or a variable's name.
-        text: what was found instead.
+        text: the words that were found instead.
     """
 
     about: str
@@ -76,7 +76,7 @@ class Card:
     year: int | None = None
     rows: Mapping[VariableName, CardRow] = field(default_factory=dict)
     has_notice: bool = False
-    """Whether the card warns that its classification is automated."""
+    """True if the card warns that its classification is automated."""
     remarks: tuple[Remark, ...] = ()
 
 
@@ -179,7 +179,7 @@ class _Candidate(NamedTuple):
     name: VariableName
     result: str | None
     found: str
-    """What stands where the result should."""
+    """The word in the place of the result."""
     response: list[str]
     """The rest of the line, and the lines below that begin no row."""
     line: int
@@ -189,7 +189,7 @@ class _Candidate(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """What the card says of a variable, and why it cannot be read, if it cannot."""
+    """The card's row about a variable, with the problem if it cannot be read."""
 
     row: CardRow
     problem: str
@@ -205,7 +205,7 @@ _SCORED_WORDS = ("Yes", "No")
 
 
 def _ends_head(line: CardLine) -> bool:
-    """Whether the rows begin here, or the abstract."""
+    """True if the rows or the abstract begin here."""
     if re.match(r"\W*Reproducibility Variable\b", line.text) or _is_abstract(line.text):
         return True
     candidate = _candidate(line)
@@ -286,7 +286,7 @@ _PERSON = re.compile(r"[^\W\d_][\w.'’-]*( [\w.'’-]+){1,5}")
 
 @dataclass
 class _Head:
-    """What stands above the rows."""
+    """The lines above the rows."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
@@ -373,7 +373,7 @@ def _persons(text: str) -> tuple[str, ...]:
 
 
 def _are_persons(text: str) -> bool:
-    """Whether a line without a label is a list of names: two or more, each of two to six words."""
+    """True if a line without a label is a list of names: two or more, each of two to six words."""
     names = _persons(text)
     return len(names) > 1 and all(_PERSON.fullmatch(name) and name[0].isupper() for name in names)
 

@@ -1,11 +1,11 @@
-"""How well a paper is documented: scores from the reproducibility variables.
+"""A paper's documentation scores, from the reproducibility variables.
 
 Seven of the nine variables are scored; the research type and the affiliation describe the paper.
 The *strict* score takes the card's automated classification as it stands. The *reviewed* score
-takes the reviewers' word: a disagreement flips the card, and a variable that does not apply (data
-that a stated generator makes, say) counts as documented, since nothing is missing. Where as many
-reviewers say one thing as another the variable is *disputed*: nothing overturns the card, so it
-counts as the card has it, and the report says so.
+takes the reviewers' word: a disagreement flips the card, and a variable that does not apply (for
+example because a stated generator makes the data) counts as documented, since nothing is missing. A
+variable on which two decisions are equally frequent is *disputed*: it counts as the card has it,
+and the report says so.
 
 Published rates at which papers of a sharing type were reproduced are counts, shown with a Wilson
 interval: Gundersen et al., arXiv 2412.17859.
@@ -25,7 +25,7 @@ UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILI
 
 
 class SharingType(StrEnum):
-    """What the authors share beside the text, by the names of Gundersen et al."""
+    """The material that the authors share beside the text, by the names of Gundersen et al."""
 
     DESCRIPTION = "Description"
     CODE = "Code"
@@ -47,7 +47,7 @@ class DocumentationScore:
     Attributes:
         strict: variables documented by the card's word, 0 to 7.
         reviewed: variables documented by the reviewers' word, 0 to 7.
-        sharing_type: what is shared, by the reviewers' word.
+        sharing_type: the shared material, by the reviewers' word.
     """
 
     strict: int
@@ -64,7 +64,7 @@ class DocumentationScore:
 
 
 def card_says_yes(variable: Variable) -> bool:
-    """Whether the card classifies the variable as documented."""
+    """True if the card classifies the variable as documented."""
     return variable.card.result == "Yes"
 
 
@@ -76,7 +76,7 @@ def majority(variable: Variable) -> ReviewDecision | None:
 
 
 def reviewed_yes(variable: Variable) -> bool:
-    """Whether the variable counts as documented once reviewed; if disputed, as the card says."""
+    """True if the variable counts as documented after review; if disputed, as the card has it."""
     decision = majority(variable)
     if decision is None:
         return card_says_yes(variable)

@@ -1,9 +1,9 @@
 """Drafts a paper's two files from its card: the audit, and the skeleton of its experiment.
 
-A draft says what the card says and `TODO` for everything else. `reproaudit check` lists each TODO
-with its place; a TODO where a number, a date or a decision belongs refuses the audit, so that no
-guess of the draft can ever be judged. What the card quotes from the paper stays out: evidence is
-told in the reviewer's own words.
+A draft holds what the card says, and `TODO` for everything else. `reproaudit check` lists each TODO
+with its place. A TODO in place of a number, a date or a decision refuses the audit, so that no
+guess of the draft can ever be judged. Quotations on the card are left out: evidence is told in the
+reviewer's own words.
 
 Every text of the card is written as one double-quoted YAML scalar, and none enters the Python
 file, so that no card can add structure or code.
@@ -25,9 +25,9 @@ def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -
 
     Args:
         slug: the paper's short name.
-        card: what is known.
-        today: when the card was read.
-        schema: where the JSON Schema lies, for editors; None if it lies nowhere near.
+        card: the paper's card.
+        today: the day on which the card was read.
+        schema: the path of the JSON Schema for editors; None if there is none beside the draft.
     """
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
     variables = "".join(_variable(name, card, today) for name in VariableName)
@@ -111,8 +111,7 @@ claims:
         scale: TODO
         reason: TODO
     controls:
-      - experiment: main
-        settings: {{mechanism: absent}}
+      - settings: {{mechanism: absent}}
         why: TODO
     positive_control:
       not_constructible: TODO
@@ -147,8 +146,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Measurements
+from reproaudit.lab import Experiment, Measurements, Session
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ class Settings:
 
 
 def measure(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """What each seed of the session measures, by the names that SLUG.yaml declares."""
+    """The measurements of each seed, by the names that SLUG.yaml declares."""
     return {seed: _measure_seed(settings, seed) for seed in session.seeds}
 
 

@@ -1,8 +1,8 @@
-"""What the fields of a model mean: the text that stands below each of them in the source.
+"""The descriptions of a model's fields: the texts below them in the source.
 
 pydantic can read these texts itself (`use_attribute_docstrings`), but does so while a class is
 made, for every class, at every start: an eighth of the time that `reproaudit check` needs in all.
-Here they are read when somebody asks: a fault that names a missing field, or the JSON Schema.
+Here they are read when they are needed: by a fault that names a missing field, or the JSON Schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 
 def description(model: type[BaseModel], field: str) -> str:
-    """What a field of a model means, on one line; empty if nothing says."""
+    """The description of a field on one line; empty if it has none."""
     for one in model.__mro__:
         if field in (texts := _written_in(one.__module__).get(one.__qualname__, {})):
             return texts[field]
@@ -26,7 +26,7 @@ def description(model: type[BaseModel], field: str) -> str:
 
 @cache
 def _written_in(module: str) -> Mapping[str, Mapping[str, str]]:
-    """For every class of a module, its fields' descriptions."""
+    """The descriptions of a module's fields, by class and field."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError):  # built in, or without its source
@@ -35,7 +35,7 @@ def _written_in(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _below_fields(model: ast.ClassDef) -> dict[str, str]:
-    """The texts that follow upon annotated names in the body of a class."""
+    """The texts below annotated names in the body of a class."""
     return {
         field.target.id: " ".join(text.value.value.split())
         for field, text in zip(model.body, model.body[1:], strict=False)

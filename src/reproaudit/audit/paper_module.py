@@ -1,7 +1,8 @@
-"""A paper's module: where it is, and how to import it where its cells are computed."""
+"""A paper's module: its place, and its import where the paper's cells are computed."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import sys
@@ -13,6 +14,8 @@ from functools import partial
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from reproaudit.errors import SpecError
 
@@ -27,8 +30,8 @@ class Module:
     Attributes:
         name: the dotted name of an importable module, or the stem of a file in a user's folder.
         file: the module's ``.py`` file or its package's folder.
-        roots: where our own code is, for `reproaudit.running.fingerprint.code_hash`.
-        importable: whether ``name`` is found on ``sys.path``; otherwise ``file`` is loaded from
+        roots: the folders of our own code, for the fingerprint of what a cell computes.
+        importable: True if ``name`` is found on ``sys.path``; otherwise ``file`` is loaded from
             its folder, where it may import its siblings, relatively or by name.
     """
 
@@ -38,7 +41,7 @@ class Module:
     importable: bool = True
 
     def load(self) -> Mapping[str, Experiment]:
-        """Imports the module and returns its experiments.
+        """The experiments of the module, which is imported here.
 
         Raises:
             SpecError: if it cannot be imported or defines no ``EXPERIMENTS``; one line.
@@ -47,6 +50,10 @@ class Module:
 
         try:
             module = importlib.import_module(self.name if self.importable else self._in_folder())
+        except ImportError as error:
+            raise SpecError(
+                _moved(error) or f"{self.file}: cannot be imported: {one_line(error)}"
+            ) from error
         except Exception as error:
             raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
         experiments = getattr(module, "EXPERIMENTS", None)
@@ -58,7 +65,7 @@ class Module:
         return experiments
 
     def _in_folder(self) -> str:
-        """The name under which a file of a user's folder is imported, apart from other folders."""
+        """The name for importing a file of a user's folder, different for every folder."""
         folder = str(self.file.resolve().parent)
         package = f"_audits_{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
         if package not in sys.modules:
@@ -68,7 +75,7 @@ class Module:
             parent.__path__ = [folder]
             sys.modules[package] = parent
         if folder not in sys.path:
-            sys.path.append(folder)  # last, so that no sibling stands in for a library
+            sys.path.append(folder)  # last, so that no sibling hides a library
         return f"{package}.{self.name}"
 
 
@@ -88,11 +95,35 @@ def _sources_within(root: str, path: str) -> FileFinder:
     return FileFinder(path, (_FromSource, SOURCE_SUFFIXES))
 
 
+def _moved(error: ImportError) -> str | None:
+    """One line about an import of ours from a place that is no longer there; None of any other.
+
+    What a paper may import is in `reproaudit.lab`; it was spread over several modules once.
+    """
+    if not (error.name or "").startswith("reproaudit."):
+        return None
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if "<" not in one.filename]
+    file, line = frames[-1].filename, frames[-1].lineno or 1
+    names = [
+        alias.name
+        for node in ast.walk(ast.parse(Path(file).read_bytes()))
+        if isinstance(node, ast.ImportFrom) and node.lineno <= line <= (node.end_lineno or line)
+        for alias in node.names
+    ]
+    public = importlib.import_module("reproaudit.lab").__all__
+    found = [name for name in names if name in public]
+    remedy = "Write: from reproaudit.lab import" if found else "It has"
+    return (
+        f"{file}:{line}: found an import from '{error.name}'; expected one from 'reproaudit.lab', "
+        f"where everything is that a paper may import. {remedy} {', '.join(found or public)}"
+    )
+
+
 def one_line(error: BaseException, within: Path | None = None) -> str:
     """An exception as type, message and place, on one line.
 
     Args:
-        error: what was raised.
+        error: the exception that was raised.
         within: the folder whose innermost frame is the place to name; else the innermost of all.
     """
     frames = traceback.extract_tb(error.__traceback__)
@@ -100,7 +131,15 @@ def one_line(error: BaseException, within: Path | None = None) -> str:
     at = next(reversed(ours or frames), None)
     place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
     try:
-        text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
+        text = " ".join(_message(error).encode(errors="backslashreplace").decode().split())
     except Exception as fault:  # an exception's own __str__ may fail
         text = f"its text cannot be made ({type(fault).__name__})"
     return f"{type(error).__name__}{': ' if text else ''}{text[:500]}{place}"
+
+
+def _message(error: BaseException) -> str:
+    """The text of an exception; pydantic's without its links and the data that it refuses."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    found = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

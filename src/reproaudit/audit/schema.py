@@ -1,16 +1,14 @@
-"""The JSON Schema of an audit, for editors that complete and check YAML while one types.
+"""The JSON Schema of an audit, for editors that complete and check YAML as it is typed.
 
-Most editors read draft-07, pydantic writes 2020-12. What differs in the parts that it uses: where
-definitions live; what stands beside a `$ref` is ignored, so that a field's description would be
-lost; and `discriminator` is no keyword. The schema knows one node at a time;
-`reproaudit.audit.rules` knows more.
+Most editors read draft-07, pydantic writes 2020-12. Three things differ: the place of definitions;
+keywords beside a `$ref` are ignored, so that a field's description would be lost; and there is no
+`discriminator`. The schema checks one node at a time; `reproaudit.audit.rules` checks more.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -51,11 +49,6 @@ def audit_schema() -> Schema:
 def schema_text() -> str:
     """The schema as it is written to ``audits/schema.json``."""
     return json.dumps(audit_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def write_schema(path: Path) -> None:
-    """Write the schema to a file."""
-    path.write_text(schema_text(), encoding="utf-8")
 
 
 def _draft_07(schema: Schema) -> Schema:
@@ -115,4 +108,4 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "enum": _as_it_is,
     "const": _as_it_is,
 }
-"""What the words of a schema hold, where it is not schemas all the way down."""
+"""The keywords of a schema that hold something else than schemas, and how it is converted."""

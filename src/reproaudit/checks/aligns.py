@@ -39,22 +39,9 @@ class Aligns(Kind):
 
     def conditions(self) -> tuple[Condition, ...]:
         """The final distance is at most the bound, or the final cosine at least the bound."""
-        if self.distance is not None and self.at_most is not None:
-            distance = self.distance
-            return (
-                self._bounded(
-                    self.name, lambda s: s.number(distance), self.at_most, Side.AT_MOST, Scale.LOG
-                ),
-            )
-        if self.cosine is not None and self.at_least is not None:
-            cosine = self.cosine
-            return (
-                self._bounded(
-                    self.name,
-                    lambda s: s.number(cosine),
-                    self.at_least,
-                    Side.AT_LEAST,
-                    Scale.LOG_COMPLEMENT,
-                ),
-            )
-        raise AssertionError("refused by _one_form")
+        quantity, bound = self.distance or self.cosine, self.at_most or self.at_least
+        assert quantity is not None, "refused by _one_form"
+        assert bound is not None, "refused by _one_form"
+        near = self.distance is not None
+        side, scale = (Side.AT_MOST, Scale.LOG) if near else (Side.AT_LEAST, Scale.LOG_COMPLEMENT)
+        return (self._bounded(self.name, lambda s: s.number(quantity), bound, side, scale),)

@@ -136,6 +136,5 @@ def _room(result: RuleResult) -> float:
 def all_quantities(checks: Sequence[Kind]) -> Iterator[tuple[int, str, Quantity]]:
     """Every quantity of a claim's checks as (index of the check, field, quantity)."""
     for index, check in enumerate(checks):
-        for field, value in check.__dict__.items():
-            if type(value) is Quantity:  # a model has no subclasses, and this is asked very often
-                yield index, field, value
+        for field, quantity in check.by_field().items():
+            yield index, field, quantity

@@ -88,15 +88,20 @@ class Kind(StrictModel):
     def reading(self, substitutes: Mapping[str, str]) -> Self:
         """The same check with measurements replaced, by name."""
         replaced = {
-            field: value.model_copy(update={"measurement": substitutes[value.measurement]})
-            for field, value in self.__dict__.items()
-            if isinstance(value, Quantity) and value.measurement in substitutes
+            field: one.model_copy(update={"measurement": substitutes[one.measurement]})
+            for field, one in self.by_field().items()
+            if one.measurement in substitutes
         }
         return self.model_copy(update=replaced)
 
+    def by_field(self) -> dict[str, Quantity]:
+        """Every quantity that the check uses, by field."""
+        # A model has no subclasses, and this is asked very often.
+        return {field: one for field, one in self.__dict__.items() if type(one) is Quantity}
+
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that the check uses."""
-        return tuple(v for v in self.__dict__.values() if isinstance(v, Quantity))
+        return tuple(self.by_field().values())
 
     def parts(self, sample: Sample) -> tuple[Self, ...]:
         """The check itself, or one copy for every coordinate of its `each` axis."""
@@ -107,11 +112,7 @@ class Kind(StrictModel):
 
     def _placed(self, coordinate: Coordinate) -> Self:
         axis = str(self.each)
-        fixed = {
-            field: value.placed(axis, coordinate)
-            for field, value in self.__dict__.items()
-            if isinstance(value, Quantity)
-        }
+        fixed = {field: one.placed(axis, coordinate) for field, one in self.by_field().items()}
         label = {"each": None, "among": None, "name": f"{self.name}, {axis} {coordinate}"}
         return self.model_copy(update={**fixed, **label})
 

@@ -1,7 +1,7 @@
-"""What an audit says an experiment measures, and how to find one number in it.
+"""Declarations of measurements, and the quantities that checks pick from them.
 
-Declarations live in the YAML, so that claims can be checked against them (does the measurement
-exist, has it this axis, is this a coordinate of it) without importing a paper's module, and so that
+Declarations are part of the audit. So `reproaudit check` can hold claims against them (the
+measurement, its axes and their coordinates exist) without importing a paper's module, and
 measurements made elsewhere can be judged by the same rules.
 """
 
@@ -52,10 +52,10 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class StrictModel(BaseModel):
-    """Strict: nothing is coerced, no unknown field passes, nothing changes once it is read.
+    """A strict model: no value is converted, no unknown field passes, and it never changes.
 
-    A model's validator is built when it is first used, and the text below a field is read when
-    somebody asks for it (`reproaudit.audit.field_docs`), so that every command starts sooner.
+    A model's validator is built when it is first used, and the text below a field is read when it
+    is needed (`reproaudit.audit.field_docs`), so that every command starts sooner.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -73,13 +73,13 @@ class Axis(StrictModel):
     """One axis of a measurement, besides the training step of a series."""
 
     name: Name
-    """The axis, in the singular: layer, depth, baseline."""
+    """The axis's name, in the singular: layer, depth, baseline."""
     values: tuple[Coordinate, ...] | None = None
-    """The coordinates along the axis, in order."""
+    """The coordinates along the axis in order. Give one of `values`, `setting` and `size`."""
     setting: Name | None = None
-    """The setting that holds the coordinates, when a tier may change them."""
+    """The name of the setting whose list holds the coordinates, which a tier may change."""
     size: int | None = Field(default=None, ge=1)
-    """The length of an axis whose coordinates are 0, 1, 2 … (rows and columns of a matrix)."""
+    """The length of an axis whose coordinates are 0, 1, 2 …, such as the rows of a matrix."""
 
     def coordinates(self, settings: Mapping[str, Any]) -> tuple[Coordinate, ...]:
         """The coordinates along the axis under these settings."""
@@ -91,16 +91,16 @@ class Axis(StrictModel):
 
 
 class Declaration(StrictModel):
-    """One measurement of an experiment."""
+    """The declaration of one measurement: its kind, its axes, its unit and its meaning."""
 
     kind: MeasurementKind
-    """scalar: one number; series: one per observed training step; array: fixed axes only."""
+    """scalar: one number; series: values at several training steps; array: values along axes."""
     axes: tuple[Axis, ...] = ()
-    """The axes, in order; a series has its training step in front of them, unnamed here."""
+    """The axes in order. The training steps of a series are not listed; they come first."""
     unit: str
-    """The unit; "1" for a pure number."""
+    """The unit, for example nat; "1" (in quotes) for a pure number."""
     meaning: str
-    """What is measured, in a sentence that a reviewer can hold against the paper."""
+    """The measured quantity, in a sentence that a reviewer can hold against the paper."""
 
     def shape(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
         """The shape under these settings, without the step axis of a series."""
@@ -111,11 +111,11 @@ class Quantity(StrictModel):
     """One number per seed, picked from a measurement."""
 
     measurement: Name
-    """The measurement's name, as the experiment declares it."""
+    """The name of the measurement."""
     at: dict[Name, Coordinate] = Field(default_factory=dict)
-    """Axis -> coordinate, for every axis of the measurement."""
+    """The coordinate on every axis of the measurement, by the axis's name: `{layer: 1}`."""
     step: Literal["first", "last"] = "last"
-    """Which observation of a series: the one before training, or the last."""
+    """The observation of a series that is read: `first`, before training, or `last`."""
 
     def placed(self, axis: str, coordinate: Coordinate) -> Quantity:
         """The same quantity with one more axis fixed."""
@@ -123,7 +123,7 @@ class Quantity(StrictModel):
 
 
 class MeasurementMissingError(LookupError):
-    """A record lacks what a check needs; judging turns this into a technical failure."""
+    """A record lacks a measurement that a check reads; judging makes it a technical failure."""
 
 
 def misfit(
@@ -132,7 +132,7 @@ def misfit(
     measurements: records.Measurements,
     settings: Mapping[str, Any],
 ) -> str | None:
-    """What is wrong with a measurement, or None if it is what the audit declares.
+    """The difference between a measurement and its declaration, in words; None if they agree.
 
     A record of other code, or measurements made elsewhere, may hold anything under a name.
     """
@@ -157,7 +157,7 @@ def misfit(
 
 @dataclass(frozen=True)
 class Sample:
-    """What one seed measured, together with what the audit declares about it."""
+    """The measurements of one seed, with their declarations and the settings."""
 
     seed: int
     measurements: records.Measurements

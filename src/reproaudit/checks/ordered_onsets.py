@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +12,7 @@ from pydantic import Field
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.lazy import np
-from reproaudit.stats import RuleResult, Scale, Side, decide_every_seed, onset
+from reproaudit.stats import Scale, Side, decide_every_seed, onset
 
 if TYPE_CHECKING:
     from reproaudit.records import Series
@@ -48,30 +47,18 @@ class OrderedOnsets(Kind):
 
     def conditions(self) -> tuple[Condition, ...]:
         """Both changes come, and in this order."""
-
-        def both_come(values: Sequence[float], confidence: float, parts: int) -> RuleResult:
-            del confidence, parts  # whether a change came is a count over seeds
-            return decide_every_seed(values, 1.0, Side.AT_LEAST)
-
+        side = Side.AT_LEAST
+        come = self._bounded(f"{self.name}: both changes come", self._come, 1.0, side, Scale.LINEAR)
         ratio = self._bounded(
             f"{self.name}: ratio of the onsets",
             lambda s: self._ratios(s)[0],
             self.by,
-            Side.AT_LEAST,
+            side,
             Scale.LOG,
         )
-        return (
-            Condition(
-                f"{self.name}: both changes come",
-                self._come,
-                Side.AT_LEAST.value,
-                None,
-                both_come,
-                Scale.LINEAR,
-                self.floor,
-                (1.0, math.inf),
-            ),
-            replace(ratio, kindest=lambda s: self._ratios(s)[1]),
+        return (  # whether a change came is a count over seeds, however the ratio is judged
+            replace(come, decide=lambda values, *_: decide_every_seed(values, 1.0, side)),
+            replace(ratio, kindest=lambda sample: self._ratios(sample)[1]),
         )
 
     def follows_training(self) -> bool:

@@ -1,27 +1,28 @@
-"""`reproaudit diff`: reads two scorecards, audits or revisions, and lays out what changed."""
+"""`reproaudit diff`: reads two scorecards, audits or revisions, and tells what changed."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from rich.console import Console
+import yaml
 
 from reproaudit.audit.catalog import Catalog, shipped_audits
 from reproaudit.audit.loading import read_audit, read_text
 from reproaudit.audit.loading.fault import has_errors
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.diff import ComparedScorecard, compare
-from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.reports.difference import render_comparison, write_comparison
-from reproaudit.reports.files import read_scorecard
-from reproaudit.scorecard import Scorecard
+from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.diff.compare import compare
+from reproaudit.diff.model import ComparedScorecard
+from reproaudit.errors import SpecError, UsageError, closest
+from reproaudit.reports.difference import comparison_document
+from reproaudit.reports.files import read_scorecard, write_comparison
+from reproaudit.reports.formats import TERMINAL
+from reproaudit.scorecard.model import Scorecard
 
 KNOWN = (
     "Write a scorecard.json, a folder that holds one, an audit's YAML file, a paper's slug, or "
@@ -36,17 +37,17 @@ def show_diff(
     after: str,
     audits: Path | None,
     as_json: bool,
-    formats: Collection[str] = ("terminal",),
-    out: Path = Path("reports/diff"),
+    formats: Collection[str],
+    out: Path,
 ) -> int:
-    """Prints what changed from one side to the other, and writes it where asked to.
+    """Writes what changed from one side to the other where asked to, and prints it.
 
     Args:
         before: one side.
         after: the other.
         audits: a user's folder of audits.
         as_json: whether to print JSON.
-        formats: "terminal", "html" and "md"; the last two are files.
+        formats: the formats to print and write.
         out: the folder of the files.
 
     Raises:
@@ -54,19 +55,17 @@ def show_diff(
         SpecError, StoreError: if a side cannot be read.
     """
     found = compare(read_side(before, audits), read_side(after, audits))
+    written = write_comparison(found, out, formats)
     if as_json:
-        data = found.model_dump(mode="json")
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    elif "terminal" in formats:
-        render_comparison(found, Console())
-    console = Console(stderr=as_json)
-    for path in write_comparison(found, out, formats):
-        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        print_json(found.model_dump(mode="json"))
+    elif TERMINAL in formats:
+        show(comparison_document(found))
+    say_written(written, as_json=as_json)
     return 0
 
 
 def read_side(text: str, audits: Path | None) -> ComparedScorecard:
-    """What an argument names.
+    """Returns what an argument names.
 
     Args:
         text: a path, a slug, or slug@revision.
@@ -89,21 +88,22 @@ def read_side(text: str, audits: Path | None) -> ComparedScorecard:
     if text in entries:
         entry = entries[text]
         return ComparedScorecard(text, entry.audit(), _committed(entry.audit_file.parent, text))
-    remedy = did_you_mean(text, entries)
-    hint = f" {remedy}" if remedy.startswith("Did") else ""
+    near = closest(text, entries)
+    hint = f" Did you mean '{near}'?" if near else ""
     raise UsageError(f"{text}: no such file, folder or paper.{hint} {KNOWN}")
 
 
 def _audit_in(path: Path) -> Audit:
-    """The audit of a file, whatever the file is called."""
+    """Returns the audit of a file, whatever the file is called."""
     audit, faults = read_audit(path)
     if audit is not None:
         return audit
     others = [fault for fault in faults if fault.rule != OWN_NAME]
     if has_errors(others):
         raise SpecError("\n".join(str(f) for f in others if f.severity is Severity.ERROR))
-    slug = next(str(f.message).split("'")[1] for f in faults if f.rule == OWN_NAME)
-    return _audit_of(path.read_text(encoding="utf-8-sig"), f"{slug}.yaml", str(path))
+    text = path.read_text(encoding="utf-8-sig")
+    slug = yaml.safe_load(text)["paper"]["slug"]  # there: nothing else is wrong with the file
+    return _audit_of(text, f"{slug}.yaml", str(path))
 
 
 def _audit_of(text: str, file: str, name: str) -> Audit:
@@ -119,7 +119,7 @@ def _audit_of(text: str, file: str, name: str) -> Audit:
 
 
 def _committed(audits: Path, slug: str) -> Scorecard | None:
-    """The paper tier's scorecard of a checkout, beside its folder of audits."""
+    """Returns the paper tier's scorecard of a checkout, beside its folder of audits."""
     file = audits.parent / "reports" / "paper" / slug / "scorecard.json"
     return read_scorecard(file) if file.is_file() else None
 
@@ -128,7 +128,7 @@ def _committed(audits: Path, slug: str) -> Scorecard | None:
 
 
 def _at_revision(slug: str, revision: str, folder: Path) -> ComparedScorecard:
-    """A paper's audit and its committed scorecard as they were at a revision."""
+    """Returns a paper's audit and its committed scorecard as they were at a revision."""
     name = f"{slug}@{revision}"
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:
@@ -153,7 +153,7 @@ def _scorecard_of(text: str, name: str) -> Scorecard:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What git prints; None where it fails."""
+    """Returns what git prints; None if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments],

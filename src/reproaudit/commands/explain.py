@@ -7,12 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.commands.multiverse import Varied, print_json
+from reproaudit.commands.multiverse import Varied
+from reproaudit.commands.output import print_json, show
 from reproaudit.commands.run import parse_setting
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.multiverse.completions import Override, batch_of, choices_of
@@ -21,14 +20,14 @@ from reproaudit.multiverse.read import ClaimReading, explanation
 from reproaudit.multiverse.smallest_set import SmallestSet, smallest_sets
 from reproaudit.records import Record
 from reproaudit.reports.files import read_scorecard
-from reproaudit.reports.multiverse import print_explanation
-from reproaudit.scorecard import Scorecard
+from reproaudit.reports.multiverse import explanation_document
+from reproaudit.scorecard.model import Scorecard
 
 
 def parse_against(
     texts: Sequence[str], audit: Audit, claim: Claim, tier: TierName
 ) -> tuple[Override, ...]:
-    """The settings that differ in another run; what is named later counts.
+    """Returns the settings that differ in another run; what is named later counts.
 
     Args:
         texts: ``name=value,…`` written out, the file of one of its records, or its scorecard.
@@ -81,7 +80,7 @@ def _own_name(name: str, claim: Claim) -> str:
 
 
 def _read(path: Path) -> Record | Scorecard:
-    """A record's file, a scorecard.json, or the folder of one; told apart by what they hold."""
+    """Reads a record's file, a scorecard.json, or the folder of one, by what it holds."""
     file = path / "scorecard.json" if path.is_dir() else path
     try:
         data = json.loads(file.read_bytes())
@@ -101,7 +100,7 @@ def _read(path: Path) -> Record | Scorecard:
 def _settings_of(
     path: Path, other: Record | Scorecard, audit: Audit, claim: Claim
 ) -> Mapping[str, SettingValue]:
-    """The settings that the claim's experiment had in another run."""
+    """Returns the settings that the claim's experiment had in another run."""
     of_paper, experiment = _subject(other, claim)
     if of_paper != audit.paper.slug:
         raise UsageError(f"--against {path}: of paper '{of_paper}', not '{audit.paper.slug}'.")
@@ -114,7 +113,7 @@ def _settings_of(
 
 
 def _subject(other: Record | Scorecard, claim: Claim) -> tuple[str, str]:
-    """The paper that another run is of, and the experiment that it judges the claim on."""
+    """Returns the paper of another run, and the experiment on which it judges the claim."""
     if isinstance(other, Record):
         return other.paper, other.experiment
     judged = {one.id: one.experiment for one in other.claims}
@@ -122,7 +121,7 @@ def _subject(other: Record | Scorecard, claim: Claim) -> tuple[str, str]:
 
 
 def _settings_shown(card: Scorecard, claim: Claim) -> Mapping[str, SettingValue]:
-    """The claim's settings in a scorecard: shared ones, its experiment's own, and others' own."""
+    """Returns a claim's settings in a scorecard: shared, its experiment's, and others' own."""
     shown = sorted(card.settings, key=lambda one: one.experiment is not None)
     values = {one.name: one.value for one in shown if one.experiment in (None, claim.experiment)}
     for name, value in card.origin.settings.items() if card.origin else ():
@@ -133,7 +132,7 @@ def _settings_shown(card: Scorecard, claim: Claim) -> Mapping[str, SettingValue]
 
 
 def claim_of(audit: Audit, name: str) -> Claim:
-    """A claim by its id, with or without the slug.
+    """Returns a claim by its id, with or without the slug.
 
     Raises:
         UsageError: naming the closest one.
@@ -146,7 +145,7 @@ def claim_of(audit: Audit, name: str) -> Claim:
 
 
 def explanation_of(varied: Varied, claim: Claim, changes: tuple[Override, ...]) -> Explanation:
-    """The smallest set of changed settings that flips a claim's decision.
+    """Returns the smallest set of changed settings that flips a claim's decision.
 
     Raises:
         TechnicalError: if one of the two runs cannot be judged.
@@ -188,7 +187,7 @@ def show_explanation(varied: Varied, claim: str, against: Sequence[str], as_json
     changes = parse_against(against, varied.audit, stated, varied.tier)
     explained = explanation_of(varied, stated, changes)
     if as_json:
-        print_json(explained)
+        print_json(explained.model_dump(mode="json", by_alias=True))
     else:
-        print_explanation(explained, Console())
+        show(explanation_document(explained))
     return 0

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.judging.verdict import Lookup
@@ -32,11 +29,11 @@ from reproaudit.multiverse.completions import (
     varied_tier,
 )
 from reproaudit.multiverse.cost import Costs, Steps
-from reproaudit.multiverse.model import Explanation, Multiverse
+from reproaudit.multiverse.model import Multiverse
 from reproaudit.multiverse.read import read
 from reproaudit.reports.files import write_multiverse
-from reproaudit.reports.multiverse import print_multiverse
-from reproaudit.reports.phrasing import duration
+from reproaudit.reports.multiverse import multiverse_document
+from reproaudit.reports.numbers import counted, duration
 from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000
@@ -44,7 +41,7 @@ MOST_CELLS = 20_000
 
 
 def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
-    """The design that the command line asks for.
+    """Returns the design that the command line asks for.
 
     Raises:
         UsageError: if it asks for two, or for more than can be run.
@@ -71,13 +68,12 @@ class Varied:
     budget: float | None = None
 
     def __post_init__(self) -> None:
-        self._console = Console(stderr=True)
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
         (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
         self.default_failed = False
 
     def lookup(self) -> Lookup:
-        """The records as they are now."""
+        """Returns the records as they are now."""
         return lookup_variations(self.how.store, self.audit, self._today)
 
     def run(self, design: Design) -> Multiverse:
@@ -111,7 +107,7 @@ class Varied:
         return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
 
     def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
-        """Whether cells may start: while there is time, and if they are thought to fit in it."""
+        """Returns whether cells may start: while there is time, and if they probably fit in it."""
 
         def may_start(cells: tuple[Cell, ...]) -> bool:
             if self._deadline is None:
@@ -128,7 +124,7 @@ class Varied:
         whole = size(choices_of(self.audit, self.tier))
         of = "" if design.kind == "full" else f" of {whole:,} possible ones"
         return (
-            f"{len(design.completions)} completions{of}, {cells} cells; "
+            f"{counted(len(design.completions), 'completion')}{of}, {counted(cells, 'cell')}; "
             f"{self._left(self._costs(), batches)}"
         )
 
@@ -173,27 +169,19 @@ class Varied:
         return steps
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        say(text, stderr=True)
 
 
 # --- showing ------------------------------------------------------------------------------------
 
 
 def show_multiverse(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
-    """Runs a design, prints it and writes its report; returns the exit code."""
+    """Runs a design, writes its report and prints it; returns the exit code."""
     multiverse = varied.run(design)
+    written = write_multiverse(multiverse, out)
     if as_json:
-        print_json(multiverse)
+        print_json(multiverse.model_dump(mode="json", by_alias=True))
     else:
-        print_multiverse(multiverse, Console())
-    for path in write_multiverse(multiverse, out):
-        if path.suffix == ".html":
-            console = Console(stderr=as_json)
-            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        show(multiverse_document(multiverse))
+    say_written(written, as_json=as_json)
     return TechnicalError.exit_code if varied.default_failed else 0
-
-
-def print_json(model: Multiverse | Explanation) -> None:
-    """Prints a model as JSON, for other programs."""
-    data = model.model_dump(mode="json", by_alias=True)
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

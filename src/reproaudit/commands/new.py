@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from datetime import date
 from pathlib import Path
-
-from rich.console import Console
 
 from reproaudit.audit.card import Card, read_card
 from reproaudit.audit.catalog import PACKAGE, shipped_audits
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_text
+from reproaudit.commands.output import print_json, say, say_written
 from reproaudit.errors import UsageError
 
 SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def draft(slug: str, card_file: Path, out: Path, *, force: bool, as_json: bool) -> int:
-    """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py`` and says what the card leaves open.
+    """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py``, and prints the lines that it could not read.
 
-    Beside the shipped audits no module is found, so there the module goes to the shipped ones.
+    If OUT is the folder of the shipped audits, the module goes to the shipped modules.
 
     Raises:
-        UsageError: on a slug that is no name, or files that are there already.
-        CardError: if the card is none.
+        UsageError: if the slug is no name, or a file exists already.
+        CardError: if the file is no card.
     """
     if SLUG.fullmatch(slug) is None:
         raise UsageError(
@@ -64,15 +61,9 @@ def _print(slug: str, card: Card, paths: list[Path], open_places: int, as_json: 
     remarks = [str(remark) for remark in card.remarks]
     if as_json:
         data = {"slug": slug, "files": list(map(str, paths)), "todo": open_places}
-        sys.stdout.write(json.dumps({**data, "remarks": remarks}, indent=2) + "\n")
+        print_json({**data, "remarks": remarks})
         return
-    console = Console()
-
-    def say(text: str, style: str | None = None) -> None:
-        console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-
     for remark in remarks:
-        say(f"card: {remark}", "yellow")
-    for path in paths:
-        say(f"wrote {path}")
+        say(f"card: {remark}", style="yellow")
+    say_written(paths)
     say(f"{open_places} TODOs. List them with: reproaudit check {paths[0]}")

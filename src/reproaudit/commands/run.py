@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -27,9 +26,11 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import seeds_of
 from reproaudit.cell import Cell, SettingValue
+from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import CellStatus, Record
+from reproaudit.reports.printable import printable
 from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import (
     CellFinished,
@@ -340,24 +341,20 @@ def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json
     records = [found[name] for name in names if name in found]
     if as_json:
         data = [record.model_dump(mode="json") for record in records]
-        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+        print_json(data)
     else:
         _print_measurements(records)
     return TechnicalError.exit_code if summary.failed else 0
 
 
 def _print_measurements(records: Sequence[Record]) -> None:
-    console = Console()
     for record in records:
-        console.print(
-            f"{record.paper} {record.experiment}, seed {record.seed}: {record.status.value}"
-            f"{f' ({record.error})' if record.error else ''}",
-            highlight=False,
-            markup=False,
-        )
+        error = f" ({record.error})" if record.error else ""
+        seed = f"{record.paper} {record.experiment}, seed {record.seed}"
+        say(f"{seed}: {record.status.value}{error}")
         for name, text in _last_values(record):
-            console.print(f"  {name}: {text}", highlight=False, markup=False)
-    console.print("Custom records feed no verdict of a tier.", highlight=False)
+            say(f"  {name}: {text}")
+    say("Custom records feed no verdict of a tier.")
 
 
 def _last_values(record: Record) -> Iterator[tuple[str, str]]:
@@ -387,7 +384,7 @@ def live_progress(verbose: bool = False) -> Iterator[OnEvent]:
     Args:
         verbose: whether to print the traceback of a cell that failed.
     """
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.fields[cells]}"),
@@ -455,7 +452,7 @@ class _Watcher:
         )
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(printable(text), highlight=False, markup=False)
 
 
 def _name(cell: Cell) -> str:

@@ -1,108 +1,13 @@
-"""What changed between two scorecards, two audits, or one of each; and whether it is noise.
+"""The differences between two scorecards, two audits, or one of each, told from noise.
 
-Changes are sorted by what they are of: the *rule* (checks, tolerances, seeds of the rule), the
-*settings* (values, sources, alternatives, the tier), the *code* (its hash and revision), the
-*environment* (versions, device, threads), the *records* (which cells were measured, custom ones,
-whose they are) and the *documentation* (variables, findings, responses, wording). A change
-*matters* if it can move a number, a decision or the evidence; a reworded reason cannot.
+Changes are sorted by kind: the *rule* (checks, tolerances, seeds of the rule), the *settings*
+(values, sources, alternatives, the tier), the *code* (its hash and revision), the *environment*
+(versions, device, threads), the *records* (the measured cells, custom ones, their origin) and the
+*documentation* (variables, findings, responses, wording). A change *matters* if it can move a
+number, a decision or the evidence; a reworded reason cannot.
 
-A claim's result is compared part by part, on the scale on which the part is judged: paired by seed
-where rule and seeds agree, by Welch's interval otherwise, with the error divided by the number of
-parts. A result that changed is laid to a class of changes only when that class alone differs.
+`compare` is the entrance; `changes` collects the changes, `results` compares each claim part by
+part, on the scale on which the part is judged: paired by seed where rule and seeds agree, by
+Welch's interval otherwise, with the error divided by the number of parts. A changed result is laid
+to a kind of change only when that kind alone differs.
 """
-
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from reproaudit.diff.changes import changes_of
-from reproaudit.diff.model import (
-    KINDS,
-    Change,
-    ChangeKind,
-    ClaimChange,
-    ComparedScorecard,
-    Comparison,
-    PartChange,
-    ResultModel,
-    SideModel,
-    State,
-    tier_of,
-)
-from reproaudit.diff.results import claim_changes, measured_again, part_change
-from reproaudit.errors import UsageError
-
-__all__ = [
-    "KINDS",
-    "Change",
-    "ChangeKind",
-    "ClaimChange",
-    "ComparedScorecard",
-    "Comparison",
-    "PartChange",
-    "ResultModel",
-    "SideModel",
-    "State",
-    "compare",
-    "part_change",
-]
-
-
-def compare(before: ComparedScorecard, after: ComparedScorecard) -> Comparison:
-    """Lay out what differs.
-
-    Raises:
-        UsageError: if the two are of different papers.
-    """
-    if before.slug != after.slug:
-        raise UsageError(
-            f"{before.name} is of paper '{before.slug}' and {after.name} of '{after.slug}': only "
-            "two of one paper can be compared."
-        )
-    changes = tuple(changes_of(before, after))
-    cards = before.scorecard, after.scorecard
-    compared = ["rule", "settings"]
-    common, again = 0, 0
-    claims: tuple[ClaimChange, ...] = ()
-    if cards[0] is not None and cards[1] is not None:
-        compared += ["code", "environment", "records", "results"]
-        common, again = measured_again(cards[0], cards[1])
-        claims = tuple(claim_changes(cards[0], cards[1], changes, again))
-    both = (before.audit and after.audit) or (cards[0] and cards[1])
-    compared += ["documentation"] if both else []
-    return Comparison(
-        before=_side_model(before),
-        after=_side_model(after),
-        changes=changes,
-        claims=claims,
-        compared=tuple(compared),
-        measured_again=again,
-        records=common,
-        notes=tuple(note for side in (before, after) for note in _notes(side)),
-    )
-
-
-def _side_model(side: ComparedScorecard) -> SideModel:
-    card = side.scorecard
-    return SideModel(
-        name=side.name,
-        paper=side.slug,
-        tier=card.tier if card else None,
-        audit=side.audit is not None,
-        origin=card.origin.who if card and card.origin else None,
-    )
-
-
-def _notes(side: ComparedScorecard) -> Iterator[str]:
-    """What makes a side other than it seems."""
-    if side.audit is None or side.scorecard is None:
-        return
-    judged = {claim.id: claim.rule_hash for claim in side.scorecard.claims}
-    tier = tier_of(side.scorecard)
-    rules = {claim.id: side.audit.rule_hash(claim, tier) for claim in side.audit.claims}
-    other = sorted(name for name in judged.keys() | rules if judged.get(name) != rules.get(name))
-    if other:
-        yield (
-            f"{side.name}: its scorecard was judged by another rule than its audit states, for "
-            f"{', '.join(other)}; the results are the scorecard's"
-        )

@@ -1,4 +1,4 @@
-"""What stands otherwise on the two sides: rules, settings, code, records, documentation."""
+"""The changes from one side to the other: rules, settings, code, records, documentation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import seeds_of
 from reproaudit.diff.model import Change, ComparedScorecard, tier_of
 from reproaudit.diff.trees import TreePath, unlike, written
-from reproaudit.scorecard import RecordModel, Scorecard, SettingModel, settings_of
+from reproaudit.scorecard.build import settings_of
+from reproaudit.scorecard.model import RecordModel, Scorecard, SettingModel
 
 _WORDING = frozenset({"reason", "locator", "why", "meaning", "title", "statement", "as_of"})
 """Fields that say something without deciding anything."""
 
 
 def changes_of(before: ComparedScorecard, after: ComparedScorecard) -> Iterator[Change]:
-    """Everything that stands otherwise, results apart."""
+    """Yields every change, results apart."""
     yield from _of_claims(_rules(before, after), _rules(after, before))
     yield from _of_settings(_settings(before, after), _settings(after, before))
     if before.scorecard is not None and after.scorecard is not None:
@@ -38,7 +39,7 @@ def _of_claims(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[
 
 
 def _rules(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, Any]:
-    """The rule of every claim; of an audit beside a scorecard, at the scorecard's tier."""
+    """Returns the rule of every claim; of an audit beside a scorecard, at the scorecard's tier."""
     if side.audit is not None and (other.audit is not None or side.scorecard is None):
         tier = tier_of(other.scorecard) if other.audit is None and other.scorecard else None
         rules = {c.id: side.audit.rule(c, tier or "paper") for c in side.audit.claims}
@@ -66,7 +67,7 @@ def _of_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
 
 
 def _settings(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, Any]:
-    """The settings by experiment ("all" for the shared ones) and name."""
+    """Returns the settings by experiment ("all" for the shared ones) and name."""
     both_audits = side.audit is not None and other.audit is not None
     if both_audits and side.audit is not None:
         tree: dict[str, Any] = {"all": _plain(side.audit.settings)}
@@ -123,7 +124,7 @@ def _environment(card: Scorecard) -> dict[str, Any]:
 
 
 def _records(card: Scorecard) -> dict[str, Any]:
-    """The cells by experiment and what was overridden, the custom ones, and whose they are."""
+    """Returns the cells by experiment and overridden settings, the custom ones, and the origin."""
     cells: dict[str, dict[str, Any]] = {}
     for one in card.records:
         batch = cells.setdefault(one.experiment, {}).setdefault(batch_words(one), {"seeds": []})
@@ -136,7 +137,7 @@ def _records(card: Scorecard) -> dict[str, Any]:
 
 
 def batch_words(one: RecordModel) -> str:
-    """What a record was one seed of: ``control with mechanism=none, quick scale``."""
+    """Returns the batch of a record: ``control with mechanism=none, quick scale``."""
     return f"{one.role} with {_overrides(one.overrides)}, {one.tier} scale"
 
 

@@ -1,4 +1,4 @@
-"""What is compared, and the models of what differs."""
+"""The two sides of a comparison, and the models of what differs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.judging.model import IntervalModel, ReportModel
-from reproaudit.scorecard import Scorecard
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.scorecard.model import Scorecard
+from reproaudit.stats import Decision
 
 ChangeKind = Literal["rule", "settings", "code", "environment", "records", "documentation"]
 KINDS: tuple[ChangeKind, ...] = (
@@ -26,7 +28,7 @@ class ComparedScorecard:
     """One of the two things that are compared.
 
     Attributes:
-        name: what it is called.
+        name: its name for the reader.
         audit: the audit, if it is known.
         scorecard: the scorecard, if there is one.
     """
@@ -37,23 +39,23 @@ class ComparedScorecard:
 
     @property
     def slug(self) -> str:
-        """Of which paper it is."""
+        """The paper's short name."""
         if self.audit is not None:
             return self.audit.paper.slug
         return str(self.scorecard.paper.get("slug")) if self.scorecard is not None else ""
 
 
 class SideModel(ReportModel):
-    """What stood on one side."""
+    """One side of a comparison."""
 
     name: str
     paper: str
     tier: str | None
-    """Of its scorecard; None if there is none."""
+    """The tier of its scorecard; None if there is none."""
     audit: bool
     """Whether the audit itself was compared."""
     origin: str | None
-    """Whose measurements, if they are not ours."""
+    """Who made the measurements, if we did not."""
 
 
 class Change(ReportModel):
@@ -61,7 +63,7 @@ class Change(ReportModel):
 
     kind: ChangeKind
     place: str
-    """Where: a claim and a field, an experiment and a setting, a package."""
+    """A claim and a field, an experiment and a setting, or a package."""
     before: Any
     """None if it is new."""
     after: Any
@@ -75,16 +77,16 @@ class Change(ReportModel):
 
 
 class PartChange(ReportModel):
-    """How one part's numbers moved."""
+    """The change of one part's numbers."""
 
     name: str
     state: State
     why: str | None
-    """Why it was not compared."""
+    """The reason why it was not compared."""
     before: float | None
     after: float | None
     form: str | None
-    """What the difference is: a difference, or a ratio."""
+    """A difference, or a ratio."""
     difference: float | None
     interval: IntervalModel | None
     paired: bool
@@ -95,13 +97,13 @@ class PartChange(ReportModel):
 class ResultModel(ReportModel):
     """One side's answer to a claim."""
 
-    decision: str | None
-    verdict: str
-    evidence: str
+    decision: Decision | None
+    verdict: Verdict
+    evidence: EvidenceLevel
     estimate: float | None
     interval: IntervalModel | None
     part: str | None
-    """The binding part."""
+    """The deciding part."""
 
 
 class ClaimChange(ReportModel):
@@ -115,10 +117,10 @@ class ClaimChange(ReportModel):
     changed: bool
     """Whether decision, verdict or evidence differ, or an estimate beyond noise."""
     state: State
-    """Of the part that moved most."""
+    """The state of the part that moved most."""
     parts: tuple[PartChange, ...]
     causes: tuple[ChangeKind, ...]
-    """The classes of changes that may have moved it; the cause is likely if there is one."""
+    """The kindes of changes that may have moved it; the cause is likely if there is one."""
 
 
 class Comparison(ReportModel):
@@ -129,14 +131,14 @@ class Comparison(ReportModel):
     changes: tuple[Change, ...]
     claims: tuple[ClaimChange, ...]
     compared: tuple[str, ...]
-    """The classes that could be compared at all."""
+    """The kindes that could be compared at all."""
     measured_again: int
-    """Records of the same cells that were made anew."""
+    """Records of the same cells that were made again."""
     records: int
     """Records of cells that both sides have."""
     notes: tuple[str, ...]
 
 
 def tier_of(card: Scorecard) -> TierName:
-    """A scorecard's tier; of one that is unknown here, the paper's."""
+    """Returns a scorecard's tier; of one that is unknown here, the paper's."""
     return next((tier for tier in TIERS if tier == card.tier), "paper")

@@ -1,4 +1,4 @@
-"""How the claims' results moved, and which changes may have moved them."""
+"""The changes of the claims' results, and the changes that may have caused them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reproaudit.diff.model import (
     State,
 )
 from reproaudit.judging.model import IntervalModel
-from reproaudit.scorecard import ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard.model import ClaimModel, PartModel, Scorecard
 from reproaudit.stats import Scale
 from reproaudit.stats.difference import seed_difference
 
 CONFIDENCE = 0.95
-"""Of the intervals that tell a difference from noise, over all parts of a claim."""
+"""The confidence, over all parts of a claim, that tells a difference from noise."""
 
 
 def measured_again(before: Scorecard, after: Scorecard) -> tuple[int, int]:
-    """How many cells both have, and how many of these have another record."""
+    """Returns how many cells both have, and how many of these have another record."""
     found = [
         {
             (one.experiment, batch_words(one), one.seed): (one.fingerprint, one.started)
@@ -39,7 +39,7 @@ def measured_again(before: Scorecard, after: Scorecard) -> tuple[int, int]:
 def claim_changes(
     before: Scorecard, after: Scorecard, changes: Sequence[Change], again: int
 ) -> Iterator[ClaimChange]:
-    """How every claim's result moved.
+    """Yields the change of every claim's result.
 
     Args:
         changes: what else differs, as possible causes.
@@ -103,7 +103,7 @@ def _worst(states: Sequence[State]) -> State:
 
 
 def _causes(claim: ClaimModel | None, changes: Sequence[Change]) -> list[ChangeKind]:
-    """The classes with a change that matters and may concern the claim."""
+    """Returns the kinds with a change that matters and may concern the claim."""
     if claim is None:
         return []
     experiments = {claim.experiment, *(control.experiment for control in claim.controls)}
@@ -129,7 +129,7 @@ def _parts(before: ClaimModel, after: ClaimModel, same_rule: bool) -> Iterator[P
 
 
 def part_change(before: PartModel, after: PartModel, *, paired: bool, parts: int) -> PartChange:
-    """How a part's numbers moved from one scorecard to another.
+    """Returns the change of a part's numbers from one scorecard to another.
 
     Args:
         before: the earlier answer.
@@ -150,7 +150,7 @@ def part_change(before: PartModel, after: PartModel, *, paired: bool, parts: int
         detectable=None,
     )
     if before.measured != after.measured:
-        why = f"'{before.measured}' bound before, '{after.measured}' binds now"
+        why = f"'{before.measured}' decided before, '{after.measured}' decides now"
         return nothing.model_copy(update={"why": why})
     if before.per_seed == after.per_seed:
         return nothing.model_copy(update={"state": "identical"})

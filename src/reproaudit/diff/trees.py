@@ -1,4 +1,4 @@
-"""Where two trees of plain data differ."""
+"""The differences between two trees of plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TreePath = tuple[str, ...]
 
 
 def unlike(before: Any, after: Any, place: TreePath = ()) -> Iterator[tuple[TreePath, Any, Any]]:
-    """Every smallest node that differs; a node that only one side has is told once, as a whole."""
+    """Yields every smallest node that differs; one that only one side has is yielded as a whole."""
     old, new = _as_mapping(before), _as_mapping(after)
     if old is None or new is None:
         if before != after:
@@ -20,7 +20,7 @@ def unlike(before: Any, after: Any, place: TreePath = ()) -> Iterator[tuple[Tree
 
 
 def _as_mapping(node: Any) -> Mapping[str, Any] | None:
-    """A mapping, or a list of mappings that have ids, names or places; None of anything else."""
+    """Returns a mapping, or a list of mappings by id, name or place; None of anything else."""
     if isinstance(node, Mapping):
         return node
     if isinstance(node, list) and node and all(isinstance(one, Mapping) for one in node):
@@ -33,7 +33,7 @@ def _as_mapping(node: Any) -> Mapping[str, Any] | None:
 
 
 def written(place: TreePath) -> str:
-    """``toy.layers: controls[0] settings steps``."""
+    """Returns ``toy.layers: controls[0] settings steps``."""
     text = place[0]
     for depth, step in enumerate(place[1:]):
         text += f"[{step}]" if step.isdigit() else f"{'' if depth else ':'} {step}"

@@ -5,6 +5,8 @@ Scorecard, multiverse and diff build on these two.
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from reproaudit.stats import Interval
@@ -14,6 +16,10 @@ class ReportModel(BaseModel):
     """The base of a reported model: no unknown fields, immutable, every field documented."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns every field as JSON has it."""
+        return self.model_dump(mode="json", by_alias=True)
 
 
 class IntervalModel(ReportModel):

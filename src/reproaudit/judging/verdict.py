@@ -234,8 +234,8 @@ def judge_batch(
     """
     records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
 
-    def unjudged(verdict: Verdict, why: str, decision: Decision | None = None) -> BatchOutcome:
-        return BatchOutcome(batch, role, records, decision, (), (verdict, why))
+    def unjudged(verdict: Verdict, why: str) -> BatchOutcome:
+        return BatchOutcome(batch, role, records, None, (), (verdict, why))
 
     missing = [seed for seed in batch.seeds if seed not in by_seed]
     if missing:

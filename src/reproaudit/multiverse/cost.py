@@ -8,7 +8,7 @@ tier are used, and the prediction is rough, since a step of a smaller model is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from reproaudit.audit.model import Audit
@@ -55,11 +55,8 @@ class Costs:
 
     def __init__(self, records: Iterable[Record], smoke: Iterable[Record], steps: Steps) -> None:
         self._steps = steps
-        rough = {name: _roughly(rate) for name, rate in self._measured(smoke).items()}
-        self._rates = {
-            **{name: rate for name, rate in rough.items() if rate.per_step},
-            **self._measured(records),
-        }
+        rough = {n: replace(r, rough=True) for n, r in self._measured(smoke).items() if r.per_step}
+        self._rates = {**rough, **self._measured(records)}
 
     def _measured(self, records: Iterable[Record]) -> dict[str, Rate]:
         found: dict[str, list[tuple[float, int]]] = {}
@@ -109,7 +106,3 @@ def _rate(times: Sequence[tuple[float, int]]) -> Rate:
     if all(steps for _, steps in times):
         return Rate(median(seconds / steps for seconds, steps in times), per_step=True)
     return Rate(median(seconds for seconds, _ in times), per_step=False)
-
-
-def _roughly(rate: Rate) -> Rate:
-    return Rate(rate.seconds, rate.per_step, rough=True)

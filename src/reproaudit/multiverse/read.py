@@ -339,7 +339,16 @@ def advice(claim: str, default: CompletionStatus, alternatives: Sequence[Alterna
             f"State {_listed(matters)}: no guess flips {claim}, but its estimate depends on it"
             f"{limit}."
         )
-    return f"{claim} depends on no guess: it stays {default.value} over every alternative{limit}."
+    unfinished = (CompletionStatus.NOT_RUN, CompletionStatus.FAILED)
+    run = Counter(one.status for one in alternatives if one.status not in unfinished)
+    word = default.value.replace("_", " ")
+    if set(run) == {default}:
+        return f"{claim} depends on no guess: it stays {word} under every alternative{limit}."
+    outcomes = ", ".join(f"{count} {status.value}" for status, count in run.items())
+    return (
+        f"No guess is shown to flip {claim}: it is {word} as audited, and of the alternatives "
+        f"{outcomes}, none of them beyond seed noise."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Scorecards as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}` and `OUT/<tier>/index.html`.
+"""Documents as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}` and `OUT/<tier>/index.html`.
 
 Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart.
 
@@ -13,114 +13,106 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.diff.model import Comparison
+from reproaudit.errors import StoreError
 from reproaudit.multiverse.model import Multiverse
-from reproaudit.reports.html import Elsewhere, render_html, render_html_index
-from reproaudit.reports.markdown import render_markdown
-from reproaudit.reports.multiverse import multiverse_html, multiverse_markdown
-from reproaudit.scorecard import SCORECARD_VERSION, OriginModel, Scorecard
+from reproaudit.reports.difference import comparison_document
+from reproaudit.reports.formats import PAGES, Rendered, json_text, known_formats
+from reproaudit.reports.html import html_page
+from reproaudit.reports.index import Elsewhere, index_document
+from reproaudit.reports.multiverse import multiverse_document
+from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.scorecard.model import SCORECARD_VERSION, OriginModel, Scorecard
+
+FILES = tuple(PAGES)
+"""Every format that is a file."""
 
 
-def render_json(scorecard: Scorecard) -> str:
-    """The scorecard as JSON with its digest: sorted keys, no NaN, one trailing newline."""
-    return _json(scorecard.as_data())
+def _write(rendered: Rendered, folder: Path, stem: str, formats: Iterable[str]) -> tuple[Path, ...]:
+    """Writes a document in the formats that are files, in the order of their registry."""
+    wanted = known_formats(formats)
+    texts = {name: one.render(rendered) for name, one in PAGES.items() if name in wanted}
+    return tuple(replace_file(folder / f"{stem}.{name}", text) for name, text in texts.items())
 
 
-def _json(data: Any) -> str:
-    return json.dumps(data, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-_FORMATS: dict[str, Callable[[Scorecard], str]] = {
-    "html": render_html,
-    "json": render_json,
-    "md": render_markdown,
-}
-FORMATS = tuple(_FORMATS)
-"""The formats that are files; the terminal is not."""
+def as_read(card: Scorecard) -> Scorecard:
+    """Returns the scorecard as a reader of its JSON file gets it, so that the two agree."""
+    return Scorecard.model_validate_json(json_text(card.as_data()))
 
 
 def write_report(
-    scorecard: Scorecard, out_dir: Path, formats: Iterable[str] = FORMATS
+    scorecard: Scorecard, out_dir: Path, formats: Iterable[str] = FILES
 ) -> tuple[Path, ...]:
-    """Write a scorecard in some formats.
-
-    Returns:
-        The files written, in the order of `formats`.
+    """Writes a scorecard in some formats and returns the files.
 
     Raises:
-        UsageError: an unknown format.
-        StoreError: the folder cannot be written.
+        UsageError: at an unknown format.
+        StoreError: if the folder cannot be written.
     """
-    wanted = list(dict.fromkeys(formats))
-    for name in wanted:
-        if name not in _FORMATS:
-            raise UsageError(f"unknown format '{name}'. {did_you_mean(name, FORMATS)}")
     folder = Path(out_dir) / _name(scorecard.tier) / _name(scorecard.paper.get("slug"))
     if scorecard.origin is not None:
         folder = folder / "elsewhere" / _submission(scorecard.origin)
-    # What is rendered is what a reader of the JSON file would get, so that the two agree.
-    same = Scorecard.model_validate_json(render_json(scorecard))
-    texts = {name: _FORMATS[name](same) for name in wanted}
-    if "html" in texts and (folder / "multiverse.html").is_file():
-        texts["html"] = render_html(same, multiverse=True)
-    return tuple(replace_file(folder / f"scorecard.{name}", text) for name, text in texts.items())
+    card = as_read(scorecard)
+    multiverse = (folder / "multiverse.html").is_file()
+    document = scorecard_document(card, multiverse=multiverse, index=card.origin is None)
+    return _write(Rendered(document, card), folder, "scorecard", formats)
 
 
-_MULTIVERSE_FORMATS: dict[str, Callable[[Multiverse], str]] = {
-    "html": multiverse_html,
-    "json": lambda multiverse: _json(multiverse.model_dump(mode="json", by_alias=True)),
-    "md": multiverse_markdown,
-}
-
-
-def write_multiverse(multiverse: Multiverse, out_dir: Path) -> tuple[Path, ...]:
-    """Write a multiverse beside its paper's scorecard, whose page then links to it.
+def write_multiverse(
+    multiverse: Multiverse, out_dir: Path, formats: Iterable[str] = FILES
+) -> tuple[Path, ...]:
+    """Writes a multiverse beside its paper's scorecard, whose page then links to it.
 
     Raises:
-        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+        StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
     folder = Path(out_dir) / _name(multiverse.tier) / _name(multiverse.paper["slug"])
-    written = tuple(
-        replace_file(folder / f"multiverse.{name}", render(multiverse))
-        for name, render in _MULTIVERSE_FORMATS.items()
-    )
+    rendered = Rendered(multiverse_document(multiverse), multiverse)
+    written = _write(rendered, folder, "multiverse", formats)
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
         write_report(read_scorecard(folder / "scorecard.json"), out_dir, ["html"])
     return written
 
 
+def write_comparison(
+    comparison: Comparison, folder: Path, formats: Iterable[str]
+) -> tuple[Path, ...]:
+    """Writes a comparison as `difference.html` and so on, as far as they are asked for.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    rendered = Rendered(comparison_document(comparison), comparison)
+    return _write(rendered, folder, "difference", formats)
+
+
 def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, ...]:
-    """Write the index page of each tier among the scorecards.
+    """Writes the index page of each tier among the scorecards.
 
     It leads to the pages of measurements from elsewhere, too, that are in the folder.
 
     Raises:
-        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+        StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
-    tiers = list(dict.fromkeys(card.tier for card in scorecards))
-    return tuple(
-        replace_file(
-            Path(out_dir) / _name(tier) / "index.html",
-            render_html_index(
-                [card for card in scorecards if card.tier == tier],
-                _submissions(Path(out_dir) / _name(tier)),
-            ),
-        )
-        for tier in tiers
-    )
+    written = []
+    for tier in dict.fromkeys(card.tier for card in scorecards):
+        folder = Path(out_dir) / _name(tier)
+        ours = [card for card in scorecards if card.tier == tier]
+        page = html_page(index_document(ours, _submissions(folder)))
+        written.append(replace_file(folder / "index.html", page))
+    return tuple(written)
 
 
 def refresh_index(out_dir: Path, tier: str) -> tuple[Path, ...]:
-    """Write the index page of a tier again, if it has one.
+    """Writes the index page of a tier again, if it has one.
 
     Raises:
-        StoreError: the folder cannot be written, or holds a scorecard that cannot be read.
+        StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
     folder = Path(out_dir) / _name(tier)
     if not (folder / "index.html").is_file():
@@ -130,7 +122,7 @@ def refresh_index(out_dir: Path, tier: str) -> tuple[Path, ...]:
 
 
 def _submissions(folder: Path) -> list[Elsewhere]:
-    """What is shown of measurements from elsewhere at one tier, by paper and folder."""
+    """Returns the pages of measurements from elsewhere at one tier, by paper and folder."""
     return [
         Elsewhere(file.parent.relative_to(folder).as_posix(), card)
         for file in sorted(folder.glob("*/elsewhere/*/scorecard.json"))
@@ -139,10 +131,10 @@ def _submissions(folder: Path) -> list[Elsewhere]:
 
 
 def read_scorecard(path: Path) -> Scorecard:
-    """Read a `scorecard.json`.
+    """Reads a `scorecard.json`.
 
     Raises:
-        StoreError: it cannot be read, is no scorecard, or is one of another version.
+        StoreError: if it cannot be read, is no scorecard, or is one of another version.
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_nan)
@@ -165,13 +157,13 @@ def read_scorecard(path: Path) -> Scorecard:
 
 
 def _submission(origin: OriginModel) -> str:
-    """A folder for measurements from elsewhere: who made them, and when."""
+    """Returns a folder's name for measurements from elsewhere: who made them, and when."""
     who = re.sub(r"[^a-z0-9]+", "_", origin.who.lower()).strip("_")[:40]
     return f"by_{who or 'someone'}_{re.sub('[^0-9]+', '_', origin.made)}"
 
 
 def _name(name: object) -> str:
-    """A slug or a tier as a folder's name; a scorecard made elsewhere may hold anything."""
+    """Returns a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise StoreError(
             f"{name!r} cannot name a folder: lower-case letters, digits and underscores can"
@@ -184,10 +176,10 @@ def _no_nan(constant: str) -> float:
 
 
 def replace_file(path: Path, content: str | bytes) -> Path:
-    """Put a file in its place whole: written beside it first, then renamed over it.
+    """Writes a file whole: beside its place first, then renamed over it; returns its path.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: if it cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     try:

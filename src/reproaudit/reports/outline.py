@@ -1,230 +1,263 @@
-"""What changed between two sides, put into words once for the terminal and for pages alike."""
+"""The outline of a document: typed blocks that terminal, Markdown and HTML render alike.
+
+A document is built once from a scorecard, a multiverse or a comparison, and each renderer maps
+block after block. A block says with `Detail` which renderings have room for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
 
-from reproaudit.diff import (
-    KINDS,
-    Change,
-    ClaimChange,
-    Comparison,
-    PartChange,
-    ResultModel,
-    SideModel,
-)
-from reproaudit.reports.phrasing import clean, method, number, value_words, words
+from reproaudit.reports.interval_plot import Plot
+from reproaudit.reports.printable import printable
+from reproaudit.scorecard.figures import FigureModel
+from reproaudit.scorecard.verdicts import Tone
 
-LONGEST_LINE = 160
-"""Characters of a value that are shown; the JSON has all of it."""
+
+class Detail(IntEnum):
+    """The renderings that show a piece."""
+
+    BRIEF = 0
+    """All of them."""
+    FULL = 1
+    """Markdown and HTML."""
+    PAGE = 2
+    """HTML alone."""
+
+
+# --- text ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class OutlineLine:
-    """One line: what it is of, what it says, and how much it matters.
+class Span:
+    """A piece of a line.
 
     Attributes:
-        label: may be empty, where a line goes on with what the one above began.
-        text: without control characters.
-        style: "dim" for what changes nothing, "bold" for a conclusion, else empty.
+        text: as it is read; renderers get it on one line and free of control characters.
+        mark: strong, soft, code, number (its digits and units stay on one line), or badge.
+        tone: the colour; it only repeats what the words say.
+        href: the target of a link.
+        title: more about it, shown by a browser when pointed at.
     """
 
-    label: str
     text: str
-    style: str = ""
+    mark: Literal["", "strong", "soft", "code", "number", "badge"] = ""
+    tone: Tone | None = None
+    href: str = ""
+    title: str = ""
+
+
+Line = str | Span | tuple["str | Span", ...]
+
+
+def spans(text: Line) -> Iterator[Span]:
+    """Yields the pieces of a line, free of line breaks and control characters."""
+    for one in text if isinstance(text, tuple) else (text,):
+        span = one if isinstance(one, Span) else Span(one)
+        shown = printable(re.sub(r"\s+", " ", span.text))
+        yield Span(shown, span.mark, span.tone, span.href, printable(span.title))
+
+
+def plain_line(text: Line) -> str:
+    """Returns a line without its marks."""
+    return "".join(span.text for span in spans(text))
+
+
+def strong(text: str) -> Span:
+    """Returns important text."""
+    return Span(text, "strong")
+
+
+def soft(text: str) -> Span:
+    """Returns text that may be skipped."""
+    return Span(text, "soft")
+
+
+def code(text: str) -> Span:
+    """Returns a name."""
+    return Span(text, "code")
+
+
+def digits(text: str) -> Span:
+    """Returns numbers with their interval and bound."""
+    return Span(text, "number")
+
+
+def joined(pieces: Iterable[Span], between: str = ", ") -> tuple[str | Span, ...]:
+    """Returns pieces with a separator between them."""
+    line: list[str | Span] = []
+    for one in pieces:
+        line += [between, one] if line else [one]
+    return tuple(line)
+
+
+# --- blocks -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """One piece of a document."""
+
+    detail: Detail = Detail.BRIEF
 
 
 @dataclass(frozen=True)
-class ClaimOutline:
-    """One claim: its verdicts before and after, and what moved."""
-
-    id: str
-    verdicts: str
-    lines: tuple[OutlineLine, ...]
-    changed: bool
-
-
-@dataclass(frozen=True)
-class Outline:
-    """Everything that is told of a comparison.
+class Paragraph(Piece):
+    """Running text.
 
     Attributes:
-        heading: the two sides, and what the reader should know of them.
-        sections: what changed, class by class; each begins with a line that is labelled.
-        claims: the results.
-        summary: the last line.
+        text: one line.
+        style: how it stands out.
     """
 
-    heading: tuple[OutlineLine, ...]
-    sections: tuple[tuple[OutlineLine, ...], ...]
-    claims: tuple[ClaimOutline, ...]
-    summary: OutlineLine
+    text: Line
+    style: Literal["", "soft", "statement", "warning", "conclusion"] = ""
 
 
-def outline(comparison: Comparison) -> Outline:
-    """A comparison in words."""
-    notes = (OutlineLine("note", clean(note)) for note in comparison.notes)
-    sides = (
-        OutlineLine("before", _side(comparison.before)),
-        OutlineLine("after", _side(comparison.after)),
-    )
-    return Outline(
-        heading=(*sides, *notes),
-        sections=tuple(tuple(_section(comparison, kind)) for kind in KINDS),
-        claims=tuple(_claim(claim) for claim in comparison.claims),
-        summary=_summary(comparison),
-    )
+@dataclass(frozen=True)
+class Facts(Piece):
+    """Labelled lines; an empty label continues the line above."""
+
+    rows: Sequence[tuple[Line, Line]]
 
 
-def _side(side: SideModel) -> str:
-    held = ["audit"] if side.audit else []
-    held += [f"scorecard at the {side.tier} tier"] if side.tier else []
-    whose = f", measurements of {side.origin}, not ours" if side.origin else ""
-    return clean(f"{side.name} ({side.paper}: {' and '.join(held)}{whose})")
+@dataclass(frozen=True)
+class Item:
+    """One entry of a list, of one or more lines."""
+
+    lines: Sequence[Line]
+    anchor: str = ""
 
 
-# --- changes --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Bullets(Piece):
+    """A list.
+
+    Attributes:
+        items: its entries.
+        numbered: whether they have numbers.
+    """
+
+    items: Sequence[Item]
+    numbered: bool = False
 
 
-def _section(comparison: Comparison, kind: str) -> Iterator[OutlineLine]:
-    if kind not in comparison.compared:
-        yield OutlineLine(kind, "not compared: one side does not hold it", "dim")
-        return
-    lines = [_change(one) for one in comparison.changes if one.kind == kind]
-    if kind == "records" and comparison.measured_again:
-        again, common = comparison.measured_again, comparison.records
-        lines.append((f"{again} of {common} common cells were measured again", ""))
-    for index, (text, style) in enumerate(lines or [("no difference", "dim")]):
-        yield OutlineLine(kind if index == 0 else "", clean(text), style)
+@dataclass(frozen=True)
+class Lines:
+    """A cell of several lines."""
+
+    lines: Sequence[Line]
 
 
-def _change(one: Change) -> tuple[str, str]:
-    style = "" if one.matters else "dim"
-    if one.before is None:
-        return f"{one.place}: new: {_value(one.after)}", style
-    if one.after is None:
-        return f"{one.place}: gone, was {_value(one.before)}", style
-    return f"{one.place}: {_value(one.before)} → {_value(one.after)}", style
+@dataclass(frozen=True)
+class PlotCell:
+    """A cell with a small picture; renderings without pictures leave its column out."""
+
+    plot: Plot
+    anchor: str
 
 
-def _value(value: Any) -> str:
-    text = _plain(value)
-    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+GridCell = Line | Lines | PlotCell
+GridRow = Sequence[GridCell]
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(one)}" for key, one in value.items() if one is not None)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_plain, value))}]"
-    if value is None:
-        return "none"
-    return value_words(value)
+@dataclass(frozen=True)
+class Tabular(Piece):
+    """A table; the first cell of each row names it.
+
+    Attributes:
+        columns: the heads.
+        rows: as many cells each.
+        caption: what it shows.
+        layout: "stacked" where a terminal has no room for the columns and puts a row's cells one
+            under the other; "narrow" for many narrow columns, which a terminal cuts into several.
+        pages_only: columns that a terminal has no room for.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[GridRow]
+    caption: str = ""
+    layout: Literal["plain", "stacked", "narrow"] = "plain"
+    pages_only: Sequence[str] = ()
 
 
-# --- results --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Picture(Piece):
+    """A picture with its caption; only pages draw it, Markdown names it."""
+
+    caption: Line
+    drawing: Plot | FigureModel
+    anchor: str
 
 
-def _claim(claim: ClaimChange) -> ClaimOutline:
-    lines: list[OutlineLine] = []
-    if claim.before and claim.after:
-        lines += [OutlineLine("", clean(text)) for text in _moved(claim.before, claim.after)]
-        lines += [
-            OutlineLine(words(one.state), clean(change_words(one))) for one in _telling(claim)
-        ]
-    if claim.changed:
-        lines.append(OutlineLine("cause", clean(cause_words(claim)), "bold"))
-    return ClaimOutline(clean(claim.id), _verdicts(claim), tuple(lines), claim.changed)
+@dataclass(frozen=True)
+class Fold(Piece):
+    """Blocks that a page can hide under a line."""
+
+    summary: str
+    blocks: Sequence[Piece]
+    is_open: bool = False
 
 
-def _verdicts(claim: ClaimChange) -> str:
-    if claim.before is None or claim.after is None:
-        present = claim.after or claim.before
-        said = words(present.verdict).upper() if present else ""
-        return f"new: {said}" if claim.before is None else f"gone, was {said}"
-    before, after = (words(r.verdict).upper() for r in (claim.before, claim.after))
-    return after if before == after else f"{before} → {after}"
+@dataclass(frozen=True)
+class Section(Piece):
+    """Blocks under a heading.
+
+    Attributes:
+        title: the heading.
+        blocks: what stands under it.
+        level: 2 for a part of the document, 3 for one of several alike, such as a claim.
+        anchor: what links lead to.
+        closing: whether a terminal shows it last, where the reader looks first.
+    """
+
+    title: Line
+    blocks: Sequence[Piece]
+    level: Literal[2, 3] = 2
+    anchor: str = ""
+    closing: bool = False
 
 
-def _moved(before: ResultModel, after: ResultModel) -> Iterator[str]:
-    for name, old, new in (
-        ("decision", before.decision or "none", after.decision or "none"),
-        ("evidence", before.evidence, after.evidence),
-        ("binding part", before.part or "none", after.part or "none"),
-    ):
-        if old != new:
-            yield f"{name}: {old} → {new}"
+@dataclass(frozen=True)
+class Document:
+    """A whole page, or what a command prints.
+
+    Attributes:
+        name: of the page, for a browser's tab.
+        title: the heading.
+        lead: what stands under it.
+        blocks: the rest.
+    """
+
+    name: str
+    title: str
+    lead: Sequence[Piece]
+    blocks: Sequence[Piece] = field(default=())
 
 
-def _telling(claim: ClaimChange) -> Iterator[PartChange]:
-    """The parts that moved; of a claim where none did, one line for all."""
-    moved = [part for part in claim.parts if part.state != "identical"]
-    yield from moved
-    if claim.parts and not moved:
-        yield claim.parts[0].model_copy(
-            update={"name": f"{len(claim.parts)} parts" if len(claim.parts) > 1 else "the estimate"}
-        )
+def shown_pieces(blocks: Iterable[Piece], detail: Detail) -> list[Piece]:
+    """Returns the blocks that a rendering of this detail shows."""
+    return [block for block in blocks if block.detail <= detail]
 
 
-def change_words(part: PartChange) -> str:
-    """How a part's numbers moved, and whether that is noise."""
-    if part.state == "identical":
-        return f"{part.name}: the same numbers, seed by seed"
-    if part.before is None or part.after is None:
-        return f"{part.name}: {part.why or 'no estimate'}"
-    said = f"{part.name}: {number(part.before)} → {number(part.after)}"
-    if part.interval is None or part.difference is None:
-        return f"{said}; {part.why}"
-    low, high = number(part.interval.low), number(part.interval.high)
-    return (
-        f"{said}; {part.form} {number(part.difference)} [{low}, {high}] "
-        f"({method(part.interval)}). {seen_words(part)}"
-    )
+def cells(table: Tabular, detail: Detail) -> tuple[Sequence[str], list[list[GridCell]]]:
+    """Returns the columns and rows that a rendering of this detail shows."""
+    rows = table.rows
+    kept = [
+        place
+        for place, column in enumerate(table.columns)
+        if detail > Detail.BRIEF or column not in table.pages_only
+        if detail is Detail.PAGE or not any(isinstance(row[place], PlotCell) for row in rows)
+    ]
+    return [table.columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
 
-def seen_words(part: PartChange) -> str:
-    """What the seeds could have shown, of a change within noise; else that it is beyond noise."""
-    if part.state == "beyond_noise":
-        return "More than noise."
-    if part.detectable is None:
-        return "The seeds do not spread, so that any difference would have been seen."
-    if part.form == "difference":
-        least = f"a difference of {number(part.detectable)} either way"
-    else:
-        least = (
-            f"a {part.form} of {number(part.detectable)} or more, or of "
-            f"{number(1 / part.detectable)} or less"
-        )
-    return f"Not shown to be equal: these seeds would have shown {least} (power 80 %)."
-
-
-def cause_words(claim: ClaimChange) -> str:
-    """What the change may be laid to."""
-    noise = ""
-    if claim.state == "within_noise":
-        noise = "; the estimate moved within noise, which may be all there is"
-    if not claim.causes:
-        return f"nothing that is recorded differs{noise}"
-    if len(claim.causes) == 1:
-        if claim.causes[0] == "records":
-            return f"likely that it was measured again{noise}"
-        alone = "by which the same numbers are decided otherwise"
-        if claim.state != "identical":
-            alone = "which alone differs"
-        return f"likely the {claim.causes[0]}, {alone}{noise}"
-    several = f"{', '.join(claim.causes[:-1])} and {claim.causes[-1]}"
-    return f"{several} differ; which of them did it cannot be told{noise}"
-
-
-def _summary(comparison: Comparison) -> OutlineLine:
-    if not comparison.claims:
-        return OutlineLine("", "results not compared: that takes a scorecard on both sides", "dim")
-    changed = sum(claim.changed for claim in comparison.claims)
-    beyond = sum(claim.state == "beyond_noise" for claim in comparison.claims)
-    return OutlineLine(
-        "",
-        f"{changed} of {len(comparison.claims)} claims changed; {beyond} with an estimate that "
-        "moved by more than noise",
-    )
+def lines_of(cell: GridCell) -> Sequence[Line]:
+    """Returns the lines of a cell that has no picture."""
+    if isinstance(cell, PlotCell):
+        raise TypeError("a picture has no lines")
+    return cell.lines if isinstance(cell, Lines) else (cell,)

@@ -1,4 +1,4 @@
-"""From an audit and its records to a scorecard."""
+"""Builds a scorecard from an audit and its records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
     Lookup,
-    Verdict,
     best_answers,
     judge_claims,
 )
@@ -39,6 +38,7 @@ from reproaudit.scorecard.model import (
     VariableAgreementModel,
     VariableModel,
 )
+from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision, expected_errors
 
 
@@ -51,12 +51,14 @@ def build(
     *,
     agrees_over_ledger: frozenset[str] = frozenset(),
 ) -> Scorecard:
-    """Judge an audit's records at a tier and lay out what was found.
+    """Judges an audit's records at a tier and returns the scorecard.
 
     Args:
-        lookup: where the records are.
-        custom_records: how many records of other seeds or settings the store holds.
-        custom: what these are.
+        audit: the audit.
+        tier: the tier.
+        lookup: from a batch to its records.
+        custom_records: the number of records of other seeds or settings the store holds.
+        custom: these records, by experiment and settings.
         agrees_over_ledger: as in `judge_claims`.
     """
     outcomes = judge_claims(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
@@ -104,7 +106,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
     claim, own = outcome.claim, outcome.own
     bound = own.deciding_part
     controls = tuple(_control(control) for control in outcome.controls)
-    positive = claim.positive_control
+    positive = audit.positive_control_of(claim)
     return ClaimModel(
         id=claim.id,
         statement=claim.statement,
@@ -134,15 +136,13 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
 
 
 def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
-    answers: dict[str, str] = {
-        name: part.decision for name, (_, part) in best_answers(outcome.controls).items()
-    }
+    answers = {name: part.decision for name, (_, part) in best_answers(outcome.controls).items()}
     if any(control.diverged for control in outcome.controls):
         answers = {part.name: Decision.MISSED for part in outcome.own.parts}
     return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
 
 
-def _part(part: PartResult, control: str | None) -> PartModel:
+def _part(part: PartResult, control: Decision | None) -> PartModel:
     return PartModel(
         **dict(_answer(part)),
         reason=part.reason,
@@ -188,7 +188,7 @@ def _control(outcome: BatchOutcome) -> ControlModel:
 
 
 def _deciding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
-    """What the controls together come to; a control without parts could not run, or diverged."""
+    """Returns the answer of all controls; one without parts could not run, or diverged."""
     unjudged = [control for control in controls if not control.parts]
     if unjudged:
         return _control(min(unjudged, key=lambda control: control.decision is not None))
@@ -205,8 +205,7 @@ def _deciding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
 
 
 def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
-    untested = {Verdict.NOT_TESTED, Verdict.TECHNICAL_FAILURE}
-    tested = [o for o in outcomes if o.verdict not in untested]
+    tested = [o for o in outcomes if VERDICTS[o.verdict].tested]
     total = sum(o.claim.weight for o in outcomes)
     return Coverage(
         claims=len(audit.claims) + len(audit.not_audited),
@@ -216,7 +215,7 @@ def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
 
 
 def _chance(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Chance:
-    """Over every claim judged by intervals, the undecided too: the guarantee precedes the data."""
+    """Counts every claim judged by intervals, the undecided too: what holds before the data."""
     judged = [
         [part for part in outcome.own.parts if part.result.interval is not None]
         for outcome in outcomes
@@ -280,7 +279,7 @@ def _agreement(audit: Audit) -> AgreementModel | None:
 
 
 def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
-    """Every setting as it is run at a tier, the shared ones first."""
+    """Returns every setting as it is run at a tier, the shared ones first."""
 
     def laid_out(experiment: str | None, name: str, one: Setting) -> SettingModel:
         return SettingModel(

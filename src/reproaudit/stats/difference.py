@@ -1,4 +1,4 @@
-"""Whether two sets of seeds differ by more than noise, and what difference could have been seen.
+"""The difference between two sets of seeds, and the smallest that could have been seen.
 
 The values are compared on their fitting scale, by the Student-t interval of the mean difference
 (paired by seed) or by Welch's interval (Biometrika 34, 1947). An interval that holds "no
@@ -30,7 +30,7 @@ FORMS = {
 
 @dataclass(frozen=True)
 class SeedDifference:
-    """How far the later seeds lie from the earlier ones, in natural units.
+    """The mean difference of later seeds from earlier ones, in natural units.
 
     Attributes:
         form: the kind of number, one of `FORMS`.

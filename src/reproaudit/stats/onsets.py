@@ -19,7 +19,7 @@ HORIZON_VARIED = 0.8
 """The first part of the observed span to which `onset` cuts, to see whether the onset stays."""
 
 STABLE_WITHIN = 0.1
-"""How far a stable onset may move, relative to the steps elapsed until it.
+"""The farthest that a stable onset may move, relative to the steps elapsed until it.
 
 A straight ramp, which has no onset, moves by 0.2 when its share goes from 0.5 to 0.4 or 0.6, or
 its horizon to 0.8. Half of that tells a transition from a drift.

@@ -1,4 +1,4 @@
-"""What an undecided rule could have shown, and how many seeds would decide it."""
+"""The power of undecided rules: the mean they could have shown, and the seeds they need."""
 
 from __future__ import annotations
 
@@ -76,14 +76,11 @@ def one_sided_power(noncentrality: float, freedom: float, confidence: float) -> 
 def least_shift(freedom: float, confidence: float) -> float:
     """The distance from a limit, in standard errors, that a t test shows with power 80 %."""
     farthest = 10 * critical_t(freedom, confidence)
-    return float(
-        scipy.optimize.brentq(
-            lambda shift: one_sided_power(shift, freedom, confidence) - POWER,
-            0.0,
-            farthest,
-            xtol=1e-9,
-        )
-    )
+
+    def excess(shift: float) -> float:
+        return one_sided_power(shift, freedom, confidence) - POWER
+
+    return float(scipy.optimize.brentq(excess, 0.0, farthest, xtol=1e-9))
 
 
 def _detectable(

@@ -1,4 +1,4 @@
-"""What the models refuse, in plain words and with its place in the file.
+"""Errors of the models in plain words, each with its place in the file.
 
 pydantic names a place by field names and positions, mixed with the tags of the union members that
 it chose. Here each error is led back to the node of the file, and put into a reviewer's words with
@@ -170,7 +170,7 @@ def _length(node: Node) -> int:
 
 
 def _annotations_at(loc: Loc, root: Node) -> list[Any]:
-    """What the models allow at a place: types, without Annotated and Union around them."""
+    """The types that the models allow at a place, without Annotated and Union around them."""
     annotations: list[Any] = [Audit]
     node: Node | None = root
     for step in loc:

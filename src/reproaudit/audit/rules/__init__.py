@@ -2,8 +2,8 @@
 
 The models of `reproaudit.audit.model` check one node at a time. The rules here check several: that
 a claim's measurement exists, that its control changes something, that a contradiction has a
-finding. Each rule is a function from an audit to the places that break it. It stands in a table at
-the end of its module, with its id, its severity, its reason and its remedy.
+finding. Each rule is a function from an audit to the places that break it, with its id, severity,
+reason and remedy above it. To add one, write such a function; its id is the next free number.
 """
 
 from __future__ import annotations
@@ -12,26 +12,25 @@ from collections.abc import Iterator
 from datetime import date
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules import checks, claims, controls, experiments, papers, settings
-from reproaudit.audit.rules.nodes import FILE_RULES, MODEL_RULES
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation, leaves
+from reproaudit.audit.rules import (
+    checks,
+    claims,
+    controls,
+    disputes,
+    experiments,
+    nodes,
+    papers,
+    settings,
+)
+from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
 from reproaudit.errors import UsageError, did_you_mean
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
 
-RULES: dict[str, Rule] = {
-    rule.id: rule
-    for rule in (
-        *FILE_RULES,
-        *MODEL_RULES,
-        *claims.CLAIM_RULES,
-        *checks.CHECK_RULES,
-        *controls.CONTROL_RULES,
-        *experiments.EXPERIMENT_RULES,
-        *settings.SETTING_RULES,
-        *papers.PAPER_RULES,
-    )
-}
+MODULES = (nodes, claims, checks, controls, experiments, settings, papers, disputes)
+"""The modules whose import defines the rules."""
+
+RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))
 """Every rule by its id."""
 
 
@@ -42,15 +41,10 @@ def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule
         audit: an audit that the models accept.
         today: the day against which dates are held; the current one if None.
     """
+    leaves = leaves_of(audit, today if today is not None else date.today())
     for rule in RULES.values():
-        if rule.find is not None:
-            for violation in rule.find(audit):
-                yield rule, violation
-    every = leaves(audit, today if today is not None else date.today())
-    for rule in RULES.values():
-        if rule.find_in_leaves is not None:
-            for violation in rule.find_in_leaves(every):
-                yield rule, violation
+        for violation in rule.find(leaves if rule.reads_leaves else audit) if rule.find else ():
+            yield rule, violation
 
 
 def explain_rule(rule_id: str) -> str:

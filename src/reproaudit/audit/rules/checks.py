@@ -6,8 +6,15 @@ import math
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.looks import JUDGED, Grid, checks, coordinates, looks, looks_declared
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.looks import (
+    JUDGED,
+    AxisCoordinates,
+    checks,
+    coordinates,
+    looks,
+    looks_declared,
+)
+from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
 from reproaudit.checks.measurements import Axis, MeasurementKind
 from reproaudit.stats import Scale
@@ -21,8 +28,10 @@ _RANGES = {
 """The numbers between which each scale is defined."""
 
 
-def measurement_exists(audit: Audit) -> Iterator[Violation]:
-    """A quantity is measured by the claim's experiment."""
+@error(
+    "RA102", "A check reads measurements of the claim's experiment.", "Name a declared measurement."
+)
+def _measurement_exists(audit: Audit) -> Iterator[Violation]:
     for look in looks(audit):
         experiment, name = look.claim.experiment, look.quantity.measurement
         if experiment not in audit.experiments or audit.declaration(experiment, name) is not None:
@@ -35,8 +44,12 @@ def measurement_exists(audit: Audit) -> Iterator[Violation]:
         )
 
 
-def axes_are_placed(audit: Audit) -> Iterator[Violation]:
-    """A quantity fixes every axis besides `each`, and no other."""
+@error(
+    "RA103",
+    "A quantity is one number per seed, so every axis is fixed.",
+    "Give a coordinate for every axis, and for no other.",
+)
+def _axes_are_placed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         name = look.quantity.measurement
         axes = [axis.name for axis in declaration.axes]
@@ -61,9 +74,13 @@ def axes_are_placed(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
-    """A coordinate lies on its axis at every judged tier."""
-    grid = Grid(audit)
+@error(
+    "RA104",
+    "A check can only read a coordinate that is measured.",
+    "Write one of these coordinates.",
+)
+def _coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         for axis in declaration.axes:
             if axis.name in look.quantity.at:
@@ -78,8 +95,12 @@ def coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
                     )
 
 
-def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
-    """A check repeated along an axis needs that axis, not yet fixed, on all that it reads."""
+@error(
+    "RA105",
+    "A check repeated along an axis needs that axis on everything that it reads.",
+    "Name an axis of every quantity, or remove 'each'.",
+)
+def _each_is_an_axis(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         each = look.check.each
         if each is None:
@@ -103,10 +124,14 @@ def each_is_an_axis(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def each_is_shared(audit: Audit) -> Iterator[Violation]:
-    """Quantities that are compared along an axis have the same coordinates on it."""
+@error(
+    "RA107",
+    "Quantities compared along an axis are paired by its coordinates.",
+    "Declare the same coordinates for both.",
+)
+def _each_is_shared(audit: Audit) -> Iterator[Violation]:
     first: dict[Loc, tuple[str, Axis]] = {}
-    grid = Grid(audit)
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         experiment, among = look.claim.experiment, look.check.among
         for axis in declaration.axes:
@@ -129,8 +154,12 @@ def each_is_shared(audit: Audit) -> Iterator[Violation]:
                     break
 
 
-def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
-    """`among` picks coordinates of the axis along which the check is repeated."""
+@error(
+    "RA109",
+    "A check can only be repeated for coordinates that are measured.",
+    "Write coordinates of the axis in 'each'.",
+)
+def _among_is_on_axis(audit: Audit) -> Iterator[Violation]:
     for loc, check in checks(audit):
         if check.among is not None and check.each is None:
             yield Violation(
@@ -139,7 +168,7 @@ def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                 "Add 'each', or remove 'among'.",
                 at_key=True,
             )
-    grid = Grid(audit)
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         for axis in declaration.axes:
             if axis.name != look.check.each:
@@ -155,8 +184,12 @@ def among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                     )
 
 
-def series_where_needed(audit: Audit) -> Iterator[Violation]:
-    """A check that follows training, or reads the first step, reads a series."""
+@error(
+    "RA106",
+    "Only a series has a beginning and a course.",
+    "Read a series, or choose another kind of check.",
+)
+def _series_where_needed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         if declaration.kind is MeasurementKind.SERIES:
             continue
@@ -170,8 +203,12 @@ def series_where_needed(audit: Audit) -> Iterator[Violation]:
             yield Violation((*look.loc, "step"), f"{found}, which has no steps; expected a series")
 
 
-def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
-    """A level exists on its scale: above 0 for log, below 1 for log(1 − x)."""
+@error(
+    "RA108",
+    "A level must exist on the scale on which it is compared: no logarithm of 0 or less.",
+    "Use another scale, or another level.",
+)
+def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
     for loc, check in checks(audit):
         for field, level, scale in check.levels():
             least, most = _RANGES[scale]
@@ -181,64 +218,3 @@ def levels_fit_scales(audit: Audit) -> Iterator[Violation]:
                     f"found {level:g} on the scale '{scale}'; expected a number above "
                     f"{least:g}" + (f" and below {most:g}" if most < math.inf else ""),
                 )
-
-
-CHECK_RULES = (
-    Rule(
-        "RA102",
-        Severity.ERROR,
-        "A check reads measurements of the claim's experiment.",
-        "Name a declared measurement.",
-        measurement_exists,
-    ),
-    Rule(
-        "RA103",
-        Severity.ERROR,
-        "A quantity is one number per seed, so every axis is fixed.",
-        "Give a coordinate for every axis, and for no other.",
-        axes_are_placed,
-    ),
-    Rule(
-        "RA104",
-        Severity.ERROR,
-        "A check can only read a coordinate that is measured.",
-        "Write one of these coordinates.",
-        coordinates_are_on_axes,
-    ),
-    Rule(
-        "RA105",
-        Severity.ERROR,
-        "A check repeated along an axis needs that axis on everything that it reads.",
-        "Name an axis of every quantity, or remove 'each'.",
-        each_is_an_axis,
-    ),
-    Rule(
-        "RA106",
-        Severity.ERROR,
-        "Only a series has a beginning and a course.",
-        "Read a series, or choose another kind of check.",
-        series_where_needed,
-    ),
-    Rule(
-        "RA107",
-        Severity.ERROR,
-        "Quantities compared along an axis are paired by its coordinates.",
-        "Declare the same coordinates for both.",
-        each_is_shared,
-    ),
-    Rule(
-        "RA108",
-        Severity.ERROR,
-        "A level must exist on the scale on which it is compared: no logarithm of 0 or less.",
-        "Use another scale, or another level.",
-        levels_fit_scales,
-    ),
-    Rule(
-        "RA109",
-        Severity.ERROR,
-        "A check can only be repeated for coordinates that are measured.",
-        "Write coordinates of the axis in 'each'.",
-        among_is_on_axis,
-    ),
-)
-"""RA102 to RA109."""

@@ -7,29 +7,38 @@ from collections.abc import Iterator
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.controls import experiments_of_controls
 from reproaudit.audit.rules.names import ids_of_their_own, unknown_experiment
-from reproaudit.audit.rules.rule import Rule, Severity, Violation
+from reproaudit.audit.rules.rule import Violation, error, warning
 from reproaudit.audit.rules.values import repeated
 
 LEAST_WEIGHT = 0.01
 """A claim that weighs less changes no coverage that a reader could see."""
 
 
-def experiment_exists(audit: Audit) -> Iterator[Violation]:
-    """A claim and its controls name experiments of the audit."""
+@error("RA101", "A claim is judged on an experiment of this audit.", "Name a declared experiment.")
+def _experiment_exists(audit: Audit) -> Iterator[Violation]:
     for i, claim in enumerate(audit.claims):
         yield from unknown_experiment(audit, ("claims", i), claim.experiment)
     for loc, experiment in experiments_of_controls(audit):
         yield from unknown_experiment(audit, loc, experiment)
 
 
-def claim_ids(audit: Audit) -> Iterator[Violation]:
-    """A claim's id is unique and begins with the slug."""
+@error(
+    "RA115",
+    "A claim's id is permanent and unique over all audits.",
+    "Begin it with the slug and a dot, and use it once.",
+)
+def _claim_ids(audit: Audit) -> Iterator[Violation]:
     ids = [claim.id for claim in audit.claims]
     yield from ids_of_their_own("claims", "claim", ids, audit.paper.slug)
 
 
-def weights_are_relative(audit: Audit) -> Iterator[Violation]:
-    """The main claim weighs 1, and the others relative to it."""
+@warning(
+    "RA116",
+    "Weights compare within and between papers only if the main claim weighs 1, and what weighs "
+    "next to nothing is no claim.",
+    "Give the main claim weight 1, and the others relative to it.",
+)
+def _weights_are_relative(audit: Audit) -> Iterator[Violation]:
     heaviest = max(claim.weight for claim in audit.claims)
     if heaviest < 1:
         yield Violation(("claims",), f"found no claim heavier than {heaviest:g}; expected one of 1")
@@ -42,8 +51,8 @@ def weights_are_relative(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def part_names_differ(audit: Audit) -> Iterator[Violation]:
-    """The parts of a claim can be told apart on the scorecard."""
+@warning("RA117", "The scorecard shows the parts of a claim by name.", "Rename one of them.")
+def _part_names_differ(audit: Audit) -> Iterator[Violation]:
     for i, claim in enumerate(audit.claims):
         names = [check.name for check in claim.checks]
         for j in repeated(names):
@@ -51,37 +60,3 @@ def part_names_differ(audit: Audit) -> Iterator[Violation]:
                 ("claims", i, "checks", j, "name"),
                 f"found a second part '{names[j]}'; expected different names",
             )
-
-
-CLAIM_RULES = (
-    Rule(
-        "RA101",
-        Severity.ERROR,
-        "A claim is judged on an experiment of this audit.",
-        "Name a declared experiment.",
-        experiment_exists,
-    ),
-    Rule(
-        "RA115",
-        Severity.ERROR,
-        "A claim's id is permanent and unique over all audits.",
-        "Begin it with the slug and a dot, and use it once.",
-        claim_ids,
-    ),
-    Rule(
-        "RA116",
-        Severity.WARNING,
-        "Weights compare within and between papers only if the main claim weighs 1, and what "
-        "weighs next to nothing is no claim.",
-        "Give the main claim weight 1, and the others relative to it.",
-        weights_are_relative,
-    ),
-    Rule(
-        "RA117",
-        Severity.WARNING,
-        "The scorecard shows the parts of a claim by name.",
-        "Rename one of them.",
-        part_names_differ,
-    ),
-)
-"""RA101 and RA115 to RA117."""

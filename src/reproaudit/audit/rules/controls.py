@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from reproaudit.audit.model import Audit, Claim, Control, NoPositiveControl, TierName
 from reproaudit.audit.rules.looks import JUDGED, coordinates
 from reproaudit.audit.rules.names import known_settings
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks import all_quantities
@@ -49,8 +49,12 @@ def experiments_of_controls(audit: Audit) -> Iterator[tuple[Loc, str]]:
             yield loc, control.experiment
 
 
-def control_names_exist(audit: Audit) -> Iterator[Violation]:
-    """A claim names shared controls that exist, each once."""
+@error(
+    "RA118",
+    "A claim uses a shared control by its name.",
+    "Name a control that stands under the audit's own 'controls'.",
+)
+def _control_names_exist(audit: Audit) -> Iterator[Violation]:
     for loc, _, entry in _entries(audit):
         if isinstance(entry, str) and entry not in audit.controls:
             yield Violation(
@@ -79,8 +83,12 @@ def control_names_exist(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def shared_are_used(audit: Audit) -> Iterator[Violation]:
-    """A shared control or measurement is used."""
+@warning(
+    "RA119",
+    "A shared control or measurement that nothing uses suggests that a name was forgotten.",
+    "Name it where it belongs, or remove it.",
+)
+def _shared_are_used(audit: Audit) -> Iterator[Violation]:
     named = {entry for _, _, entry in _entries(audit) if isinstance(entry, str)}
     for name in audit.controls.keys() - named:
         yield Violation(
@@ -108,8 +116,10 @@ def _runnable(audit: Audit) -> Iterator[tuple[Loc, Claim, Control, str]]:
             yield loc, claim, control, str(control.experiment)
 
 
-def control_settings_exist(audit: Audit) -> Iterator[Violation]:
-    """A control overrides settings that its experiment has."""
+@error(
+    "RA110", "A control overrides settings of its experiment.", "Name a setting of the experiment."
+)
+def _control_settings_exist(audit: Audit) -> Iterator[Violation]:
     for loc, _, control, experiment in _runnable(audit):
         for name in control.settings:
             if audit.setting_of(experiment, name) is None:
@@ -133,8 +143,12 @@ def _own_value(
     return None
 
 
-def control_changes_something(audit: Audit) -> Iterator[Violation]:
-    """Every override of a control differs from the claim's own value."""
+@error(
+    "RA111",
+    "A control that runs like the claim passes like the claim.",
+    "Remove the override, or write a value that takes the mechanism away.",
+)
+def _control_changes_something(audit: Audit) -> Iterator[Violation]:
     for loc, claim, control, experiment in _runnable(audit):
         unchanged = {
             tier: {
@@ -156,8 +170,12 @@ def control_changes_something(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def control_trains(audit: Audit) -> Iterator[Violation]:
-    """A learning rate of 0 may accompany a control, but not be the only one."""
+@error(
+    "RA112",
+    "Every check fails without training, so a learning rate of 0 tells nothing.",
+    "Add a control that trains and lacks only the claimed mechanism.",
+)
+def _control_trains(audit: Audit) -> Iterator[Violation]:
     for i, claim in enumerate(audit.claims):
         written = [audit.controls.get(c) if isinstance(c, str) else c for c in claim.controls]
         if not all(control is not None and _never_learns(control) for control in written):
@@ -179,8 +197,12 @@ def _never_learns(control: Control) -> bool:
     )
 
 
-def control_measures(audit: Audit) -> Iterator[Violation]:
-    """A control is measured as the claim is: same measurements, kinds and axes."""
+@error(
+    "RA113",
+    "A control is judged by the same checks as the claim.",
+    "Declare the measurement there with the same kind and axes, or choose another experiment.",
+)
+def _control_measures(audit: Audit) -> Iterator[Violation]:
     for loc, claim, control, experiment in _runnable(audit):
         names = dict.fromkeys(q.measurement for _, _, q in all_quantities(claim.checks))
         for name in control.substitutes:
@@ -209,8 +231,12 @@ def _form(declaration: Declaration) -> tuple[MeasurementKind, tuple[str, ...]]:
     return declaration.kind, tuple(axis.name for axis in declaration.axes)
 
 
-def control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
-    """A control's overrides leave every coordinate that a check reads."""
+@error(
+    "RA114",
+    "The checks read the same coordinates in a control.",
+    "Keep the coordinate in the override.",
+)
+def _control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
     for loc, claim, control, experiment in _runnable(audit):
         tiers = JUDGED if control.scale == "same" else JUDGED[:1]
         for _, _, quantity in all_quantities(claim.checks):
@@ -227,57 +253,3 @@ def control_keeps_coordinates(audit: Audit) -> Iterator[Violation]:
                             f"found {shown(left)}, which leaves out {axis.name} {shown(at)} that "
                             "a check reads",
                         )
-
-
-CONTROL_RULES = (
-    Rule(
-        "RA110",
-        Severity.ERROR,
-        "A control overrides settings of its experiment.",
-        "Name a setting of the experiment.",
-        control_settings_exist,
-    ),
-    Rule(
-        "RA111",
-        Severity.ERROR,
-        "A control that runs like the claim passes like the claim.",
-        "Remove the override, or write a value that takes the mechanism away.",
-        control_changes_something,
-    ),
-    Rule(
-        "RA112",
-        Severity.ERROR,
-        "Every check fails without training, so a learning rate of 0 tells nothing.",
-        "Add a control that trains and lacks only the claimed mechanism.",
-        control_trains,
-    ),
-    Rule(
-        "RA113",
-        Severity.ERROR,
-        "A control is judged by the same checks as the claim.",
-        "Declare the measurement there with the same kind and axes, or choose another experiment.",
-        control_measures,
-    ),
-    Rule(
-        "RA114",
-        Severity.ERROR,
-        "The checks read the same coordinates in a control.",
-        "Keep the coordinate in the override.",
-        control_keeps_coordinates,
-    ),
-    Rule(
-        "RA118",
-        Severity.ERROR,
-        "A claim uses a shared control by its name.",
-        "Name a control that stands under the audit's own 'controls'.",
-        control_names_exist,
-    ),
-    Rule(
-        "RA119",
-        Severity.WARNING,
-        "A shared control or measurement that nothing uses suggests that a name was forgotten.",
-        "Name it where it belongs, or remove it.",
-        shared_are_used,
-    ),
-)
-"""RA110 to RA114, RA118 and RA119."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Figure
 from reproaudit.audit.rules.names import known_settings, unknown, unknown_experiment
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import repeated, shown
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
 
@@ -26,8 +26,12 @@ def _axes(audit: Audit) -> Iterator[tuple[Loc, Axis]]:
             yield (*loc, "axes", i), axis
 
 
-def measures_exist(audit: Audit) -> Iterator[Violation]:
-    """An experiment names shared measurements that exist, each once."""
+@error(
+    "RA130",
+    "An experiment names under 'measures' which of the shared measurements it makes.",
+    "Name a measurement that stands under the audit's own 'measurements'.",
+)
+def _measures_exist(audit: Audit) -> Iterator[Violation]:
     for experiment, one in audit.experiments.items():
         loc: Loc = ("experiments", experiment, "measures")
         names = one.measures or ()
@@ -40,8 +44,12 @@ def measures_exist(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def something_is_measured(audit: Audit) -> Iterator[Violation]:
-    """An experiment makes at least one measurement."""
+@error(
+    "RA131",
+    "An experiment that measures nothing shows nothing.",
+    "Declare a measurement, or name shared ones under 'measures'.",
+)
+def _something_is_measured(audit: Audit) -> Iterator[Violation]:
     for experiment, one in audit.experiments.items():
         if not one.measurements and not (
             audit.measurements if one.measures is None else one.chosen
@@ -52,8 +60,12 @@ def something_is_measured(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def axis_has_one_source(audit: Audit) -> Iterator[Violation]:
-    """Exactly one of values, setting and size."""
+@error(
+    "RA121",
+    "The coordinates of an axis come from one place.",
+    "Give one of values, setting and size.",
+)
+def _axis_has_one_source(audit: Audit) -> Iterator[Violation]:
     for loc, axis in _axes(audit):
         given = [f for f in ("values", "setting", "size") if getattr(axis, f) is not None]
         if len(given) != 1:
@@ -61,8 +73,12 @@ def axis_has_one_source(audit: Audit) -> Iterator[Violation]:
             yield Violation(loc, f"found {found} on axis '{axis.name}'; expected exactly one")
 
 
-def axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
-    """An axis that follows a setting names one whose value is a list."""
+@error(
+    "RA122",
+    "An axis that follows a setting takes its coordinates from that list.",
+    "Name a setting whose value is a list.",
+)
+def _axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
     for loc, experiment, axis in _following(audit):
         place = (*loc, "setting")
         setting = audit.setting_of(experiment, str(axis.setting))
@@ -96,8 +112,12 @@ def _following(audit: Audit) -> Iterator[tuple[Loc, str, Axis]]:
                 yield loc, experiment, axis
 
 
-def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
-    """The axes of a measurement and the coordinates of an axis differ from each other."""
+@error(
+    "RA123",
+    "Axes of one name or equal coordinates cannot be told apart.",
+    "Rename or remove one of them.",
+)
+def _axes_are_distinct(audit: Audit) -> Iterator[Violation]:
     for loc, _, declaration in _declarations(audit):
         names = [axis.name for axis in declaration.axes]
         for i in repeated(names):
@@ -114,8 +134,8 @@ def axes_are_distinct(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
-    """A scalar has no axis, an array has one at least."""
+@error("RA124", "A scalar is one number; an array has axes.", "Change the kind or the axes.")
+def _axes_fit_kind(audit: Audit) -> Iterator[Violation]:
     for loc, name, declaration in _declarations(audit):
         axes = len(declaration.axes)
         if declaration.kind is MeasurementKind.SCALAR and axes:
@@ -132,15 +152,19 @@ def axes_fit_kind(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def figure_ids_unique(audit: Audit) -> Iterator[Violation]:
-    """Every figure has an id of its own."""
+@error("RA125", "Figures of one id would overwrite each other.", "Rename one of them.")
+def _figure_ids_unique(audit: Audit) -> Iterator[Violation]:
     ids = [figure.id for figure in audit.figures]
     for i in repeated(ids):
         yield Violation(("figures", i, "id"), f"found a second figure '{ids[i]}'")
 
 
-def figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
-    """A figure names an experiment of the audit."""
+@error(
+    "RA126",
+    "A figure shows measurements of an experiment of this audit.",
+    "Name a declared experiment.",
+)
+def _figure_experiment_exists(audit: Audit) -> Iterator[Violation]:
     for i, figure in enumerate(audit.figures):
         yield from unknown_experiment(audit, ("figures", i), figure.experiment)
 
@@ -153,8 +177,12 @@ def _shown(audit: Audit) -> Iterator[tuple[Loc, Figure, str, Declaration | None]
                 yield ("figures", i, "measurements", j), figure, name, declaration
 
 
-def figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
-    """A figure names measurements of its experiment."""
+@error(
+    "RA127",
+    "A figure shows measurements that its experiment makes.",
+    "Name a declared measurement.",
+)
+def _figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
     for loc, figure, name, declaration in _shown(audit):
         if declaration is None:
             yield Violation(
@@ -165,8 +193,12 @@ def figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def figure_fits_kind(audit: Audit) -> Iterator[Violation]:
-    """Curves need series, matrices need two dimensions, a comparison needs its axis."""
+@error(
+    "RA128",
+    "Each kind of figure draws one shape of measurement.",
+    "Choose another kind of figure or another measurement.",
+)
+def _figure_fits_kind(audit: Audit) -> Iterator[Violation]:
     for loc, figure, name, declaration in _shown(audit):
         if declaration is None:
             continue
@@ -192,8 +224,12 @@ def figure_fits_kind(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def comparison_has_axis(audit: Audit) -> Iterator[Violation]:
-    """A comparison names its horizontal axis; nothing else has one."""
+@error(
+    "RA129",
+    "A comparison, and only a comparison, has a named horizontal axis.",
+    "Name the axis, or remove it.",
+)
+def _comparison_has_axis(audit: Audit) -> Iterator[Violation]:
     for i, figure in enumerate(audit.figures):
         if figure.kind == "comparison" and figure.axis is None:
             yield Violation(("figures", i), "found a comparison without 'axis'; expected its name")
@@ -204,85 +240,3 @@ def comparison_has_axis(audit: Audit) -> Iterator[Violation]:
                 "Remove the axis.",
                 at_key=True,
             )
-
-
-EXPERIMENT_RULES = (
-    Rule(
-        "RA121",
-        Severity.ERROR,
-        "The coordinates of an axis come from one place.",
-        "Give one of values, setting and size.",
-        axis_has_one_source,
-    ),
-    Rule(
-        "RA122",
-        Severity.ERROR,
-        "An axis that follows a setting takes its coordinates from that list.",
-        "Name a setting whose value is a list.",
-        axis_setting_is_a_list,
-    ),
-    Rule(
-        "RA123",
-        Severity.ERROR,
-        "Axes of one name or equal coordinates cannot be told apart.",
-        "Rename or remove one of them.",
-        axes_are_distinct,
-    ),
-    Rule(
-        "RA124",
-        Severity.ERROR,
-        "A scalar is one number; an array has axes.",
-        "Change the kind or the axes.",
-        axes_fit_kind,
-    ),
-    Rule(
-        "RA125",
-        Severity.ERROR,
-        "Figures of one id would overwrite each other.",
-        "Rename one of them.",
-        figure_ids_unique,
-    ),
-    Rule(
-        "RA126",
-        Severity.ERROR,
-        "A figure shows measurements of an experiment of this audit.",
-        "Name a declared experiment.",
-        figure_experiment_exists,
-    ),
-    Rule(
-        "RA127",
-        Severity.ERROR,
-        "A figure shows measurements that its experiment makes.",
-        "Name a declared measurement.",
-        figure_measurement_exists,
-    ),
-    Rule(
-        "RA128",
-        Severity.ERROR,
-        "Each kind of figure draws one shape of measurement.",
-        "Choose another kind of figure or another measurement.",
-        figure_fits_kind,
-    ),
-    Rule(
-        "RA129",
-        Severity.ERROR,
-        "A comparison, and only a comparison, has a named horizontal axis.",
-        "Name the axis, or remove it.",
-        comparison_has_axis,
-    ),
-    Rule(
-        "RA130",
-        Severity.ERROR,
-        "An experiment names under 'measures' which of the shared measurements it makes.",
-        "Name a measurement that stands under the audit's own 'measurements'.",
-        measures_exist,
-    ),
-    Rule(
-        "RA131",
-        Severity.ERROR,
-        "An experiment that measures nothing shows nothing.",
-        "Declare a measurement, or name shared ones under 'measures'.",
-        something_is_measured,
-    ),
-)
-"""RA121 to RA131."""

@@ -1,4 +1,4 @@
-"""What the checks of an audit read, for the rules about checks, controls and settings."""
+"""The quantities that an audit's checks read, for rules of checks, controls and settings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def coordinates(
     return value if isinstance(value, tuple) else None
 
 
-class Grid:
+class AxisCoordinates:
     """The coordinates of an audit's axes at each tier, each axis worked out once."""
 
     def __init__(self, audit: Audit) -> None:

@@ -6,149 +6,146 @@ listed here.
 
 from __future__ import annotations
 
-from reproaudit.audit.rules.rule import Rule, Severity
+from reproaudit.audit.rules.rule import Rule, Severity, define
 
-
-def _error(rule_id: str, why: str, remedy: str) -> Rule:
-    return Rule(rule_id, Severity.ERROR, why, remedy)
-
-
-FILE_RULES = (
-    _error(
+_ERRORS = (
+    (
         "RA001",
         "An audit is a readable file of at most 1 MiB.",
         "Check the path and its permissions.",
     ),
-    _error(
+    (
         "RA002",
         "An audit is UTF-8 text without control characters, so that every editor shows the same.",
         "Save the file as UTF-8 and remove the character.",
     ),
-    _error(
+    (
         "RA003",
         "The file must be well-formed YAML.",
         "Mend the syntax here, or on the line above.",
     ),
-    _error("RA004", "A file holds one audit, so one YAML document.", "Remove what follows '---'."),
-    _error(
+    ("RA004", "A file holds one audit, so one YAML document.", "Remove what follows '---'."),
+    (
         "RA005",
         "An audit is a mapping of fields.",
         "Start from 'schema_version: 1' and 'paper:'.",
     ),
-    _error(
+    (
         "RA006",
         "YAML lets the second of two equal keys win in silence.",
         "Remove or rename one of the two.",
     ),
-    _error(
+    (
         "RA007",
         "An audit holds facts, no templates: every value is written where it is read.",
         "Write the value out, without &, * and <<.",
     ),
-    _error(
+    (
         "RA008",
         "A YAML tag can change what a value means, unseen by the reviewer.",
         "Remove the tag; quote the value if it is text.",
     ),
-    _error(
+    (
         "RA009",
         "YAML 1.1 reads a number such as 1e-3 as text, because it has no decimal point or no "
         "signed exponent.",
         "Write it with a point and a signed exponent, or quote it if it is text.",
     ),
-    _error(
+    (
         "RA010",
         "YAML 1.1 reads on, off, yes and no as true and false; other readers read text.",
         "Write true or false, or quote the word if it is text.",
     ),
-    _error(
+    (
         "RA011",
         "YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000; a reviewer may not.",
         "Write a plain decimal number, or quote it if it is text.",
     ),
-    _error(
+    (
         "RA012",
         "An infinite, undefined or unrepresentable number cannot be held against anything.",
         "Write a finite number, or quote it if it is text.",
     ),
-    _error(
+    (
         "RA013",
         "An audit is nested about ten deep; far deeper nesting is a slip or an attack.",
         "Look for a missing bracket or runaway indentation.",
     ),
-    _error(
+    (
         "RA014",
         "An audit and its experiments find each other by the file's name.",
         "Rename the file or change paper.slug.",
     ),
-    _error("RA015", "Names are text.", "Quote the name."),
-    _error(
+    ("RA015", "Names are text.", "Quote the name."),
+    (
         "RA016",
         "An audit is data that a reviewer reads, so a file of hundreds of thousands of values is a "
         "slip or an attack.",
         "Keep such data outside the audit.",
     ),
-    Rule(
-        "RA017",
-        Severity.WARNING,
-        "Nobody reads more than a thousand faults at once.",
-        "Mend the faults that are listed, and check again.",
-    ),
-)
-"""RA001 to RA017: the file and its YAML."""
-
-MODEL_RULES = (
-    _error(
+    (
         "RA050",
         "An unknown field would be ignored in silence, with what it says.",
         "Rename or remove it.",
     ),
-    _error("RA051", "The field is needed.", "Add it."),
-    _error("RA052", "The value has another type than the field.", "Write the expected type."),
-    _error("RA053", "The value lies outside the range that the field allows.", "Change the value."),
-    _error("RA054", "The field takes one of a few words.", "Write one of them."),
-    _error(
+    ("RA051", "The field is needed.", "Add it."),
+    ("RA052", "The value has another type than the field.", "Write the expected type."),
+    ("RA053", "The value lies outside the range that the field allows.", "Change the value."),
+    ("RA054", "The field takes one of a few words.", "Write one of them."),
+    (
         "RA055",
         "Names and identifiers have a fixed form, so that they can be used in file names and code.",
         "Rename it.",
     ),
-    _error("RA056", "Dates are written YYYY-MM-DD.", "Write the date so."),
-    _error("RA057", "A list or mapping has fewer entries than it needs.", "Add an entry."),
-    _error(
+    ("RA056", "Dates are written YYYY-MM-DD.", "Write the date so."),
+    ("RA057", "A list or mapping has fewer entries than it needs.", "Add an entry."),
+    (
         "RA058",
         "A draft marks with TODO what nobody has looked up or decided yet; nothing is guessed.",
         "Write what belongs here.",
     ),
-    _error("RA059", "The value breaks a rule of its field.", "Change it as the message says."),
-    _error(
+    ("RA059", "The value breaks a rule of its field.", "Change it as the message says."),
+    (
         "RA060",
         "An assumption is a guess of ours: a reader must see its reason and what else it could be.",
         "Give 'why' and 'alternatives', or the source and locator that state the value.",
     ),
-    _error(
+    (
         "RA061",
         "A reviewer must be able to find a value in its source.",
         "Add 'locator': section, table, page, or file and line.",
     ),
-    _error(
+    (
         "RA062",
         "A check takes one of a few combinations of fields.",
         "Keep one of the forms that the message names.",
     ),
-    _error(
+    (
         "RA063",
         "A tolerance without a reason can be tuned until the claim passes.",
         "Add 'reason': why the tolerance is what it is, fixed before the run.",
     ),
-    _error(
+    (
         "RA064",
         "With fewer than 5 seeds an interval says next to nothing.",
         "List at least 5 seeds.",
     ),
-    _error(
+    (
         "RA065",
         "A check that nothing can fail, or nothing can pass, shows nothing.",
         "Add 'controls' and a 'positive_control' (or 'not_constructible' with the reason).",
     ),
 )
-"""RA050 to RA065: what the models of one node refuse."""
+"""Id, reason and remedy: RA001 to RA016 are about the file and its YAML, the others about what the
+models refuse."""
+
+for _id, _why, _remedy in _ERRORS:
+    define(Rule(_id, Severity.ERROR, _why, _remedy))
+define(
+    Rule(
+        "RA017",
+        Severity.WARNING,
+        "Nobody reads more than a thousand faults at once.",
+        "Mend the faults that are listed, and check again.",
+    )
+)

@@ -8,8 +8,8 @@ from datetime import date
 from typing import Any
 
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.rules.names import ids_of_their_own, unknown
-from reproaudit.audit.rules.rule import Leaves, Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.names import every_setting, ids_of_their_own, unknown
+from reproaudit.audit.rules.rule import Leaves, Loc, Violation, error, warning
 from reproaudit.audit.rules.values import MOST_SHOWN, key, keys, repeated, shown
 from reproaudit.audit.variables import VariableName
 from reproaudit.cell import SettingValue
@@ -25,8 +25,12 @@ UNFINISHED = re.compile(rf"\b({'|'.join(_MARKS)})\b")
 """Marks of a text that is still to be written."""
 
 
-def variables_complete(audit: Audit) -> Iterator[Violation]:
-    """Each of the nine variables, once."""
+@error(
+    "RA151",
+    "The documentation score is over nine variables, each decided once.",
+    "List each of the nine variables once.",
+)
+def _variables_complete(audit: Audit) -> Iterator[Violation]:
     names = [variable.name for variable in audit.variables]
     for i in repeated(names):
         yield Violation(
@@ -44,8 +48,8 @@ def variables_complete(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
-    """A seed counts once, and every generator takes it."""
+@error("RA152", "A repeated seed would count one run twice.", "Remove the repetition.")
+def _seeds_are_usable(audit: Audit) -> Iterator[Violation]:
     for tier in TIERS:
         seeds: tuple[int, ...] = getattr(audit.seeds, tier)
         for i in repeated(seeds):
@@ -61,30 +65,36 @@ def seeds_are_usable(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def finding_ids(audit: Audit) -> Iterator[Violation]:
-    """A finding's id is unique and begins with the slug."""
+@error(
+    "RA161",
+    "A finding's id is permanent and unique over all audits.",
+    "Begin it with the slug and a dot, and use it once.",
+)
+def _finding_ids(audit: Audit) -> Iterator[Violation]:
     ids = [finding.id for finding in audit.findings]
     yield from ids_of_their_own("findings", "finding", ids, audit.paper.slug)
 
 
-def finding_settings_exist(audit: Audit) -> Iterator[Violation]:
-    """A finding's settings are settings of the audit."""
-    known = set(audit.settings)
-    for experiment, one in audit.experiments.items():
-        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+@error("RA162", "A finding about a setting points at it.", "Name a setting of this audit.")
+def _finding_settings_exist(audit: Audit) -> Iterator[Violation]:
+    known = every_setting(audit)
     for i, finding in enumerate(audit.findings):
         yield from unknown(("findings", i, "settings"), "setting", finding.settings, known)
 
 
-def finding_claims_exist(audit: Audit) -> Iterator[Violation]:
-    """A finding's claims are claims of the audit."""
+@error("RA163", "A finding about a claim points at it.", "Name a claim of this audit.")
+def _finding_claims_exist(audit: Audit) -> Iterator[Violation]:
     known = {claim.id for claim in audit.claims}
     for i, finding in enumerate(audit.findings):
         yield from unknown(("findings", i, "claims"), "claim", finding.claims, known)
 
 
-def effects_exist(audit: Audit) -> Iterator[Violation]:
-    """A measured effect is of a claim of the audit, under an alternative of the ledger."""
+@error(
+    "RA164",
+    "A measured effect is a claim's answer to another value of a setting left open.",
+    "Name a claim of this audit, a setting of its ledger, and an alternative to it.",
+)
+def _effects_exist(audit: Audit) -> Iterator[Violation]:
     claims = {claim.id for claim in audit.claims}
     others = _alternatives(audit)
     known = {name: keys(values) for name, values in others.items()}
@@ -126,8 +136,10 @@ def _alternatives(audit: Audit) -> dict[str, list[SettingValue]]:
     return others
 
 
-def responses_answer(audit: Audit) -> Iterator[Violation]:
-    """A response answers a finding or a claim of the audit."""
+@error(
+    "RA165", "A response stands beside what it answers.", "Name a finding or a claim of this audit."
+)
+def _responses_answer(audit: Audit) -> Iterator[Violation]:
     known = {*(claim.id for claim in audit.claims), *(one.id for one in audit.findings)}
     for i, response in enumerate(audit.responses):
         if response.to not in known:
@@ -140,8 +152,12 @@ def responses_answer(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def responses_follow(audit: Audit) -> Iterator[Violation]:
-    """A response is not older than the finding that it answers."""
+@warning(
+    "RA166",
+    "A response that is older than its finding answers something else.",
+    "Look up the date of the response, or of the finding.",
+)
+def _responses_follow(audit: Audit) -> Iterator[Violation]:
     found = {finding.id: finding.as_of for finding in audit.findings}
     for i, response in enumerate(audit.responses):
         if response.to in found and response.as_of < found[response.to]:
@@ -152,8 +168,12 @@ def responses_follow(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def reviewers_differ(audit: Audit) -> Iterator[Violation]:
-    """A reviewer decides once on each variable."""
+@error(
+    "RA156",
+    "Agreement is counted between reviewers, each with one voice.",
+    "Keep the reviewer's latest decision.",
+)
+def _reviewers_differ(audit: Audit) -> Iterator[Violation]:
     for i, variable in enumerate(audit.variables):
         reviewers = [review.reviewer for review in variable.reviews]
         for j in repeated(reviewers):
@@ -164,8 +184,8 @@ def reviewers_differ(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def nothing_unfinished(leaves: Leaves) -> Iterator[Violation]:
-    """No TODO is left in any text."""
+@warning("RA153", "Unfinished text has not been reviewed.", "Finish the text.")
+def _nothing_unfinished(leaves: Leaves) -> Iterator[Violation]:
     everything = "\n".join([text for _, _, text in leaves.texts])
     if any(mark in everything for mark in _MARKS):  # nearly always there is none
         for above, step, text in leaves.texts:
@@ -182,8 +202,8 @@ def unfinished(loc: Loc, value: Any) -> Violation | None:
     return Violation(loc, f"found '{match.group()}' in the text; expected finished text")
 
 
-def nothing_blank(leaves: Leaves) -> Iterator[Violation]:
-    """No text is blank, besides the value of a setting."""
+@error("RA155", "A blank reason or statement is none.", "Write the text.")
+def _nothing_blank(leaves: Leaves) -> Iterator[Violation]:
     for above, step, text in leaves.texts:
         if not text or text.isspace():
             loc = (*above, step)
@@ -191,8 +211,12 @@ def nothing_blank(leaves: Leaves) -> Iterator[Violation]:
                 yield Violation(loc, "found a blank text; expected words")
 
 
-def dates_are_fresh(leaves: Leaves) -> Iterator[Violation]:
-    """A date lies neither in the future nor, besides a response's, years back."""
+@warning(
+    "RA154",
+    "A card, a repository and a reviewer's decision change with time.",
+    "Look again and write today's date.",
+)
+def _dates_are_fresh(leaves: Leaves) -> Iterator[Violation]:
     today = leaves.today
     stale = _years_before(today, STALE_AFTER_YEARS)
     for above, step, day in leaves.dates:
@@ -209,92 +233,3 @@ def _years_before(day: date, years: int) -> date:
         return day.replace(year=day.year - years)
     except ValueError:  # 29 February
         return day.replace(year=day.year - years, day=28)
-
-
-PAPER_RULES = (
-    Rule(
-        "RA151",
-        Severity.ERROR,
-        "The documentation score is over nine variables, each decided once.",
-        "List each of the nine variables once.",
-        variables_complete,
-    ),
-    Rule(
-        "RA152",
-        Severity.ERROR,
-        "A repeated seed would count one run twice.",
-        "Remove the repetition.",
-        seeds_are_usable,
-    ),
-    Rule(
-        "RA153",
-        Severity.WARNING,
-        "Unfinished text has not been reviewed.",
-        "Finish the text.",
-        find_in_leaves=nothing_unfinished,
-    ),
-    Rule(
-        "RA154",
-        Severity.WARNING,
-        "A card, a repository and a reviewer's decision change with time.",
-        "Look again and write today's date.",
-        find_in_leaves=dates_are_fresh,
-    ),
-    Rule(
-        "RA155",
-        Severity.ERROR,
-        "A blank reason or statement is none.",
-        "Write the text.",
-        find_in_leaves=nothing_blank,
-    ),
-    Rule(
-        "RA156",
-        Severity.ERROR,
-        "Agreement is counted between reviewers, each with one voice.",
-        "Keep the reviewer's latest decision.",
-        reviewers_differ,
-    ),
-    Rule(
-        "RA161",
-        Severity.ERROR,
-        "A finding's id is permanent and unique over all audits.",
-        "Begin it with the slug and a dot, and use it once.",
-        finding_ids,
-    ),
-    Rule(
-        "RA162",
-        Severity.ERROR,
-        "A finding about a setting points at it.",
-        "Name a setting of this audit.",
-        finding_settings_exist,
-    ),
-    Rule(
-        "RA163",
-        Severity.ERROR,
-        "A finding about a claim points at it.",
-        "Name a claim of this audit.",
-        finding_claims_exist,
-    ),
-    Rule(
-        "RA164",
-        Severity.ERROR,
-        "A measured effect is a claim's answer to another value of a setting left open.",
-        "Name a claim of this audit, a setting of its ledger, and an alternative to it.",
-        effects_exist,
-    ),
-    Rule(
-        "RA165",
-        Severity.ERROR,
-        "A response stands beside what it answers.",
-        "Name a finding or a claim of this audit.",
-        responses_answer,
-    ),
-    Rule(
-        "RA166",
-        Severity.WARNING,
-        "A response that is older than its finding answers something else.",
-        "Look up the date of the response, or of the finding.",
-        responses_follow,
-    ),
-)
-"""RA151 to RA166."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,8 +28,9 @@ class Violation:
 
     Attributes:
         loc: the place.
-        message: what was found and what was expected.
-        remedy: what to do here; if empty, the nearest known name or else the rule's own remedy.
+        message: the text that says what was found and what was expected.
+        remedy: the text that says what to do here; if it is empty, the nearest known name or else
+            the rule's own remedy is taken.
         about: the name that is missing or too many. No violation is told of a name that was in a
             part of the file that could not be read.
         known: the names of which one was expected instead of `about`.
@@ -73,21 +75,51 @@ class Rule:
         id: ``RA`` and three digits; RA0.. is about one node of the file, RA1.. about several.
         severity: error or warning.
         why: the reason for the rule, one sentence.
-        remedy: what to do.
+        remedy: the text that says what to do.
         find: returns where an audit breaks the rule; None if that shows while the file is read.
-        find_in_leaves: returns which texts and dates break the rule, for rules of a single text or
-            date; an audit is walked once for all of them.
+        reads_leaves: True if `find` takes texts and dates, which are gathered once for all rules.
     """
 
     id: str
     severity: Severity
     why: str
     remedy: str
-    find: Callable[[Audit], Iterable[Violation]] | None = None
-    find_in_leaves: Callable[[Leaves], Iterable[Violation]] | None = None
+    find: Callable[[Any], Iterable[Violation]] | None = None
+    reads_leaves: bool = False
 
 
-def leaves(audit: Audit, today: date) -> Leaves:
+_F = TypeVar("_F", bound=Callable[..., Iterable[Violation]])
+
+DEFINED_RULES: dict[str, Rule] = {}
+"""Every rule that is defined, by its id."""
+
+
+def define(rule: Rule) -> None:
+    """Add a rule, whose id nobody has yet."""
+    assert rule.id not in DEFINED_RULES, f"{rule.id} is defined twice"
+    DEFINED_RULES[rule.id] = rule
+
+
+def error(rule_id: str, why: str, remedy: str) -> Callable[[_F], _F]:
+    """Makes a function that finds violations the rule of this id; breaking it is an error."""
+    return _defines(rule_id, Severity.ERROR, why, remedy)
+
+
+def warning(rule_id: str, why: str, remedy: str) -> Callable[[_F], _F]:
+    """Makes a function that finds violations the rule of this id; breaking it is a warning."""
+    return _defines(rule_id, Severity.WARNING, why, remedy)
+
+
+def _defines(rule_id: str, severity: Severity, why: str, remedy: str) -> Callable[[_F], _F]:
+    def defined(find: _F) -> _F:
+        reads_leaves = "leaves" in inspect.signature(find).parameters
+        define(Rule(rule_id, severity, why, remedy, find, reads_leaves))
+        return find
+
+    return defined
+
+
+def leaves_of(audit: Audit, today: date) -> Leaves:
     """Every text and date of an audit."""
     texts: list[Leaf[str]] = []
     dates: list[Leaf[date]] = []

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.audit.rules.looks import JUDGED, looks_declared
-from reproaudit.audit.rules.rule import Loc, Rule, Severity, Violation
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate
@@ -32,8 +32,12 @@ def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
         yield ("smoke", "value"), setting.smoke.value
 
 
-def one_type(audit: Audit) -> Iterator[Violation]:
-    """All values of a setting have one type."""
+@error(
+    "RA141",
+    "A value that replaces a setting's value must have its type.",
+    "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
+)
+def _one_type(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         for where, value in _others(setting):
             if not fits(value, setting.value):
@@ -44,8 +48,8 @@ def one_type(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def others_differ(audit: Audit) -> Iterator[Violation]:
-    """An alternative is another value, and stated once."""
+@error("RA142", "An alternative that equals the value would be counted as agreement.", "Remove it.")
+def _others_differ(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         for i in repeated((setting.value, *setting.alternatives)):
             yield Violation(
@@ -63,8 +67,12 @@ def others_differ(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-def overrides_change(audit: Audit) -> Iterator[Violation]:
-    """A smaller tier overrides a value only to change it."""
+@warning(
+    "RA143",
+    "An override that changes nothing suggests that a value was forgotten.",
+    "Remove the override, or write the value that was meant.",
+)
+def _overrides_change(audit: Audit) -> Iterator[Violation]:
     for loc, _, setting in _settings(audit):
         larger = setting.value
         for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
@@ -79,8 +87,12 @@ def overrides_change(audit: Audit) -> Iterator[Violation]:
             larger = scaled.value
 
 
-def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
-    """A contradiction between sources has a finding that tells of it."""
+@error(
+    "RA144",
+    "Sources that contradict each other are a finding of the audit.",
+    "Add a finding that names the setting.",
+)
+def _contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
     told = {name for finding in audit.findings for name in finding.settings}
     for loc, name, setting in _settings(audit):
         own = f"{loc[1]}.{name}" if loc[0] == "experiments" else name
@@ -93,8 +105,13 @@ def contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
-    """Alternatives of a setting that is not in the ledger are never run."""
+@warning(
+    "RA145",
+    "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
+    "Make it an assumption, list what another source states under 'contradicted_by', or remove "
+    "the alternatives.",
+)
+def _alternatives_are_run(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
         if setting.alternatives and setting.source is not Source.ASSUMPTION:
             yield Violation(
@@ -105,8 +122,12 @@ def alternatives_are_run(audit: Audit) -> Iterator[Violation]:
             )
 
 
-def alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
-    """An alternative to a list of coordinates leaves every coordinate that a claim reads."""
+@warning(
+    "RA146",
+    "A claim cannot be judged under an alternative that lacks a coordinate that it reads.",
+    "Add the coordinate to the alternative.",
+)
+def _alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
     read: dict[Loc, dict[Hashable, tuple[str, Coordinate]]] = {}
     for look, declaration in looks_declared(audit):
         experiment = look.claim.experiment
@@ -132,51 +153,3 @@ def alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
                         f"found {shown(value)}, an alternative to '{name}' without {axis_name} "
                         f"{shown(shown_as)}, which a claim reads; it could not be judged",
                     )
-
-
-SETTING_RULES = (
-    Rule(
-        "RA141",
-        Severity.ERROR,
-        "A value that replaces a setting's value must have its type.",
-        "Write 1.0 for a decimal number, [1] for a list, quotes for text.",
-        one_type,
-    ),
-    Rule(
-        "RA142",
-        Severity.ERROR,
-        "An alternative that equals the value would be counted as agreement.",
-        "Remove it.",
-        others_differ,
-    ),
-    Rule(
-        "RA143",
-        Severity.WARNING,
-        "An override that changes nothing suggests that a value was forgotten.",
-        "Remove the override, or write the value that was meant.",
-        overrides_change,
-    ),
-    Rule(
-        "RA144",
-        Severity.ERROR,
-        "Sources that contradict each other are a finding of the audit.",
-        "Add a finding that names the setting.",
-        contradictions_are_findings,
-    ),
-    Rule(
-        "RA145",
-        Severity.WARNING,
-        "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
-        "Make it an assumption, list what another source states under 'contradicted_by', or "
-        "remove the alternatives.",
-        alternatives_are_run,
-    ),
-    Rule(
-        "RA146",
-        Severity.WARNING,
-        "A claim cannot be judged under an alternative that lacks a coordinate that it reads.",
-        "Add the coordinate to the alternative.",
-        alternatives_keep_coordinates,
-    ),
-)
-"""RA141 to RA146."""

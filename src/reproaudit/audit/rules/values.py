@@ -1,4 +1,4 @@
-"""How values of settings and coordinates are compared: by type as well as by value.
+"""Comparing values of settings and coordinates by type as well as by value.
 
 In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different settings.
 """

@@ -37,7 +37,7 @@ MOST_BYTES = 2**30
 MOST_ROWS = 500_000
 """Of one CSV table."""
 
-MOST_NAMES = 1_000
+MOST_MEASUREMENTS = 1_000
 """Of one JSON or NPZ file."""
 
 MOST_NUMBERS = 2**22
@@ -309,8 +309,8 @@ def _read_json(data: bytes, shown: str, misfits: Misfits) -> Found:
     if not isinstance(tree, dict):
         misfits.add(shown, "found no object; expected measurements by name.")
         return {}
-    if len(tree) > MOST_NAMES:
-        misfits.add(shown, f"found {len(tree):,} names; expected at most {MOST_NAMES:,}.")
+    if len(tree) > MOST_MEASUREMENTS:
+        misfits.add(shown, f"found {len(tree):,} names; expected at most {MOST_MEASUREMENTS:,}.")
         return {}
     found: Found = {}
     for name, node in tree.items():
@@ -389,8 +389,9 @@ def _arrays(data: bytes, spend: Callable[[int], bool]) -> Mapping[str, NDArray[A
             with its size; and for too many or too large arrays.
         Exception: of many kinds, if the archive is damaged.
     """
-    if (count := data.count(b"PK\1\2")) > MOST_NAMES:  # entries, counted before all are listed
-        raise ValueError(f"found {count:,} arrays; expected at most {MOST_NAMES:,}")
+    count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
+    if count > MOST_MEASUREMENTS:
+        raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
     found: dict[str, NDArray[Any]] = {}
     numbers = 0
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from reproaudit.audit.field_docs import description
+from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
-from reproaudit.audit.model import Text
+from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Name, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
@@ -25,7 +26,6 @@ MOST_SEEDS_OF_A_RUN = 10_000
 MOST_FILES_OF_A_RUN = 1_000
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
-SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 
 
 class Machine(StrictModel):

@@ -9,7 +9,7 @@ from reproaudit.errors import SpecError
 MOST_MISFITS = 1_000
 """The number of faults that are told; the rest is counted."""
 
-MOST_CHARACTERS = 400
+LONGEST_MISFIT = 400
 """The length to which a fault's place and text are cut, so that none fills the screen."""
 
 
@@ -61,6 +61,6 @@ class Misfits:
             raise SpecError("\n".join([*map(str, self.found), *rest]))
 
 
-def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
+def clipped(text: str, most: int = LONGEST_MISFIT) -> str:
     """A text, cut to so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

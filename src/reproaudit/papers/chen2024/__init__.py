@@ -1,30 +1,27 @@
-"""Chen, Sheen, Wang and Yang, Unveiling Induction Heads (arXiv 2409.10559).
+"""Siyu Chen, Heejune Sheen, Tianhao Wang and Zhuoran Yang: Unveiling Induction Heads: Provable
+Training Dynamics and Feature Learning in Transformers. NeurIPS 2024, arXiv 2409.10559.
 
-`data` draws sequences and computes what their chains say about parents; `model` is the network
-position by position, as the paper writes it; `windows` computes the same on counted windows, which
-is what `experiments` trains.
+Sequences come from random n-gram chains. A transformer of two attention layers learns, in three
+stages, to vote with the tokens whose parents match those of the next one.
+
+==========================================  =============================  =======================
+Equation (section, as recalled)             plain form                     fast form
+==========================================  =============================  =======================
+n-gram chains, Dirichlet rows (data)        `task.draw_sequences`
+softmax of w⁽ʰ⁾ over a head's lags (model)  `model.attention_to_lags`      `fast.count_windows`
+v_h(l), of unit length (model)              `model.features`               `fast.descent._vectors`
+K(l) = Σ_S p_S Π_h ⟨v_h(l), v_h(L+1)⟩       `model.kernel`                 `fast.kernel_of_pairs`
+softmax(a K(l)), the vote (model)           `model.predict`                `fast.predict`
+cross-entropy, gradient descent (training)  `model.trained_loss`           `fast.descend`
+p_S = c_S² / Σ c² (stage I)                 `measures.subset_shares`
+modified χ² information I(S) (stage I)      `modified_information`, in `information`
+generalised induction head (the limit)      `constructed.InductionHead`
+==========================================  =============================  =======================
+
+`fast.windows` opens with an example that can be followed by hand. `experiments` has the settings
+and what is trained and measured, `measures` the measurements.
 """
 
-from collections.abc import Mapping
+from reproaudit.papers.chen2024.experiments import EXPERIMENTS
 
-from reproaudit.lab.experiment import Experiment
-from reproaudit.papers.chen2024.experiments import (
-    STAGES,
-    Simultaneous,
-    Staged,
-    measure_simultaneous,
-    measure_staged,
-)
-
-EXPERIMENTS: Mapping[str, Experiment] = {
-    "staged": Experiment(
-        settings=Staged,
-        measure=measure_staged,
-        phases=lambda s: {stage: getattr(s, f"{stage}_epochs") for stage, _ in STAGES},
-    ),
-    "simultaneous": Experiment(
-        settings=Simultaneous,
-        measure=measure_simultaneous,
-        phases=lambda s: {"together": s.epochs},
-    ),
-}
+__all__ = ["EXPERIMENTS"]

@@ -7,66 +7,124 @@ solution in place of training.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from jaxtyping import Float
 
-from reproaudit.errors import AuditError
-from reproaudit.lab.experiment import Session
-from reproaudit.lab.seeds import generator
-from reproaudit.lab.training import train
-from reproaudit.papers.chen2024 import data, windows
-from reproaudit.papers.chen2024.data import Floats, Sequences
-from reproaudit.papers.chen2024.model import READINGS, lags_of_heads
-from reproaudit.papers.chen2024.windows import Windows
-from reproaudit.records import Measurements, Series
+from reproaudit.lab import (
+    Array,
+    Experiment,
+    Measurements,
+    Series,
+    Session,
+    generator,
+    join_phases,
+    observation_steps,
+    train,
+)
+from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
+from reproaudit.papers.chen2024.fast import (
+    ParameterName,
+    Parameters,
+    Windows,
+    count_windows,
+    descend,
+)
+from reproaudit.papers.chen2024.information import modified_information
+from reproaudit.papers.chen2024.measures import (
+    Evaluation,
+    limit_losses,
+    observe,
+    recovered_gain,
+)
+from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading
+from reproaudit.papers.chen2024.task import (
+    ChainSettings,
+    Sequences,
+    sequences_for,
+    training_sequences,
+    transition_tables,
+    validation_sequences,
+)
 
-Array = NDArray[Any]
-
-PARENTS = ("1", "2")
-"""The heads whose own lags are the parents of a trigram; `order` says how many there truly are."""
-
-COPYING_WEIGHT = 30.0
-"""A constructed head's weight on its own lag; e^30 against 1 is all the attention."""
-
-LARGEST_SHARPNESS = 50.0
-"""At a = 50 a position without matching parents has e^−50 of a matching one's vote: the limit."""
+ALL_PARAMETERS: tuple[ParameterName, ...] = ("lag_weights", "coefficients", "sharpness")
 
 
 @dataclass(frozen=True)
-class Common:
-    """The settings that both experiments share; the audit says what they mean."""
+class Shared(ChainSettings):
+    """The settings that both experiments share, beside those of the data.
 
-    vocabulary: int
-    order: int
-    length: int
-    dirichlet: float
-    training_sequences: int
-    validation_sequences: int
+    Attributes:
+        information_chains: how many chains the information of the subsets is averaged over.
+        heads: H.
+        degree: D, how many heads a subset may have.
+        window: M, how many lags a head sees.
+        lag_windows: ``common`` (lags 1 … M) or ``own_onwards`` (head h sees h … h + M − 1).
+        own_lag_weight: the initial weight of head h on lag h.
+        other_lag_weight: the initial weight on the other lags.
+        initial_coefficient: of every subset.
+        initial_sharpness: a at the start.
+        cross_entropy: how "cross-entropy of the output" is read in training.
+        epsilon: ε inside the logarithm of every loss.
+        precision: of the parameters.
+        observations: about how often the parameters are looked at in a phase.
+        weights: ``trained``, or ``constructed``: the induction head in place of training.
+    """
+
     information_chains: int
     heads: int
     degree: int
     window: int
-    lag_windows: str
+    lag_windows: LagWindows
     own_lag_weight: float
     other_lag_weight: float
     initial_coefficient: float
     initial_sharpness: float
-    cross_entropy: str
+    cross_entropy: LossReading
     epsilon: float
-    precision: str
+    precision: Literal["float32", "float64"]
     observations: int
-    training_data: str
-    weights: str
+    weights: Literal["trained", "constructed"]
+
+    def __post_init__(self) -> None:
+        self._check_length("length", self.length)
+
+    def _check_length(self, name: str, length: int) -> None:
+        if length < self.architecture.longest_lag:
+            raise ValueError(
+                f"setting '{name}' has {length}; a sequence needs at least "
+                f"{self.architecture.longest_lag} tokens, the longest lag."
+            )
+
+    @cached_property
+    def architecture(self) -> Architecture:
+        """Which lags the heads see, and which sets of heads are compared."""
+        return Architecture.build(self.lag_windows, self.heads, self.window, self.degree)
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """The precision as NumPy's type."""
+        return np.float32 if self.precision == "float32" else np.float64
 
 
 @dataclass(frozen=True)
-class Staged(Common):
-    """Settings of the three stages, one parameter group after another."""
+class Staged(Shared):
+    """Settings of the three stages, one parameter group after another.
+
+    Attributes:
+        stage_1_epochs: of stage I, which trains c_S.
+        stage_2_epochs: of stage II, which trains w.
+        stage_3_epochs: of stage III, which trains a.
+        stage_1_learning_rate: of stage I.
+        stage_2_learning_rate: of stage II.
+        stage_3_learning_rate: of stage III.
+        transfer_lengths: lengths of the sequences that the trained model is taken to.
+        transfer_dirichlets: concentrations of the chains that it is taken to.
+    """
 
     stage_1_epochs: int
     stage_2_epochs: int
@@ -77,323 +135,195 @@ class Staged(Common):
     transfer_lengths: tuple[int, ...]
     transfer_dirichlets: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for length in self.transfer_lengths:
+            self._check_length("transfer_lengths", length)
+
+    @property
+    def stages(self) -> tuple[Phase, ...]:
+        """The three stages in their order."""
+        return (
+            Phase("stage_1", self.stage_1_epochs, self.stage_1_learning_rate, ("coefficients",)),
+            Phase("stage_2", self.stage_2_epochs, self.stage_2_learning_rate, ("lag_weights",)),
+            Phase("stage_3", self.stage_3_epochs, self.stage_3_learning_rate, ("sharpness",)),
+        )
+
 
 @dataclass(frozen=True)
-class Simultaneous(Common):
+class Simultaneous(Shared):
     """Settings of training everything at once."""
 
     epochs: int
     learning_rate: float
 
-
-# ------------------------------------------------------------------------------------ the task
-
-
-class Task:
-    """What one seed trains on and is measured against.
-
-    Raises:
-        AuditError: if a setting names something that does not exist.
-    """
-
-    def __init__(self, settings: Common, seed: int) -> None:
-        for name, known in (
-            ("cross_entropy", READINGS),
-            ("precision", ("float32", "float64")),
-            ("training_data", ("own_chain", "independent_tokens", "shuffled_targets")),
-            ("weights", ("trained", "constructed")),
-        ):
-            if getattr(settings, name) not in known:
-                raise AuditError(
-                    f"{name}: unknown value '{getattr(settings, name)}'. Use {' or '.join(known)}."
-                )
-        self.settings = settings
-        self.seed = seed
-        self.dtype = np.float32 if settings.precision == "float32" else np.float64
-        self.lags = lags_of_heads(settings.lag_windows, settings.heads, settings.window)
-        self.own = np.array([own.index(h) for h, own in enumerate(self.lags, start=1)])
-        self.subsets = data.subsets_up_to(settings.heads, settings.degree)
-        self.training_sequences = self._training_sequences()
-        self.training = self.count(self.training_sequences)
-        self.validation_sequences = self.draw("validation", settings.validation_sequences)
-        self.validation = self.count(self.validation_sequences)
-        self.induction_head = data.InductionHead.of(
-            self.validation_sequences, settings.order, settings.vocabulary
-        )
-        self.limit = self.induction_head.predict()
-
-    def draw(self, purpose: str, count: int, **changed: float) -> Sequences:
-        """Sequences from the task's chains, with some settings changed."""
-        s = self.settings
-        return data.draw_sequences(
-            generator(self.seed, purpose),
-            count,
-            length=int(changed.get("length", s.length)),
-            order=int(changed.get("order", s.order)),
-            vocabulary=s.vocabulary,
-            dirichlet=changed.get("dirichlet", s.dirichlet),
-        )
-
-    def _training_sequences(self) -> Sequences:
-        s = self.settings
-        if s.training_data == "independent_tokens":
-            return self.draw("training", s.training_sequences, order=0)
-        sequences = self.draw("training", s.training_sequences)
-        if s.training_data == "shuffled_targets":
-            return sequences.with_shuffled_targets(generator(self.seed, "shuffle"))
-        return sequences
-
-    def count(self, sequences: Sequences) -> Windows:
-        """The counted form of sequences under the task's model."""
-        return windows.count_windows(
-            sequences,
-            lags=self.lags,
-            subsets=self.subsets,
-            vocabulary=self.settings.vocabulary,
-            dtype=self.dtype,
-        )
-
-    def information(self) -> Floats:
-        """I(S) of every subset under the law of the chains, shape (subset,)."""
-        s = self.settings
-        tables = data.draw_tables(
-            generator(self.seed, "information"),
-            s.information_chains,
-            s.order,
-            s.vocabulary,
-            s.dirichlet,
-        )
-        return data.information(tables, s.order, self.subsets, s.heads)
-
-
-# ---------------------------------------------------------------------------------- the model
-
-
-class Model:
-    """The parameters of one seed, and what training or construction does to them."""
-
-    def __init__(self, task: Task) -> None:
-        s = task.settings
-        self.task = task
-        weights = np.full((s.heads, s.window), s.other_lag_weight)
-        weights[np.arange(s.heads), task.own] = s.own_lag_weight
-        self.lag_weights = weights.astype(task.dtype)
-        self.coefficients = np.full(len(task.subsets), s.initial_coefficient, dtype=task.dtype)
-        self.sharpness = np.full(1, s.initial_sharpness, dtype=task.dtype)
-
     @property
-    def state(self) -> dict[str, Array]:
-        """What training changes, by name."""
-        return {
-            "lag_weights": self.lag_weights,
-            "coefficients": self.coefficients,
-            "sharpness": self.sharpness,
-        }
-
-    def descend(self, epochs: int, learning_rate: float, trained: frozenset[str]) -> None:
-        """Full-batch gradient descent on some of the parameters."""
-        windows.descend(
-            self.task.training,
-            self.lag_weights,
-            self.coefficients,
-            self.sharpness,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            trained=trained,
-            reading=self.task.settings.cross_entropy,
-            epsilon=self.task.settings.epsilon,
-        )
-
-    def construct(self, constructed: Model, trained: frozenset[str], progress: float) -> None:
-        """Puts a constructed solution in place of some parameters.
-
-        The sharpness grows to its value like the logarithm that the theory predicts for it;
-        `progress` is log(1 + epoch) / log(1 + epochs).
-        """
-        for name in trained - {"sharpness"}:
-            self.state[name][...] = constructed.state[name]
-        if "sharpness" in trained:
-            start = self.task.settings.initial_sharpness
-            self.sharpness[0] = start + progress * (constructed.sharpness[0] - start)
-
-    def predict(self, of: Windows) -> Floats:
-        """The predicted distributions, shape (sequence, vocabulary)."""
-        return windows.predict(of, self.lag_weights, self.coefficients, self.sharpness)
-
-    def trained_loss(self) -> float:
-        """The loss that is trained, on the training sequences."""
-        s = self.task.settings
-        return windows.descend(
-            self.task.training,
-            *self.state.values(),
-            epochs=1,
-            learning_rate=0.0,
-            trained=frozenset(),
-            reading=s.cross_entropy,
-            epsilon=s.epsilon,
-        ).loss
-
-    def subset_shares(self) -> Floats:
-        """p_S of every subset."""
-        squares = self.coefficients.astype(np.float64) ** 2
-        return np.asarray(squares / squares.sum())
-
-    def own_lag_attention(self) -> Floats:
-        """The attention of every head to its own lag where its whole window is present."""
-        weights = self.lag_weights.astype(np.float64)
-        attention = np.exp(weights - weights.max(axis=1, keepdims=True))
-        own = attention[np.arange(len(weights)), self.task.own]
-        return np.asarray(own / attention.sum(axis=1))
+    def together(self) -> Phase:
+        """The one phase."""
+        return Phase("together", self.epochs, self.learning_rate, ALL_PARAMETERS)
 
 
-def construct(task: Task, sequences: Sequences, counted: Windows) -> Model:
-    """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
+@dataclass(frozen=True)
+class Phase:
+    """A phase of training: so many full-batch steps on some of the parameters."""
 
-    Args:
-        task: the task whose model is built.
-        sequences: for these the sharpness has the least true cross-entropy.
-        counted: their counted form.
-    """
-    model = Model(task)
-    model.lag_weights[...] = 0.0
-    model.lag_weights[np.arange(task.settings.heads), task.own] = COPYING_WEIGHT
-    parents = "+".join(PARENTS)
-    model.coefficients[...] = [data.name_of(subset) == parents for subset in task.subsets]
-    model.sharpness[0] = best_sharpness(model, sequences, counted)
-    return model
+    name: str
+    epochs: int
+    learning_rate: float
+    trained: tuple[ParameterName, ...]
 
 
-def best_sharpness(model: Model, sequences: Sequences, counted: Windows) -> float:
-    """The a between 0 and 50 with the least true cross-entropy on given sequences."""
-    kernel = windows.kernel_of_pairs(counted, model.lag_weights, model.coefficients)
-
-    def at(sharpness: float) -> float:
-        predictions = windows.vote(counted, np.exp(sharpness * (kernel - 1.0)))
-        return data.cross_entropy(predictions, sequences.targets, model.task.settings.epsilon)
-
-    found = minimize_scalar(at, bounds=(0.0, LARGEST_SHARPNESS), method="bounded")
-    return float(found.x)
+# ---------------------------------------------------------------------------------------- one seed
 
 
-# ------------------------------------------------------------------------------- what is measured
-
-
-def observation_steps(steps: int, count: int) -> tuple[int, ...]:
-    """About ``count`` steps from 0 to the last: half of them geometric, half evenly spaced."""
-    half = max(2, count // 2)
-    even = np.linspace(0, steps, half)
-    dense = np.geomspace(1, max(1, steps), half)
-    return tuple(sorted({0, steps, *np.rint(even).astype(int), *np.rint(dense).astype(int)}))
-
-
-def observe(model: Model, optimal: int) -> dict[str, float | Floats]:
-    """Everything that is followed over training."""
-    task = model.task
-    predictions = model.predict(task.validation)
-    shares = model.subset_shares()
-    return {
-        "subset_share": shares,
-        "optimal_share": shares[optimal],
-        "own_lag_attention": model.own_lag_attention(),
-        "sharpness": float(model.sharpness[0]),
-        "trained_loss": model.trained_loss(),
-        "validation_loss": data.cross_entropy(
-            predictions, task.validation_sequences.targets, task.settings.epsilon
-        ),
-        "limit_gap": float(np.abs(predictions - task.limit).sum(axis=1).mean() / 2),
-    }
-
-
-def run_phase(
-    session: Session,
-    model: Model,
-    optimal: int,
-    *,
-    phase: str,
-    epochs: int,
-    learning_rate: float,
-    trained: frozenset[str],
-) -> dict[str, Series]:
-    """Trains some of the parameters, or puts the constructed ones in place, and observes."""
-    task = model.task
-    advance: Callable[[int, int], None]
-    if task.settings.weights == "trained":
-
-        def advance(start: int, stop: int) -> None:
-            model.descend(stop - start, learning_rate, trained)
-    else:
-        target = construct(task, task.training_sequences, task.training)
-
-        def advance(_start: int, stop: int) -> None:
-            model.construct(target, trained, float(np.log1p(stop) / np.log1p(epochs)))
-
-    return train(
-        session,
-        phase,
-        steps=epochs,
-        state=model.state,
-        advance=advance,
-        observe=lambda _step: observe(model, optimal),
-        observe_at=observation_steps(epochs, task.settings.observations),
-        chunk=1000,
+def initial_parameters(s: Shared) -> Parameters:
+    """The parameters before training."""
+    weights = np.full((s.heads, s.window), s.other_lag_weight)
+    weights[np.arange(s.heads), s.architecture.own_places] = s.own_lag_weight
+    return Parameters(
+        lag_weights=weights.astype(s.dtype),
+        coefficients=np.full(len(s.architecture.subsets), s.initial_coefficient, dtype=s.dtype),
+        sharpness=np.full(1, s.initial_sharpness, dtype=s.dtype),
     )
 
 
-def joined(phases: Iterable[tuple[int, Mapping[str, Series]]]) -> dict[str, Series]:
-    """Series of successive phases as one, counted from the start of the first.
+def windows_of(sequences: Sequences, s: Shared) -> Windows:
+    """The counted form of sequences under the settings' model."""
+    return count_windows(sequences, s.architecture, s.vocabulary, s.dtype)
 
-    A phase's first observation repeats the last of the one before and is left out.
+
+def information_of_subsets(s: Shared, seed: int) -> Float[Array, " subset"]:
+    """I(S) of every subset under the law of the chains."""
+    tables = transition_tables(
+        generator(seed, "information"),
+        s.information_chains,
+        order=s.order,
+        vocabulary=s.vocabulary,
+        dirichlet=s.dirichlet,
+    )
+    return modified_information(tables, s.order, s.architecture.subsets, s.heads)
+
+
+@dataclass(frozen=True)
+class SeedRun:
+    """What one seed trains on and is measured on.
+
+    Attributes:
+        settings: of the experiment.
+        seed: of the run.
+        training: the training sequences.
+        information: I(S) of every subset.
+        evaluation: what weights are measured on.
     """
-    steps: dict[str, list[int]] = {}
-    values: dict[str, list[Array]] = {}
-    begin = 0
-    for length, series in phases:
-        for name, one in series.items():
-            skip = 1 if name in steps else 0
-            steps.setdefault(name, []).extend(begin + step for step in one.steps[skip:])
-            values.setdefault(name, []).append(one.values[skip:])
-        begin += length
-    return {n: Series(steps=tuple(steps[n]), values=np.concatenate(values[n])) for n in steps}
+
+    settings: Shared
+    seed: int
+    training: Sequences
+    information: Float[Array, " subset"]
+    evaluation: Evaluation
+
+    @classmethod
+    def start(cls, s: Shared, seed: int) -> SeedRun:
+        """Draws and counts the seed's sequences."""
+        training, validation = training_sequences(s, seed), validation_sequences(s, seed)
+        information = information_of_subsets(s, seed)
+        evaluation = Evaluation(
+            architecture=s.architecture,
+            reading=s.cross_entropy,
+            epsilon=s.epsilon,
+            training=windows_of(training, s),
+            validation=validation,
+            validation_windows=windows_of(validation, s),
+            head=InductionHead.of(validation, s.order, s.vocabulary),
+            optimal=int(information.argmax()),
+        )
+        return cls(s, seed, training, information, evaluation)
+
+    def construct(self) -> Parameters:
+        """The constructed solution, with the sharpness that is best for the training sequences."""
+        on = self.evaluation
+        return induction_head_weights(on.architecture, self.training, on.training, on.epsilon)
+
+    def train(self, session: Session, at: Parameters, phase: Phase) -> dict[str, Series]:
+        """Trains some of the parameters in place, or puts constructed ones there, and observes."""
+        s, half = self.settings, max(2, self.settings.observations // 2)
+        return train(
+            session,
+            phase.name,
+            steps=phase.epochs,
+            state=at._asdict(),
+            advance=self.descent(at, phase) if s.weights == "trained" else self._jump(at, phase),
+            observe=lambda _epoch: observe(at, self.evaluation),
+            observe_at=observation_steps(phase.epochs, even=half, geometric=half),
+            chunk=1000,
+        )
+
+    def descent(self, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
+        """Trains the phase's parameters from one epoch to another, in place."""
+
+        def advance(start: int, stop: int) -> None:
+            descend(
+                self.evaluation.training,
+                at,
+                epochs=stop - start,
+                learning_rate=phase.learning_rate,
+                trained=phase.trained,
+                reading=self.settings.cross_entropy,
+                epsilon=self.settings.epsilon,
+            )
+
+        return advance
+
+    def _jump(self, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
+        """Puts the constructed solution in place of the phase's parameters.
+
+        The sharpness grows to its value in the logarithm of the epoch, as the theory predicts.
+        """
+        target, start = self.construct(), self.settings.initial_sharpness
+
+        def advance(_start: int, stop: int) -> None:
+            for name in phase.trained:
+                if name == "sharpness":
+                    progress = float(np.log1p(stop) / np.log1p(phase.epochs))
+                    at.sharpness[0] = start + progress * (target.sharpness[0] - start)
+                else:
+                    getattr(at, name)[...] = getattr(target, name)
+
+        return advance
+
+    def transfer(
+        self, at: Parameters, *, length: int | None = None, dirichlet: float | None = None
+    ) -> float:
+        """The share of the mechanism's gain that the weights keep on other sequences."""
+        s = self.settings
+        changed = f"length {length}" if dirichlet is None else f"dirichlet {dirichlet}"
+        sequences = sequences_for(
+            s,
+            self.seed,
+            f"transfer {changed}",
+            s.validation_sequences,
+            length=length,
+            dirichlet=dirichlet,
+        )
+        return recovered_gain(at, s.architecture, sequences, windows_of(sequences, s), s.epsilon)
 
 
-STAGES = (
-    ("stage_1", frozenset({"coefficients"})),
-    ("stage_2", frozenset({"lag_weights"})),
-    ("stage_3", frozenset({"sharpness"})),
-)
-
-
-def _of_stages(settings: Staged, what: str) -> tuple[Any, ...]:
-    return tuple(getattr(settings, f"{stage}_{what}") for stage, _ in STAGES)
+# --------------------------------------------------------------------------------- the experiments
 
 
 def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measurements]:
     """Trains c_S, then w, then a, and takes the model to other sequences."""
-    return {seed: _measure_staged(settings, session, seed) for seed in session.seeds}
+    return {seed: _staged(settings, session, seed) for seed in session.seeds}
 
 
-def _measure_staged(settings: Staged, session: Session, seed: int) -> Measurements:
-    task = Task(settings, seed)
-    model = Model(task)
-    information = task.information()
-    epochs, rates = _of_stages(settings, "epochs"), _of_stages(settings, "learning_rate")
-    stages = [
-        run_phase(
-            session,
-            model,
-            int(information.argmax()),
-            phase=stage,
-            epochs=length,
-            learning_rate=rate,
-            trained=trained,
-        )
-        for (stage, trained), length, rate in zip(STAGES, epochs, rates, strict=True)
-    ]
-    last = stages[-1]
-    whole = joined(zip(epochs, stages, strict=True))
+def _staged(s: Staged, session: Session, seed: int) -> Measurements:
+    run, at = SeedRun.start(s, seed), initial_parameters(s)
+    observed = [run.train(session, at, stage) for stage in s.stages]
+    whole = join_phases(zip((stage.epochs for stage in s.stages), observed, strict=True))
     del whole["sharpness"]  # followed in its own stage, from that stage's start
+    last = observed[-1]
     return Measurements(
-        scalars=_limit_losses(task),
+        scalars=limit_losses(run.evaluation),
         series={
             **whole,
             "sharpness": last["sharpness"],
@@ -401,66 +331,40 @@ def _measure_staged(settings: Staged, session: Session, seed: int) -> Measuremen
             "sharpening_validation_loss": last["validation_loss"],
         },
         arrays={
-            "information": information,
-            "recovered_at_length": _recovered(model, "length", settings.transfer_lengths),
-            "recovered_at_dirichlet": _recovered(model, "dirichlet", settings.transfer_dirichlets),
+            "information": run.information,
+            "recovered_at_length": np.array(
+                [run.transfer(at, length=length) for length in s.transfer_lengths]
+            ),
+            "recovered_at_dirichlet": np.array(
+                [run.transfer(at, dirichlet=dirichlet) for dirichlet in s.transfer_dirichlets]
+            ),
         },
     )
 
 
 def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
     """Trains c_S, w and a together."""
-    return {seed: _measure_simultaneous(settings, session, seed) for seed in session.seeds}
+    return {seed: _simultaneous(settings, session, seed) for seed in session.seeds}
 
 
-def _measure_simultaneous(settings: Simultaneous, session: Session, seed: int) -> Measurements:
-    task = Task(settings, seed)
-    model = Model(task)
-    information = task.information()
-    series = run_phase(
-        session,
-        model,
-        int(information.argmax()),
-        phase="together",
-        epochs=settings.epochs,
-        learning_rate=settings.learning_rate,
-        trained=frozenset(model.state),
-    )
+def _simultaneous(s: Simultaneous, session: Session, seed: int) -> Measurements:
+    run, at = SeedRun.start(s, seed), initial_parameters(s)
     return Measurements(
-        scalars=_limit_losses(task),
-        series=series,
-        arrays={"information": information},
+        series=run.train(session, at, s.together),
+        scalars=limit_losses(run.evaluation),
+        arrays={"information": run.information},
     )
 
 
-def _limit_losses(task: Task) -> dict[str, float]:
-    """What the hard-wired head reaches: in the limit, and with the sharpness that suits it best."""
-    targets, epsilon = task.validation_sequences.targets, task.settings.epsilon
-    return {
-        "limit_loss": data.cross_entropy(task.limit, targets, epsilon),
-        "sharpened_limit_loss": task.induction_head.least_loss(targets, epsilon, LARGEST_SHARPNESS),
-    }
-
-
-def _recovered(model: Model, what: str, values: tuple[float, ...]) -> Floats:
-    """How much of the mechanism's gain over a uniform vote remains on other sequences.
-
-    The mechanism is the constructed head with the sharpness that is best for those sequences; the
-    model is taken as it is. 1 is all of it, 0 no better than the uniform vote.
-    """
-    task = model.task
-    epsilon = task.settings.epsilon
-    shares = []
-    for value in values:
-        changed = {what: value}
-        purpose = f"transfer {what} {value}"
-        sequences = task.draw(purpose, task.settings.validation_sequences, **changed)
-        counted = task.count(sequences)
-        best = construct(task, sequences, counted)
-        uniform = windows.vote(counted, np.ones(counted.query.shape[1]))
-        losses = [
-            data.cross_entropy(predictions, sequences.targets, epsilon)
-            for predictions in (uniform, model.predict(counted), best.predict(counted))
-        ]
-        shares.append((losses[0] - losses[1]) / (losses[0] - losses[2]))
-    return np.array(shares)
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "staged": Experiment(
+        settings=Staged,
+        measure=measure_staged,
+        phases=lambda s: {stage.name: stage.epochs for stage in s.stages},
+    ),
+    "simultaneous": Experiment(
+        settings=Simultaneous,
+        measure=measure_simultaneous,
+        phases=lambda s: {s.together.name: s.together.epochs},
+    ),
+}

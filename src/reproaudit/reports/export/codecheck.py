@@ -16,8 +16,10 @@ import yaml
 
 from reproaudit.errors import UsageError
 from reproaudit.reports import phrasing
-from reproaudit.reports.export.provenance import identifiers, running_times
-from reproaudit.scorecard import Scorecard
+from reproaudit.reports.export.provenance import identifiers, running_times, scorecard_files
+from reproaudit.reports.formats import PAGES, Exported, ExportRequest
+from reproaudit.reports.printable import clean
+from reproaudit.scorecard.model import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 
@@ -37,7 +39,7 @@ class Codechecker:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Under what a CODECHECK is or will be published.
+    """The names, number and address under which a CODECHECK is published.
 
     Attributes:
         checkers: who checked; at least one.
@@ -50,10 +52,26 @@ class Certificate:
     report: str | None = None
 
 
+def codecheck_export(request: ExportRequest) -> Exported:
+    """Returns the folder of a CODECHECK: the scorecard's files and `codecheck.yml`.
+
+    Raises:
+        UsageError: if nobody is named, or a name, number or address has not its form.
+    """
+    signed = request.signature
+    certified = certificate(signed.codecheckers, signed.orcids, signed.certificate, signed.report)
+    card = request.scorecard()
+    files = {f"codecheck/{name}": data for name, data in scorecard_files(card).items()}
+    about = dict(zip(files, (f"The scorecard, {one.about}" for one in PAGES.values()), strict=True))
+    return Exported(
+        {**files, "codecheck.yml": codecheck_yml(card, about, certified).encode()}, card.tier
+    )
+
+
 def certificate(
     names: Sequence[str], orcids: Sequence[str], number: str | None, report: str | None
 ) -> Certificate:
-    """What a command line says of a CODECHECK's people and place.
+    """Returns a certificate from what a command line says.
 
     Args:
         names: the codecheckers.
@@ -93,7 +111,7 @@ def certificate(
 
 
 def orcid_id(text: str) -> str:
-    """An ORCID iD without the address before it.
+    """Returns an ORCID iD without the address before it.
 
     Its last character checks the others (ISO 7064, MOD 11-2).
 
@@ -117,7 +135,7 @@ def orcid_id(text: str) -> str:
 
 
 def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certificate) -> str:
-    """The configuration file.
+    """Returns the configuration file.
 
     Args:
         card: the scorecard.
@@ -167,16 +185,12 @@ def _person(one: Codechecker) -> dict[str, str]:
 
 
 def summary(card: Scorecard) -> str:
-    """What was found, in a few sentences without judgement beyond the verdicts."""
+    """Returns the findings in a few sentences without judgement beyond the verdicts."""
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
-    return phrasing.clean(
+    return clean(
         f"Claims of the paper, run at the {card.tier} tier and judged by the audit's rules: "
-        f"{counts}. {_sentence(phrasing.coverage_words(card))} "
-        f"{_sentence(phrasing.records_words(card))} "
+        f"{counts}. {phrasing.upper_first(phrasing.coverage_words(card))}. "
+        f"{phrasing.upper_first(phrasing.records_words(card))}. "
         "There is no single verdict for the paper; the report has each claim with its interval, "
         "its controls and its evidence."
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -1,4 +1,4 @@
-"""What the formats state alike: how a paper is identified, and when its experiments ran."""
+"""Parts shared by several formats: a paper's identifiers, running times, the scorecard's files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from reproaudit.scorecard import Scorecard
+from reproaudit.reports.formats import PAGES, Rendered
+from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.scorecard.model import Scorecard
 
 
 class Identifier(NamedTuple):
@@ -20,7 +22,7 @@ class Identifier(NamedTuple):
 
 
 def identifiers(paper: Mapping[str, Any]) -> tuple[Identifier, ...]:
-    """A paper's identifiers, the most lasting first.
+    """Returns a paper's identifiers, the most lasting first.
 
     Every article of arXiv has a DOI, made of its identifier: 10.48550/arXiv.<identifier>
     (https://info.arxiv.org/help/doi.html).
@@ -37,10 +39,10 @@ def identifiers(paper: Mapping[str, Any]) -> tuple[Identifier, ...]:
 
 
 def running_times(scorecard: Scorecard) -> tuple[datetime, datetime] | None:
-    """When the first record was begun and the last was done, in UTC; None without records.
+    """Returns when the first record was begun and the last was done; None without records.
 
-    A record that was resumed counts its running time from its beginning, so that the end is the
-    earliest possible one.
+    Both are in UTC. A record that was resumed counts its running time from its beginning, so that
+    the end is the earliest possible one.
     """
     if not scorecard.records:
         return None
@@ -54,3 +56,9 @@ def running_times(scorecard: Scorecard) -> tuple[datetime, datetime] | None:
 
 def _utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def scorecard_files(card: Scorecard) -> dict[str, bytes]:
+    """Returns the scorecard in every page format by name, as files that need no page above them."""
+    rendered = Rendered(scorecard_document(card), card)
+    return {f"scorecard.{one.name}": one.render(rendered).encode() for one in PAGES.values()}

@@ -16,9 +16,12 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit import __version__
+from reproaudit.errors import StoreError, UsageError
 from reproaudit.reports import phrasing
-from reproaudit.reports.export.provenance import identifiers, running_times
-from reproaudit.scorecard import Scorecard
+from reproaudit.reports.export.provenance import identifiers, running_times, scorecard_files
+from reproaudit.reports.formats import PAGES, Exported, ExportRequest
+from reproaudit.reports.printable import clean
+from reproaudit.scorecard.model import Scorecard
 
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -36,8 +39,8 @@ class CrateFile:
         name: the path from the crate's folder.
         content: the bytes.
         media_type: such as application/json.
-        about: what it is, in a few words.
-        made: whether the run made it; else it was what the run was given.
+        about: its content in a few words.
+        made: whether the run made it, or was given it.
     """
 
     name: str
@@ -47,15 +50,43 @@ class CrateFile:
     made: bool = True
 
 
+def ro_crate_export(request: ExportRequest) -> Exported:
+    """Returns the crate: the scorecard's files, the audit, and the metadata.
+
+    Raises:
+        UsageError: if the licence is no address.
+        StoreError: if the audit cannot be read.
+    """
+    url = request.signature.license_url
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise UsageError(
+            f"--license: found '{url}'; expected an address, such as "
+            "https://spdx.org/licenses/CC-BY-4.0."
+        )
+    card = request.scorecard()
+    try:
+        audit = request.audit_file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot read {request.audit_file}: {error.strerror or error}") from error
+    files = [
+        CrateFile(name, data, one.media_type, f"The scorecard, {one.about}")
+        for (name, data), one in zip(scorecard_files(card).items(), PAGES.values(), strict=True)
+    ]
+    about = "The audit: the paper's claims, settings and documentation as data"
+    files.append(CrateFile(request.audit_file.name, audit, "application/yaml", about, made=False))
+    metadata = crate_metadata(card, files, url).encode()
+    return Exported({**{one.name: one.content for one in files}, METADATA: metadata}, card.tier)
+
+
 def crate_metadata(
     card: Scorecard, files: Iterable[CrateFile], license_url: str | None = None
 ) -> str:
-    """The content of `ro-crate-metadata.json`.
+    """Returns the content of `ro-crate-metadata.json`.
 
     Args:
         card: the scorecard.
         files: everything that the crate holds besides.
-        license_url: under which licence the crate is shared; None if nobody said.
+        license_url: the licence under which the crate is shared; None if nobody said.
     """
     parts = list(files)
     action = f"#run-{card.paper['slug']}-{card.tier}"
@@ -84,13 +115,13 @@ def _to(identifier: str) -> dict[str, str]:
 
 
 def _each(identifiers: Iterable[str]) -> Any:
-    """References to entities; a single one without a list, as RO-Crate asks."""
+    """Returns references to entities; a single one without a list, as RO-Crate asks."""
     found = [_to(one) for one in identifiers]
     return found[0] if len(found) == 1 else found
 
 
 def _uri(name: str) -> str:
-    """A path as the relative URI that names it (section "Encoding file paths")."""
+    """Returns a path as the relative URI that names it (section "Encoding file paths")."""
     return quote(name)
 
 
@@ -106,8 +137,8 @@ def _root(
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": _to(PROFILE),
-        "name": phrasing.clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
-        "description": phrasing.clean(
+        "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
+        "description": clean(
             f"What the paper says beside what was found by running it: {counts}; "
             f"{phrasing.coverage_words(card)}."
         ),
@@ -122,7 +153,7 @@ def _root(
 
 
 def _day(card: Scorecard) -> str:
-    """The day of the last record; without records, that on which the card was last read."""
+    """Returns the day of the last record; without records, of the last reading of the card."""
     times = running_times(card)
     if times is not None:
         return times[1].date().isoformat()
@@ -147,10 +178,10 @@ def _file(file: CrateFile) -> Entity:
 
 
 def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
-    """The paper, its authors and its identifiers; the paper first."""
+    """Yields the paper, its authors and its identifiers; the paper first."""
     known = identifiers(paper)
     authors = [
-        {"@id": f"#author-{i}", "@type": "Person", "name": phrasing.clean(str(name))}
+        {"@id": f"#author-{i}", "@type": "Person", "name": clean(str(name))}
         for i, name in enumerate(paper["authors"], start=1)
     ]
     values = [
@@ -166,7 +197,7 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
     article: Entity = {
         "@id": known[0].url if known else "#paper",
         "@type": "ScholarlyArticle",
-        "name": phrasing.clean(str(paper["title"])),
+        "name": clean(str(paper["title"])),
         "author": _each(author["@id"] for author in authors),
         "datePublished": str(paper["year"]),
         "isPartOf": _to("#venue"),
@@ -176,7 +207,7 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
         if len(known) > 1:
             article["sameAs"] = _each(one.url for one in known[1:])
     yield article
-    yield {"@id": "#venue", "@type": "CreativeWork", "name": phrasing.clean(str(paper["venue"]))}
+    yield {"@id": "#venue", "@type": "CreativeWork", "name": clean(str(paper["venue"]))}
     yield from authors
     yield from values
 
@@ -193,8 +224,8 @@ def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
     action: Entity = {
         "@id": identifier,
         "@type": "CreateAction",
-        "name": phrasing.clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
-        "description": phrasing.clean(", ".join(filter(None, told))),
+        "name": clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
+        "description": clean(", ".join(filter(None, told))),
         "instrument": _to("#reproaudit"),
         "object": _each(_uri(file.name) for file in files if not file.made),
         "result": _each(_uri(file.name) for file in files if file.made),
@@ -209,7 +240,7 @@ def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
 
 
 def _software(card: Scorecard) -> Iterator[Entity]:
-    """This program, and what it ran on: the versions that made the records, all where they differ.
+    """Yields this program and the versions that made the records, all of them if they differ.
 
     Records of an older version do not name it; then the one that judged them stands for it.
     """

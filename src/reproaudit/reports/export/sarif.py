@@ -8,6 +8,7 @@ level ``note`` (section 3.27.10).
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,16 +16,27 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit import __version__
-from reproaudit.audit.loading.fault import Fault
+from reproaudit.audit.loading import read_audit
+from reproaudit.audit.loading.fault import Fault, has_errors
 from reproaudit.audit.rules import RULES, Severity
+from reproaudit.errors import SpecError
+from reproaudit.reports.formats import Exported, ExportRequest
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "ruleAndPath/v1"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "note"}
 
 
+def sarif_export(request: ExportRequest) -> Exported:
+    """Returns one file with the faults of the audit; errors give the code of a bad audit."""
+    _, faults = read_audit(request.audit_file)
+    text = json.dumps(sarif_log(faults), indent=2) + "\n"
+    code = SpecError.exit_code if has_errors(faults) else 0
+    return Exported({"check.sarif": text.encode()}, None, code)
+
+
 def sarif_log(faults: Sequence[Fault], root: Path | None = None) -> dict[str, Any]:
-    """A SARIF log with one run.
+    """Returns a SARIF log with one run.
 
     Args:
         faults: what was found, in any number of files.
@@ -80,7 +92,7 @@ def _message(fault: Fault) -> str:
 
 
 def _location(fault: Fault, root: Path) -> dict[str, Any]:
-    """Where a fault is; a file elsewhere has an absolute URI (section 3.4.3)."""
+    """Returns the place of a fault; a file elsewhere has an absolute URI (section 3.4.3)."""
     return {
         "artifactLocation": {"uri": _uri(fault.file, root)},
         "region": {"startLine": fault.place.line, "startColumn": fault.place.column},
@@ -98,6 +110,6 @@ def _uri(file: str, root: Path) -> str:
 
 
 def _fingerprint(mark: str, occurrence: int) -> str:
-    """The same for a fault that only moved to another line (section 3.27.17)."""
+    """Returns the same for a fault that only moved to another line (section 3.27.17)."""
     text = mark if occurrence == 1 else f"{mark} {occurrence}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

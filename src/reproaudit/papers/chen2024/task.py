@@ -1,0 +1,166 @@
+"""The task: sequences from random n-gram Markov chains, and the token that follows each.
+
+Every sequence has a transition table of its own, whose rows are drawn from a symmetric Dirichlet
+law, so that the next token can only be predicted from what the same sequence has shown before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from reproaudit.lab import Array, generator
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """The settings of the data.
+
+    Attributes:
+        vocabulary: V, the number of different tokens.
+        order: how many of the latest tokens the next one depends on; these are its parents.
+        length: L, the tokens of a sequence that the model sees.
+        dirichlet: the concentration of the law of the transition tables' rows.
+        training_sequences: how many there are.
+        validation_sequences: how many there are; also of each set that a model is taken to.
+        training_data: ``own_chain``; in controls ``independent_tokens`` (chains of order 0) or
+            ``shuffled_targets`` (each sequence has the target of another). Validation sequences
+            always have their own chain.
+    """
+
+    vocabulary: int
+    order: int
+    length: int
+    dirichlet: float
+    training_sequences: int
+    validation_sequences: int
+    training_data: Literal["own_chain", "independent_tokens", "shuffled_targets"]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences and the tokens that follow them.
+
+    Attributes:
+        tokens: x_1 … x_L of every sequence, each from 0 to V − 1.
+        targets: x_{L+1} of every sequence.
+    """
+
+    tokens: Int[Array, "sequence L"]
+    targets: Int[Array, " sequence"]
+
+    @property
+    def count(self) -> int:
+        """How many sequences there are."""
+        return len(self.targets)
+
+    def with_shuffled_targets(self, rng: np.random.Generator) -> Sequences:
+        """The same sequences, each with the target of another: nothing to learn in context.
+
+        The targets move along one random cycle, so that no sequence keeps its own.
+        """
+        cycle = rng.permutation(self.count)
+        targets = np.empty_like(self.targets)
+        targets[cycle] = self.targets[np.roll(cycle, 1)]
+        return Sequences(self.tokens, targets)
+
+
+def transition_tables(
+    rng: np.random.Generator, count: int, *, order: int, vocabulary: int, dirichlet: float
+) -> Float[Array, "chain V**order V"]:
+    """Random transition tables: the law of the next token (last axis) in each context.
+
+    A context is numbered with its latest token as the lowest digit. Order 0 has one context, so
+    that the tokens of a sequence are independent.
+    """
+    concentration = np.full(vocabulary, dirichlet)
+    return rng.dirichlet(concentration, size=(count, vocabulary**order))
+
+
+def draw_sequences(
+    rng: np.random.Generator,
+    count: int,
+    *,
+    length: int,
+    order: int,
+    vocabulary: int,
+    dirichlet: float,
+) -> Sequences:
+    """Sequences with a fresh table each; the first ``order`` tokens are uniform."""
+    tables = transition_tables(rng, count, order=order, vocabulary=vocabulary, dirichlet=dirichlet)
+    return follow_tables(rng, tables, length=length, order=order)
+
+
+def follow_tables(
+    rng: np.random.Generator, tables: Float[Array, "chain V**order V"], *, length: int, order: int
+) -> Sequences:
+    """One sequence from each table; the first ``order`` tokens are uniform."""
+    count, contexts, vocabulary = tables.shape
+    steps = np.cumsum(tables, axis=2)
+    chance = rng.random((count, length + 1))
+    tokens = np.empty((count, length + 1), dtype=np.int64)
+    tokens[:, :order] = rng.integers(vocabulary, size=(count, order))
+    every = np.arange(count)
+    context = np.zeros(count, dtype=np.int64)
+    for position in range(length + 1):
+        if position >= order:
+            below = chance[:, position, None] >= steps[every, context]
+            tokens[:, position] = np.minimum(below.sum(axis=1), vocabulary - 1)
+        context = (context * vocabulary + tokens[:, position]) % contexts
+    return Sequences(tokens[:, :-1], tokens[:, -1])
+
+
+def sequences_for(
+    s: ChainSettings,
+    seed: int,
+    purpose: str,
+    count: int,
+    *,
+    length: int | None = None,
+    order: int | None = None,
+    dirichlet: float | None = None,
+) -> Sequences:
+    """The sequences that a seed has for a purpose, with some of the settings replaced.
+
+    Args:
+        s: the settings.
+        seed: of the run.
+        purpose: another purpose has other chains and tokens.
+        count: how many sequences.
+        length: in place of the setting.
+        order: in place of the setting.
+        dirichlet: in place of the setting.
+    """
+    return draw_sequences(
+        generator(seed, purpose),
+        count,
+        length=s.length if length is None else length,
+        order=s.order if order is None else order,
+        vocabulary=s.vocabulary,
+        dirichlet=s.dirichlet if dirichlet is None else dirichlet,
+    )
+
+
+def training_sequences(s: ChainSettings, seed: int) -> Sequences:
+    """The sequences that a seed trains on; in controls without anything to learn in context."""
+    order = 0 if s.training_data == "independent_tokens" else None
+    sequences = sequences_for(s, seed, "training", s.training_sequences, order=order)
+    if s.training_data == "shuffled_targets":
+        return sequences.with_shuffled_targets(generator(seed, "shuffle"))
+    return sequences
+
+
+def validation_sequences(s: ChainSettings, seed: int) -> Sequences:
+    """The sequences that a seed's model is measured on."""
+    return sequences_for(s, seed, "validation", s.validation_sequences)
+
+
+def cross_entropy(
+    predictions: Float[Array, "sequence V"], targets: Int[Array, " sequence"], epsilon: float
+) -> float:
+    """The mean of −log(p(target) + ε), in nats: the true cross-entropy, whatever was trained."""
+    chosen = predictions[np.arange(len(targets)), targets]
+    return float(-np.log(chosen + epsilon).mean())

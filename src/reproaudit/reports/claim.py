@@ -1,0 +1,191 @@
+"""The outline of one claim: its answers and its controls', its parts, and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reproaudit.judging.verdict import Verdict
+from reproaudit.reports import numbers, phrasing
+from reproaudit.reports import outline as o
+from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
+from reproaudit.scorecard.model import AnswerModel, ClaimModel, OriginModel, Scorecard
+from reproaudit.scorecard.verdicts import VERDICTS
+
+
+def badge(verdict: Verdict, count: int | None = None) -> o.Span:
+    """Returns a verdict in its colour, with how often it was given."""
+    text = phrasing.words(verdict)
+    text = text if count is None else f"{count} {text}"
+    return o.Span(text, "badge", VERDICTS[verdict].tone)
+
+
+def verdict_badges(counts: Mapping[str, int]) -> o.Line:
+    """Returns how often each verdict was given."""
+    return o.joined(badge(Verdict(name), n) for name, n in counts.items()) or "no claims"
+
+
+def claim_row(
+    claim: ClaimModel, href: str, *, weight: bool = False, origin: OriginModel | None = None
+) -> o.GridRow:
+    """Returns a claim's row in a table of claims.
+
+    Args:
+        claim: the claim.
+        href: the link to the whole claim.
+        weight: whether the table has a column for the weight.
+        origin: who measured, if not we; the statement is then left to our own row.
+    """
+    name: o.GridCell = o.Lines((o.Span(claim.id, href=href), o.soft(claim.statement)))
+    if origin is not None:
+        link = o.Span(f"{claim.id}, measured by {origin.who}", href=href)
+        name = (link, o.soft(f" (not ours, {origin.made})"))
+    weights = (numbers.stated(claim.weight),) if weight else ()
+    estimate = o.digits(phrasing.claim_sentence(claim))
+    return name, badge(claim.verdict), phrasing.evidence_label(claim), *weights, estimate
+
+
+# --- a claim ------------------------------------------------------------------------------------
+
+
+def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
+    """Returns everything that is told of a claim, under its number on the scorecard."""
+    meta = (
+        f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
+        f"{phrasing.evidence_label(claim)} · experiment {claim.experiment} · rule "
+        f"{claim.rule_hash[:8]}"
+    )
+    pictures = (
+        o.Picture(_plot_caption(measured, plot), plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
+        for i, (measured, plot) in enumerate(_plots(claim), start=1)
+    )
+    columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
+    caption = "The claim, and the controls that must fail or pass"
+    blocks = (
+        o.Paragraph(claim.statement, "statement"),
+        o.Paragraph(meta, "soft"),
+        *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
+        *pictures,
+        o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
+        o.Facts(list(_facts(card, claim))),
+        *([_parts(claim, number)] if len(claim.parts) > 1 else []),
+    )
+    title = (badge(claim.verdict), " ", o.code(claim.id))
+    return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
+
+
+def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+    part = phrasing.deciding_part(claim)
+    yield "why", claim.why
+    if part is not None and (power := phrasing.power(part)):
+        yield "undecided", power
+    yield "evidence", phrasing.evidence_words(claim)
+    if part is not None:
+        yield "tolerance", part.reason
+    about = [o.Span(name, href=f"#finding-{n}") for n, name in phrasing.findings_about(card, claim)]
+    if about:
+        yield "findings", o.joined(about)
+    for response in phrasing.responses_to(card, claim.id):
+        yield "response", phrasing.response_words(response)
+
+
+def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
+    part = phrasing.deciding_part(claim)
+    said, how = "no estimate", ""
+    if part is not None:
+        among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
+        said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
+        how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}"
+    elif claim.decision is not None:
+        said = phrasing.no_estimate(card, claim.experiment, card.tier, {})
+    yield _answer("this claim", phrasing.decision_words(claim.decision), said, how)
+    for name, control in phrasing.controls_of(claim):
+        differs = (phrasing.control_differences(control), f"{control.tier} scale")
+        how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
+        said = phrasing.control_words(card, claim, control)
+        yield _answer(name, phrasing.decision_words(control.decision), said, how)
+    if claim.positive_control is None:
+        reason = claim.positive_control_missing or phrasing.NO_REASON
+        yield _answer("positive control", "none", "none can be constructed", reason)
+
+
+def _answer(name: str, decision: str, estimate: str, how: str) -> o.GridRow:
+    return name, o.strong(decision), o.digits(estimate), how
+
+
+def _parts(claim: ClaimModel, number: int) -> o.Piece:
+    deciding, plots, rows = phrasing.deciding_part(claim), _part_plots(claim), []
+    for index, part in enumerate(claim.parts):
+        name = phrasing.measured_words(part)
+        rows.append(
+            (
+                (name, o.soft(" (decides)")) if part is deciding else name,
+                part.decision.value,
+                o.digits(numbers.sentence(part)),
+                o.PlotCell(plots[index], f"part-{number}-{index + 1}"),
+                phrasing.decision_words(part.control),
+                o.Lines([o.digits(said) for said in _part_controls(claim, index)]),
+            )
+        )
+    estimate = "Estimate [interval], bound"
+    columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
+    table = o.Tabular(columns, rows, pages_only=("Each control",))
+    return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
+
+
+def _part_controls(claim: ClaimModel, index: int) -> Iterator[str]:
+    """Yields each control's answer to a part; a single control needs no name."""
+    several = len(claim.controls) > 1
+    for name, control in phrasing.controls_of(claim):
+        if control is not claim.positive_control and index < len(control.parts):
+            one = control.parts[index]
+            yield f"{name + ' ' if several else ''}{one.decision.value}: {numbers.sentence(one)}"
+
+
+# --- a claim's pictures -------------------------------------------------------------------------
+
+
+def _plot_caption(measured: str, plot: Plot) -> o.Line:
+    if plot.scale == "linear":
+        return measured
+    return measured, o.soft(f" ({numbers.scale_name(plot.scale)} scale)")
+
+
+def _plots(claim: ClaimModel) -> Iterator[tuple[str, Plot]]:
+    """Yields one picture for all that answer the claim's deciding condition, and one each else."""
+    part = phrasing.deciding_part(claim)
+    rows = [] if part is None else [PlotRow("this claim", "claim", part)]
+    others: dict[tuple[object, ...], list[PlotRow]] = {}
+    for name, control in phrasing.controls_of(claim):
+        kind = "positive" if name == "positive control" else "control"
+        answer, is_same = phrasing.shown_answer(claim, control)
+        if answer is not None:
+            alike = (answer.name, answer.measured, answer.bound, answer.side)
+            group = rows if is_same else others.setdefault(alike, [])
+            group.append(PlotRow(name, kind, answer))
+    for group in (rows, *others.values()):
+        if group:
+            yield group[0].answer.measured, lay_out(group)
+
+
+def _part_plots(claim: ClaimModel) -> list[Plot]:
+    """Returns a small picture of each part with its controls; those of one rule share an axis."""
+    rows = [_part_rows(claim, index) for index in range(len(claim.parts))]
+    plots = []
+    for own in rows:
+        alike = [r for other in rows if _same_rule(other[0].answer, own[0].answer) for r in other]
+        plots.append(lay_out(own, among=alike, width=200, gutter=8, ticks=False))
+    return plots
+
+
+def _part_rows(claim: ClaimModel, index: int) -> list[PlotRow]:
+    part = claim.parts[index]
+    answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
+    same = [one for one in answers if one.measured == part.measured and _same_rule(one, part)]
+    return [PlotRow("part", "claim", part), *(PlotRow("control", "control", one) for one in same)]
+
+
+def _same_rule(one: AnswerModel, other: AnswerModel) -> bool:
+    """Returns whether two answers are held against the same bound on the same scale."""
+    scales = [a.interval.scale if a.interval else None for a in (one, other)]
+    rules = [(a.side, a.bound, a.margin) for a in (one, other)]
+    return rules[0] == rules[1] and scales[0] == scales[1]

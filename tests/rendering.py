@@ -1,0 +1,39 @@
+"""Scorecards rendered as the commands render them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from reproaudit.reports.formats import PAGES, Rendered
+from reproaudit.reports.html import html_page
+from reproaudit.reports.index import Elsewhere, index_document
+from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.reports.terminal import print_document
+from reproaudit.scorecard.model import Scorecard
+
+
+def render(card: Scorecard, form: str, *, index: bool = True) -> str:
+    """The scorecard in a page format, as it is written below an index."""
+    return PAGES[form].render(Rendered(scorecard_document(card, index=index), card))
+
+
+def render_scorecard(card: Scorecard, console: Console) -> None:
+    print_document(scorecard_document(card), console)
+
+
+def render_html(card: Scorecard) -> str:
+    return render(card, "html")
+
+
+def render_markdown(card: Scorecard) -> str:
+    return render(card, "md")
+
+
+def render_json(card: Scorecard) -> str:
+    return render(card, "json")
+
+
+def render_html_index(cards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere] = ()) -> str:
+    return html_page(index_document(cards, elsewhere))

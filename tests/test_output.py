@@ -1,0 +1,160 @@
+"""What commands print: whole, whatever the terminal, the pipe or the text."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+from rich.console import Console
+
+from factories import make_scorecard
+from miniatures import ENVIRONMENT
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.reports import outline as o
+from reproaudit.reports.files import write_report
+from reproaudit.reports.formats import EXPORTS, PAGES, TERMINAL, export_names, page_names
+from reproaudit.reports.printable import clean, printable
+from reproaudit.reports.terminal import TONES, print_document
+from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone, complete
+
+PAPER = "ahn2023"
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report folder with the toy scorecard under the name of a known paper."""
+    folder = tmp_path_factory.mktemp("reports")
+    write_report(make_scorecard(PAPER), folder, ["json"])
+    return folder
+
+
+def report(reports: Path, out: int | IO[bytes] | None, *more: str, **environment: str):  # type: ignore[no-untyped-def]
+    command = [sys.executable, "-m", "reproaudit", "report", PAPER, "--tier", "paper"]
+    known = ["--store", "none", "--out", str(reports), *more]
+    return subprocess.run(
+        [*command, *known], stdout=out, stderr=subprocess.PIPE, check=False, timeout=60,
+        env={**ENVIRONMENT, **environment}, cwd=reports,
+    )  # fmt: skip
+
+
+def written(reports: Path) -> list[str]:
+    return sorted(file.name for file in (reports / "paper" / PAPER).iterdir())
+
+
+ALL = ["scorecard.html", "scorecard.json", "scorecard.md"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_one_line_and_the_files_are_written(reports: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = report(reports, full)
+    assert done.returncode == 3
+    assert done.stderr.decode().splitlines() == ["cannot write the output: No space left on device"]
+    assert written(reports) == ALL
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("supported", 1), ("vacuous,not_tested", 1)])
+def test_a_reader_that_left_changes_no_exit_code(reports: Path, fail_on: str, code: int) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        done = report(reports, pipe, "--fail-on", fail_on)
+    assert (done.returncode, done.stderr) == (code, b"")
+    assert written(reports) == ALL
+
+
+def test_a_closed_output_is_no_fault(reports: Path) -> None:
+    command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper --store none"
+    line = f"{command} --out '{reports}' >&-"
+    done = subprocess.run(line, shell=True, env=ENVIRONMENT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    line = f"'{sys.executable}' -m reproaudit report nobody 2>&-"
+    assert subprocess.run(line, shell=True, env=ENVIRONMENT, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-3", "many"])
+def test_a_width_that_cannot_be_is_not_believed(reports: Path, columns: str) -> None:
+    done = report(reports, subprocess.PIPE, "--format", "terminal", COLUMNS=columns)
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert 40 <= max(map(len, lines)) <= 110
+    assert "SUPPORTED toy.layers" in lines
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_whole_in_every_encoding(reports: Path, encoding: str) -> None:
+    done = report(reports, subprocess.PIPE, "--json", PYTHONIOENCODING=encoding)
+    printed = json.loads(done.stdout.decode(encoding))
+    assert printed == json.loads((reports / "paper" / PAPER / "scorecard.json").read_text())
+
+
+def test_every_file_is_named(reports: Path) -> None:
+    done = report(reports, subprocess.PIPE, "--format", "html,md,json")
+    names = [Path(line).name for line in done.stdout.decode().splitlines()]
+    assert names == [*(f"scorecard.{name}" for name in PAGES), "index.html"]
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+UNSAFE = [
+    *map(chr, range(0x20)),
+    *map(chr, range(0x7F, 0xA0)),
+    *"\u061c\u200e\u202e\u2066\u2028\ud800",
+]
+
+
+@pytest.mark.parametrize("character", UNSAFE)
+def test_a_character_that_a_terminal_obeys_is_shown(character: str) -> None:
+    shown = printable(f"a{character}b")
+    assert shown == "a\nb" if character == "\n" else shown.isprintable()
+    assert clean(f"a{character}b").isprintable()
+    shown.encode("utf-8")
+
+
+def test_every_block_goes_through_it() -> None:
+    bad = "a\x1b[31mb\u202e"
+    table = o.Tabular((bad,), ((o.Lines((bad,)),),), bad)
+    blocks = (
+        o.Paragraph(bad), o.Facts(((bad, bad),)), o.Bullets((o.Item((bad,)),)), table,
+        o.Fold(bad, (o.Tabular((bad, bad), ((bad, bad),), layout="narrow"),)),
+        o.Section(bad, (o.Tabular((bad, bad), ((bad, bad),), layout="stacked"),), level=3),
+        o.Section(bad, ()),
+    )  # fmt: skip
+    out = io.StringIO()
+    print_document(o.Document(bad, bad, (o.Paragraph(bad),), blocks), Console(file=out, width=80))
+    assert out.getvalue().replace("\n", "").isprintable()
+    assert out.getvalue().count("\\x1b[31mb\\u202e") == 18
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_a_member_without_a_row_fails_loudly() -> None:
+    """A verdict that is added to the enum and to no table stops the import."""
+    for keys, rows in ((Verdict, VERDICTS), (EvidenceLevel, EVIDENCE), (Tone, TONES)):
+        assert complete(keys, rows) is rows
+        for key in keys:
+            fewer = {k: v for k, v in rows.items() if k is not key}
+            with pytest.raises(LookupError, match=f"{keys.__name__} has no row for: {key.value}"):
+                complete(keys, fewer)
+
+
+def test_an_unknown_verdict_is_refused() -> None:
+    data = make_scorecard().claims[0].model_dump(mode="json")
+    for field in ("verdict", "evidence", "decision"):
+        with pytest.raises(ValueError, match=f"{field}\n  Input should be"):
+            ClaimModel.model_validate_json(json.dumps({**data, field: "likely"}))
+
+
+def test_help_names_every_format() -> None:
+    for name in (TERMINAL, *PAGES):
+        assert name in page_names()
+    for name in EXPORTS:
+        assert name in export_names()
