@@ -24,6 +24,7 @@ from reproaudit.cli.options import (
     Slugs,
     StorePath,
     Tier,
+    Trust,
     Verbose,
     app,
     chosen_tier,
@@ -52,6 +53,7 @@ def run(
     cell_timeout: CellTimeout = None,
     memory: Memory = None,
     verbose: Verbose = False,
+    trust: Trust = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -69,6 +71,7 @@ def run(
     from reproaudit.commands.run import (
         Custom,
         How,
+        confirm_code,
         parse_limits,
         read_data_from,
         run_custom,
@@ -82,6 +85,7 @@ def run(
     entries = catalog.select(slugs or (), everything)
     chosen, wanted = chosen_tier(tier) or "quick", fail_on_verdicts(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
+    confirm_code(entries, trust)
     custom = Custom.parse(seeds, experiments or (), settings or ())
     how = How(
         catalog,
@@ -129,6 +133,7 @@ def multiverse(
     cell_timeout: CellTimeout = None,
     memory: Memory = None,
     verbose: Verbose = False,
+    trust: Trust = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -143,7 +148,13 @@ def multiverse(
     otherwise.
     """
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.run import How, parse_duration, parse_limits, read_data_from
+    from reproaudit.commands.run import (
+        How,
+        confirm_code,
+        parse_duration,
+        parse_limits,
+        read_data_from,
+    )
     from reproaudit.running.store import Store
 
     read_data_from(data_dir)
@@ -152,6 +163,7 @@ def multiverse(
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = catalog[slug]
+    confirm_code([entry], trust)
     how = How(
         catalog,
         Store(store),
@@ -176,6 +188,7 @@ def verify(
     recompute: Annotated[
         int, typer.Option("--recompute", min=0, help="Measure so many records again.")
     ] = 0,
+    trust: Trust = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="Move damaged files aside, and list sound records.")
     ] = False,
@@ -196,6 +209,7 @@ def verify(
         slugs or (),
         Store(store),
         recompute=recompute,
+        trust=trust,
         repair=repair,
         as_json=as_json,
     )

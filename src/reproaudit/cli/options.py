@@ -51,6 +51,9 @@ CellTimeout = Annotated[
 Memory = Annotated[
     str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
 ]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run code that does not come with reproaudit.")
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
 ]
