@@ -103,7 +103,7 @@ class ClaimTests:
                 store=self.store,
                 trust=self.trust,
                 ask=_never,
-                remedy="Pass --reproaudit-trust",
+                remedy="pass --reproaudit-trust",
             )
         from reproaudit.commands.report import has_records
         from reproaudit.running.store import Store
