@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := build/tools
+LOGGERS := .venv-importers
 READY := $(VENV)/.ready
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: audit test lint types contracts slow bench bench-scaling bench-check schema lock vulnerabilities clean
+.PHONY: audit test lint types contracts slow importers bench bench-scaling bench-check schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -27,6 +28,15 @@ types: $(READY)
 
 contracts: $(READY)
 	$(BIN)/lint-imports --no-cache
+
+# The loggers' own libraries, in an environment of their own that borrows torch from the usual one.
+importers: $(READY)
+	$(BIN)/python -m venv $(LOGGERS)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  $$($(LOGGERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth
+	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check --group importers
+	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/importing/test_real_loggers.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -61,4 +71,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOGGERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reproaudit.audit.disputes import version_of
 from reproaudit.audit.loading import Fault, load_audit, read_audit, read_text
 from reproaudit.audit.loading import tree as tree_module
 from reproaudit.audit.loading.models import Complaint, faults_of
@@ -60,6 +61,13 @@ class Bad:
         return self.text[: self.text.index(marker, start)].count("\n") + 1
 
 
+def said(field: str, *fields: str) -> tuple[str, str]:
+    """An edit of the toy that adds a reviewer's word before its figures."""
+    entry = ", ".join((*fields, "reviewer: R1", "as_of: 2026-11-01"))
+    return "\nfigures:\n", f"\n{field}:\n  - {{{entry}}}\n\nfigures:\n"
+
+
+VERSION = version_of(load_audit(TOY, today=TODAY))
 LOSS = "        loss: {measurement: loss}\n"
 ROW = "{layer: 1, row: 0, column: 1}"
 RATE = "        settings: {learning_rate: 0.0}\n        why: Beside"
@@ -180,6 +188,10 @@ MODEL_FAULTS = [
         "^- name: direction"),
     Bad("no-target", "        target: 0.5\n", "", "RA062", "a target or a reference",
         "^- name: entry"),
+    Bad("dispute-of-two-things", *said("disputes", "claim: toy.direction, tolerance: direction, "
+        "control: 1", "reason: Not so"), "RA059", "or 'control', or neither", "  - {claim"),
+    Bad("dispute-of-a-part-of-nothing", *said("disputes", "control: 1", "reason: Not so"), "RA059",
+        "either 'claim' or 'source'", "  - {control"),
     Bad("no-reason", "        reason: A tenth of the distance at the start.\n", "", "RA063",
         "no 'reason'", "^- name: direction"),
     Bad("effect-out-of-order", "low: -0.6", "low: -0.3", "RA059", "between 'low' and 'high'",
@@ -336,6 +348,19 @@ RULE_FAULTS = [
         "before the finding of 2026-11-02", "as_of: 2026-11-01"),
     Bad("response-ahead", "run.\n    as_of: 2026-11-01", "run.\n    as_of: 2027-11-01", "RA154",
         "in the future", "as_of: 2027"),
+    Bad("dispute-of-nothing", *said("disputes", "claim: toy.directoin", "reason: Not so"), "RA171",
+        "Did you mean 'toy.direction'?", "claim: toy.directoin"),
+    Bad("dispute-of-no-check", *said("disputes", "claim: toy.direction, tolerance: x",
+        "reason: Not so"), "RA171", "the name of a check of toy.direction", "tolerance: x"),
+    Bad("dispute-of-no-control", *said("disputes", "claim: toy.direction, control: 9",
+        "reason: Not so"), "RA171", "found control 9", "control: 9"),
+    Bad("dispute-of-no-setting", *said("disputes", "source: lerning_rate", "reason: Not so"),
+        "RA171", "Did you mean 'learning_rate'?", "source: lerning_rate"),
+    Bad("signed-by-two-names", *said("sign_offs", f"version: {VERSION}, as_of: 2026-11-01, "
+        f"reviewer: R1}}\n  - {{version: {VERSION}"), "RA172", "a second sign-off",
+        f"version: {VERSION}, reviewer: R1, as_of: 2026-11-01}}\n\n"),
+    Bad("signed-another", *said("sign_offs", f"version: {'a' * 32}"), "RA173",
+        "the present version", "a" * 32),
 ]  # fmt: skip
 
 ALL = [*YAML_FAULTS, *MODEL_FAULTS, *DRAFT_FAULTS, *RULE_FAULTS]

@@ -17,7 +17,7 @@ import typer
 from reproaudit import __version__
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
-from reproaudit.commands.output import GuardedOutput
+from reproaudit.commands.output import GuardedOutput, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
 from reproaudit.reports.formats import (
     ALL_FORMATS,
@@ -62,7 +62,18 @@ AnyTier = Annotated[
 Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Cells at once; one for each core if not given.")
+]
+CellTimeout = Annotated[
+    str | None, typer.Option("--cell-timeout", help="A cell that takes longer fails: 90s, 10m, 1h.")
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
+]
 DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
@@ -115,8 +126,6 @@ def _interrupted() -> int:
 
 
 def _say(text: str, style: str = "") -> None:
-    from reproaudit.reports.terminal import say
-
     say(text, stderr=True, style=style)
 
 
@@ -132,9 +141,10 @@ def _fail_on(words: str | None) -> frozenset[str]:
 
 
 def _exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
-    if failed:
+    verdicts = {claim.verdict.value for one in scorecards for claim in one.claims}
+    if failed or "technical_failure" in verdicts - fail_on:
         return TechnicalError.exit_code
-    return int(any(c.verdict in fail_on for one in scorecards for c in one.claims))
+    return int(bool(verdicts & fail_on))
 
 
 def _tier(name: str | None) -> TierName | None:
@@ -180,7 +190,10 @@ def run(
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -195,7 +208,14 @@ def run(
     records, which feed no verdict.
     """
     from reproaudit.commands.report import show_scorecards
-    from reproaudit.commands.run import Custom, How, read_data_from, run_custom, run_tier
+    from reproaudit.commands.run import (
+        Custom,
+        How,
+        parse_limits,
+        read_data_from,
+        run_custom,
+        run_tier,
+    )
     from reproaudit.running.store import Store
     from reproaudit.scorecard.from_store import scorecard_of
 
@@ -205,7 +225,16 @@ def run(
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=fresh,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     summary = run_tier(papers, chosen, how)
@@ -354,6 +383,35 @@ def new(
 
 
 @app.command()
+def review(
+    slug: PaperName,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+    ] = None,
+    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[
+        bool, typer.Option(help="Hide what others decided until you have decided.")
+    ] = True,
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Review an audit in the browser: agree, disagree, dispute, sign off.
+
+    The page is served on this machine alone. With --set or --sign-off there is no page.
+    """
+    from reproaudit.commands.review import review_audit
+
+    return review_audit(
+        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
+    )
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of an audit."""
     from reproaudit.audit.schema import schema_text
@@ -406,6 +464,55 @@ def judge(
 
     entry = Catalog(audits)[slug]
     return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
 
 
 @app.command()
@@ -474,7 +581,10 @@ def multiverse(
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -488,17 +598,26 @@ def multiverse(
     With --explain and --against, names the smallest set of settings that makes a claim come out
     otherwise.
     """
-    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show_multiverse
-    from reproaudit.commands.run import How, read_data_from
+    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
+    from reproaudit.commands.run import How, parse_duration, parse_limits, read_data_from
     from reproaudit.running.store import Store
 
     read_data_from(data_dir)
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
     if (explain is None) != (not against):
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
-    seconds = None if budget is None else parse_budget(budget)
+    seconds = None if budget is None else parse_duration("--budget", budget)
     entry = catalog[slug]
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=False,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation

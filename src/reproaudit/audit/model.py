@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from reproaudit.audit.disputes import Dispute, SignOff
 from reproaudit.audit.findings import ClaimId, Finding, NotAudited, Response
 from reproaudit.audit.settings import TIERS, Setting, Source, TierName, Value
 from reproaudit.audit.variables import Text, Variable
@@ -224,6 +225,10 @@ class Audit(StrictModel):
     """Discrepancies between the paper, the card, the authors' code and practice."""
     responses: tuple[Response, ...] = ()
     """Answers of the authors and others to findings and verdicts, shown beside them."""
+    disputes: tuple[Dispute, ...] = ()
+    """Objections of reviewers to claims, tolerances, controls and sources of settings."""
+    sign_offs: tuple[SignOff, ...] = ()
+    """The reviewers who reviewed a version of this audit. `reproaudit review` writes them."""
     figures: tuple[Figure, ...] = ()
     """The figures on the scorecard."""
 

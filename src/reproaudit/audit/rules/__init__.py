@@ -12,13 +12,22 @@ from collections.abc import Iterator
 from datetime import date
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules import checks, claims, controls, experiments, nodes, papers, settings
+from reproaudit.audit.rules import (
+    checks,
+    claims,
+    controls,
+    disputes,
+    experiments,
+    nodes,
+    papers,
+    settings,
+)
 from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
 from reproaudit.errors import UsageError, did_you_mean
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
 
-MODULES = (nodes, claims, checks, controls, experiments, settings, papers)
+MODULES = (nodes, claims, checks, controls, experiments, settings, papers, disputes)
 """The modules whose import defines the rules."""
 
 RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))

@@ -58,3 +58,11 @@ def unknown_experiment(audit: Audit, loc: Loc, experiment: str) -> Iterator[Viol
 def known_settings(audit: Audit, experiment: str) -> Collection[str]:
     """The names of an experiment's settings, its own and the shared ones."""
     return ChainMap(audit.experiments[experiment].settings, audit.settings)
+
+
+def every_setting(audit: Audit) -> frozenset[str]:
+    """The names of all settings; an experiment's own with and without the experiment's name."""
+    known = set(audit.settings)
+    for experiment, one in audit.experiments.items():
+        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    return frozenset(known)

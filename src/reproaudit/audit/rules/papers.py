@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.rules.names import ids_of_their_own, unknown
+from reproaudit.audit.rules.names import every_setting, ids_of_their_own, unknown
 from reproaudit.audit.rules.rule import Leaves, Loc, Violation, error, warning
 from reproaudit.audit.rules.values import MOST_SHOWN, key, keys, repeated, shown
 from reproaudit.audit.variables import VariableName
@@ -77,9 +77,7 @@ def _finding_ids(audit: Audit) -> Iterator[Violation]:
 
 @error("RA162", "A finding about a setting points at it.", "Name a setting of this audit.")
 def _finding_settings_exist(audit: Audit) -> Iterator[Violation]:
-    known = set(audit.settings)
-    for experiment, one in audit.experiments.items():
-        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    known = every_setting(audit)
     for i, finding in enumerate(audit.findings):
         yield from unknown(("findings", i, "settings"), "setting", finding.settings, known)
 

@@ -1,0 +1,90 @@
+"""`reproaudit review`: a page, or orders on the command line, that edit an audit's YAML."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from reproaudit.audit.disputes import version_of
+from reproaudit.desk import acts
+from reproaudit.desk.saving import Version, difference, read_version, refuse_faults, save
+from reproaudit.desk.script import carry_out
+from reproaudit.errors import SpecError, UsageError
+
+MISSING = "reproaudit review needs its extra: pip install 'reproaudit[review]'."
+
+
+def review_audit(
+    file: Path,
+    reviewer: str | None,
+    orders: Sequence[str],
+    sign: bool,
+    blind: bool,
+    port: int,
+    as_json: bool,
+) -> int:
+    """Carries out orders, or serves the page if there are none.
+
+    Args:
+        file: the audit.
+        reviewer: who reviews.
+        orders: what `--set` said; see `reproaudit.desk.script`.
+        sign: whether to sign the version off.
+        blind: whether the page hides the others' words until the reviewer's own stand.
+        port: the port of the page; 0 for any free one.
+        as_json: whether to print JSON.
+
+    Raises:
+        UsageError: if the reviewer has no name, or an order cannot be carried out.
+        SpecError: if the file cannot be edited, or an edit would leave a fault.
+    """
+    if reviewer is None or not reviewer.strip() or not reviewer.isprintable():
+        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
+    if orders or sign:
+        return _carry_out(file, orders, reviewer.strip(), sign, as_json)
+    read_version(file)
+    try:
+        from reproaudit.desk.server import serve
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    serve(file, reviewer.strip(), port=port, blind=blind, tell=print)
+    return 0
+
+
+def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_json: bool) -> int:
+    """Carries out all orders or none, and prints what changed."""
+    before = read_version(file)
+    text = before.text
+    for order in orders:
+        text = carry_out(text, order, reviewer, before.today)
+    after = before.with_text(text)
+    if sign:
+        refuse_faults(before, after)
+        if after.audit is None:
+            raise SpecError(f"{file}: a draft with errors is not signed off. Mend them first.")
+        text = acts.sign_off(text, reviewer, version_of(after.audit), before.today)
+    after = save(before, text)
+    _show(before, after, as_json)
+    return 0
+
+
+def _show(before: Version, after: Version, as_json: bool) -> None:
+    changes = difference(before, after)
+    if as_json:
+        data = {"file": str(after.path), "changed": bool(changes), "diff": changes}
+        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        return
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for line in changes.splitlines():
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        console.print(_shown(line), style=style)
+    console.print(f"saved {after.path}" if changes else f"{after.path}: nothing to change")
+
+
+def _shown(line: str) -> str:
+    """A line without characters that a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in line)

@@ -1,0 +1,96 @@
+"""The runs' configurations against the audit's settings: equal, contradicting or absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.rules.values import key, keys, same, shown
+from reproaudit.cell import SettingValue
+from reproaudit.importing.logged import LogError
+from reproaudit.importing.roles import PlacedRun, role_words
+
+
+@dataclass(frozen=True)
+class ComparedSetting:
+    """One setting of one role.
+
+    Attributes:
+        batch: the experiment or control.
+        name: the setting.
+        audit: the audit's value.
+        source: where the audit has it from.
+        found: the configurations' value; None if it is absent.
+        called: what the configurations call it.
+        alternative: whether the found value is one that the audit's ledger lists.
+    """
+
+    batch: Batch
+    name: str
+    audit: SettingValue
+    source: str
+    found: SettingValue | None
+    called: str | None
+    alternative: bool
+
+    @property
+    def status(self) -> Literal["equal", "contradicting", "absent"]:
+        """How the two stand."""
+        if self.found is None:
+            return "absent"
+        return "equal" if same(self.found, self.audit) else "contradicting"
+
+
+def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[ComparedSetting, ...]:
+    """Every setting of every role; the runs of a role state the same, as `place_runs` saw to."""
+    first: dict[Batch, PlacedRun] = {}
+    for one in placed:
+        known = first.get(one.batch)
+        if known is None or len(one.stated) > len(known.stated):
+            first[one.batch] = one
+    compared = []
+    for batch, one in sorted(first.items(), key=lambda pair: bool(pair[0].overrides)):
+        values = batch.settings(audit)
+        for name, setting in audit.settings_of(batch.experiment).items():
+            stated = one.stated.get(name)
+            compared.append(
+                ComparedSetting(
+                    batch=batch,
+                    name=name,
+                    audit=values[name],
+                    source=setting.source.value,
+                    found=None if stated is None else stated.value,
+                    called=None if stated is None else stated.name,
+                    alternative=stated is not None and key(stated.value) in keys(setting.others),
+                )
+            )
+    return tuple(compared)
+
+
+def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
+    """What differs from the audit in every run of an experiment, as a manifest writes it.
+
+    Raises:
+        LogError: if the experiment and a control of it state different values, which a manifest
+            cannot hold.
+    """
+    compared = tuple(compared)
+    found: dict[str, SettingValue] = {}
+    for one in compared:
+        if one.status == "contradicting":
+            assert one.found is not None, "what contradicts was found"
+            found.setdefault(f"{one.batch.experiment}.{one.name}", one.found)
+    for one in compared:
+        own = dict(one.batch.overrides)
+        value = found.get(f"{one.batch.experiment}.{one.name}")
+        if value is None or one.found is None or one.name in own or same(one.found, value):
+            continue
+        raise LogError(
+            f"runs of {role_words(one.batch)}",
+            f"found {one.name} = {shown(one.found)}, and {shown(value)} in other runs of the "
+            "experiment; expected one value for both. A manifest holds one: import them apart.",
+        )
+    return found

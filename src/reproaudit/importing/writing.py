@@ -1,0 +1,175 @@
+"""The folder for `reproaudit judge`: a manifest, a table for each measurement and seed, a protocol.
+
+Everything is written beside the wanted folder and renamed as a whole: there is no half of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reproaudit.audit.model import Audit
+from reproaudit.cell import SettingValue
+from reproaudit.checks.measurements import Declaration
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.importing.assembling import ImportedRole
+from reproaudit.importing.logged import on_one_line
+from reproaudit.importing.measuring import Measured
+from reproaudit.importing.roles import role_words
+
+PROTOCOL = "import.json"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The manifest's fields beside the runs."""
+
+    who: str
+    source: str
+    framework: str
+    made: date
+    tier: str
+    proxy: str | None
+    settings: Mapping[str, SettingValue]
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A folder to write to, which becomes the wanted one if all goes well, and else vanishes.
+
+    Raises:
+        UsageError: if the wanted folder is there already and holds something.
+        StoreError: if it cannot be written.
+    """
+    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+        raise UsageError(f"--out: {out} exists; expected a new folder. Name another, or remove it.")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written ({error.strerror}).") from None
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if out.exists():
+            out.rmdir()
+        os.rename(temporary, out)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written ({error.strerror or error}).") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_folder(
+    folder: Path,
+    audit: Audit,
+    header: Header,
+    roles: Sequence[ImportedRole],
+    protocol: Mapping[str, Any],
+) -> None:
+    """Writes the manifest, the tables and the protocol."""
+    runs: list[dict[str, Any]] = []
+    for number, role in enumerate(roles, start=1):
+        runs += _write_role(folder, audit, header, role, f"{number}-{role.batch.experiment}")
+    manifest: dict[str, Any] = {
+        "schema_version": 1,
+        "who": header.who,
+        "source": header.source,
+        "framework": header.framework,
+        "date": header.made,
+        "paper": audit.paper.slug,
+        "tier": header.tier,
+    }
+    if header.proxy is not None:
+        manifest["proxy"] = header.proxy
+    if header.settings:
+        manifest["settings"] = {name: _plain(value) for name, value in header.settings.items()}
+    manifest["runs"] = runs
+    text = "".join(f"# {on_one_line(line)}\n" for line in _comments(roles))
+    text += yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+    (folder / "manifest.yaml").write_text(text, encoding="utf-8")
+    (folder / PROTOCOL).write_text(
+        json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+
+
+def _plain(value: SettingValue) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _comments(roles: Sequence[ImportedRole]) -> Iterator[str]:
+    yield f"Written by reproaudit import; {PROTOCOL} says from which files, and what was left out."
+    for role in roles:
+        for name, reasons in role.withheld.items():
+            said = "; ".join(reasons)
+            yield f"not whole, so left out: '{name}' of {role_words(role.batch)}: {said}"
+
+
+def _write_role(
+    folder: Path, audit: Audit, header: Header, role: ImportedRole, stem: str
+) -> Iterator[dict[str, Any]]:
+    """Writes the tables of a role; yields its entries in the manifest, one for each status."""
+    declared = audit.measurements_of(role.batch.experiment)
+    settings = {
+        **role.batch.settings(audit),
+        **{
+            name.partition(".")[2]: value
+            for name, value in header.settings.items()
+            if name.partition(".")[0] == role.batch.experiment
+        },
+        **dict(role.batch.overrides),
+    }
+    if not role.measured:
+        return
+    for name, by_seed in role.measured.items():
+        for seed, one in by_seed.items():
+            file = folder / stem / str(seed) / f"{name}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_table(name, declared[name], settings, one), encoding="utf-8")
+    for diverged in (False, True):
+        seeds = [seed for seed, run in role.runs.items() if run.diverged == diverged]
+        if not seeds:
+            continue
+        entry: dict[str, Any] = {"experiment": role.batch.experiment, "seeds": seeds}
+        if role.batch.overrides:
+            entry["settings"] = {name: _plain(value) for name, value in role.batch.overrides}
+        if diverged:
+            entry["status"] = "diverged"
+        entry["files"] = [f"{stem}/{{seed}}/{name}.csv" for name in role.measured]
+        yield entry
+
+
+def _table(
+    name: str, declaration: Declaration, settings: Mapping[str, Any], measured: Measured
+) -> str:
+    """One measurement of one seed as CSV; numbers are written so that they read back the same."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    stepped = measured.steps is not None
+    table.writerow([*(["step"] if stepped else []), *(a.name for a in declaration.axes), name])
+    places = list(itertools.product(*(axis.coordinates(settings) for axis in declaration.axes)))
+    for index, step in enumerate(measured.steps or (0,)):
+        block = measured.values[index] if stepped else measured.values
+        for at, value in zip(places, block.reshape(-1).tolist(), strict=True):
+            table.writerow([*([step] if stepped else []), *at, repr(value)])
+    return text.getvalue()
+
+
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file that was read."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
