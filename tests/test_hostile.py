@@ -38,7 +38,7 @@ WHY = {
     "raises_other": "OtherError: other (hostile.py:",
     "raises_silent": "SilentError: its text cannot be made (RuntimeError) (hostile.py:",
     "raises_surrogate": "ValueError: \\ud800 (hostile.py:",
-    "closes_pipes": "twice, the worker process ended with exit code",
+    "closes_pipes": "twice, the worker process ",
     "text": "a number is expected, and this is text",
     "complex": "real numbers are expected, and these are of type complex128",
     "objects": "real numbers are expected, and these are of type object",

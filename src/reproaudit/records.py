@@ -31,13 +31,13 @@ from reproaudit.cell import CellKey, SettingValue, canonical_settings
 RECORD_VERSION = 1
 
 
-LARGEST = 1e150
+LARGEST_NUMBER = 1e150
 """A larger number counts as diverged: its square is beyond what a computer can hold."""
 
 
 def is_finite(values: Any) -> Any:
-    """Where numbers are neither NaN nor larger than `LARGEST`."""
-    return np.abs(values) <= LARGEST
+    """Where numbers are neither NaN nor larger than `LARGEST_NUMBER`."""
+    return np.abs(values) <= LARGEST_NUMBER
 
 
 def _as_array(value: Any) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ def _as_number(value: Any) -> Any:
     return value
 
 
-Number = Annotated[float, BeforeValidator(_as_number)]
+FiniteNumber = Annotated[float, BeforeValidator(_as_number)]
 
 Numbers = Annotated[
     NDArray[np.float64],
@@ -94,7 +94,7 @@ class Series(_Model):
 class Measurements(_Model):
     """What one cell measured, by name: scalars, series over training steps, small arrays."""
 
-    scalars: dict[str, Number] = Field(default_factory=dict)
+    scalars: dict[str, FiniteNumber] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
     arrays: dict[str, Numbers] = Field(default_factory=dict)
 
@@ -105,7 +105,7 @@ class Measurements(_Model):
 
     @property
     def finite(self) -> bool:
-        """Whether no number is NaN, infinite or larger than `LARGEST`."""
+        """Whether no number is NaN, infinite or larger than `LARGEST_NUMBER`."""
         return (
             all(is_finite(x) for x in self.scalars.values())
             and all(is_finite(s.values).all() for s in self.series.values())

@@ -240,7 +240,7 @@ def draft(tmp_path: Path) -> Iterator[Path]:
     card = ROOT / "tests" / "cards" / "table.md"
     out = ["--out", str(tmp_path / "drafts")]
     assert run_command(["new", "sheep2032", "--card", str(card), *out]) == 0
-    yield tmp_path / "drafts" / "sheep2032.yaml"
+    return tmp_path / "drafts" / "sheep2032.yaml"
 
 
 def test_a_draft_is_finished_step_by_step(draft: Path) -> None:
