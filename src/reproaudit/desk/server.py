@@ -74,6 +74,7 @@ def listening(port: int) -> Iterator[socket.socket]:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((LOOPBACK, port))
+            sock.listen()
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UsageError(f"--port {port}: {reason}. Choose another, or 0.") from error

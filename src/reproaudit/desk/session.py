@@ -54,7 +54,7 @@ class DeskSession:
     told: str = ""
 
     def __post_init__(self) -> None:
-        self.first = self._last = read_version(self.path)
+        self.first = self._last = self._saved = read_version(self.path)
 
     def read(self) -> Version:
         """The present version of the file.
@@ -87,7 +87,6 @@ class DeskSession:
             StaleError: if the item has changed.
             AuditError: if the edit is refused.
         """
-        known = self._last
         for tried in range(1, TRIES + 1):
             before = self.read()
             if stamp_now(before) != stamp:
@@ -102,10 +101,10 @@ class DeskSession:
                 self.told = "Nothing to change."
                 return
             self.steps.append(Step(words, before, after))
-            self._last = after
             self.told = f"Saved: {words}."
-            if before.bytes != known.bytes:
+            if before.bytes != self._saved.bytes:
                 self.told += " The file had been changed elsewhere; both changes are in it."
+            self._last = self._saved = after
             return
 
     def undo(self, digest: str) -> None:
@@ -121,7 +120,7 @@ class DeskSession:
                 "Change the item itself, or use git."
             )
             return
-        self._last = save(present, last.before.text)
+        self._last = self._saved = save(present, last.before.text)
         self.steps.pop()
         self.told = f"Taken back: {last.words}."
 
