@@ -34,7 +34,8 @@ importers: $(READY)
 	$(BIN)/python -m venv $(LOGGERS)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 	  $$($(LOGGERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth
-	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[importers]'
+	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check --group importers
 	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/importing/test_real_loggers.py
 
 bench: $(READY)

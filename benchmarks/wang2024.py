@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reproaudit.papers.wang2024 import kernel, model, sampling
+from reproaudit.papers.wang2024 import fast, model, sampling
+from reproaudit.papers.wang2024.task import BatchLaw, SampleBatch, fill_batch
 
 BATCH, T, Q, D, D_E = 256, 200, 3, 5, 170
 ALPHA, V, RATE = 4.0, 1.75, 1.0 / 3.0
@@ -41,7 +42,7 @@ def attention_first(Z: Tensor, z_query: Tensor, W_KQ: Tensor, W_V: Tensor) -> Te
 class LiteralTraining:
     """Trains the token-by-token form with torch's SGD on what torch draws."""
 
-    def __init__(self, forward: Forward, weights: kernel.Weights) -> None:
+    def __init__(self, forward: Forward, weights: fast.Weights) -> None:
         self.forward = forward
         self.W_KQ = torch.tensor(weights.key_query, requires_grad=True)
         self.W_V = torch.tensor(weights.value, requires_grad=True)
@@ -62,17 +63,19 @@ class LiteralTraining:
 class OurTraining:
     """Trains with the compiled loop."""
 
-    def __init__(self, weights: kernel.Weights) -> None:
+    def __init__(self, weights: fast.Weights) -> None:
         self.weights = weights
-        self.scratch = kernel.Batch.empty(BATCH, D, T, Q, D_E, shared=True)
-        self.how = kernel.Sgd(
+        self.scratch = SampleBatch.empty(BATCH, D, T, Q, D_E, shared=True)
+        self.how = fast.Sgd(
             key=sampling.root(0, "benchmark"),
-            subset_key=np.uint64(0),
-            other_query=False,
-            other_targets=False,
-            redraw_codes=True,
-            code_law=sampling.GAUSSIAN,
-            code_scale=D_E**-0.5,
+            law=BatchLaw(
+                subset_key=np.uint64(0),
+                other_query=False,
+                other_targets=False,
+                redraw_codes=True,
+                code_law=sampling.GAUSSIAN,
+                code_scale=D_E**-0.5,
+            ),
             attend_query=False,
             factor=0.5,
             rate=RATE,
@@ -83,22 +86,18 @@ class OurTraining:
 
     def steps(self, count: int = OUR_STEPS) -> None:
         """So many steps."""
-        kernel.train_steps(self.done, self.done + count, self.how, self.scratch, self.weights)
+        fast.train_steps(self.done, self.done + count, self.how, self.scratch, self.weights)
         self.done += count
 
     def sample(self, count: int = OUR_STEPS) -> None:
         """Only what a step draws, so many times."""
-        scratch, how = self.scratch, self.how
         for step in range(count):
-            key = np.uint64(sampling.child(how.key, step))
-            arrays = (scratch.X, scratch.selected, scratch.queried, scratch.source)
-            kernel.fill_batch(key, how.subset_key, False, False, *arrays)
-            sampling.fill_codes(key, how.code_law, how.code_scale, scratch.E[0])
+            fill_batch(np.uint64(sampling.child(self.how.key, step)), self.how.law, self.scratch)
 
 
-def formed() -> kernel.Weights:
+def formed() -> fast.Weights:
     """Weights near those that training finds."""
-    weights = kernel.Weights.draw(np.random.default_rng(0), D, D_E, 0.0, np.float32)
+    weights = fast.Weights.zeros(D, D_E, np.float32)
     weights.set_identity(ALPHA, V)
     return weights
 

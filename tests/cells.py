@@ -7,19 +7,37 @@ import dataclasses
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import reproaudit
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
+from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
 from reproaudit.running.events import Event
+from reproaudit.running.jobs import Job, OnAdvance, Outcome, compute
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
 SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}
+
+
+def declare(*names: str) -> dict[str, Declaration]:
+    """Declarations of what the toy measures; of any other name, a scalar."""
+    kinds = {"loss": MeasurementKind.SERIES, "sizes": MeasurementKind.ARRAY}
+    axes = {"sizes": (Axis(name="size", size=1),)}
+    return {
+        name: Declaration(
+            kind=kinds.get(name, MeasurementKind.SCALAR),
+            axes=axes.get(name, ()),
+            unit="1",
+            meaning=name,
+        )
+        for name in names
+    }
 
 
 def locate(paper: str) -> Module:
@@ -41,6 +59,27 @@ def same_numbers(one: Record) -> dict[str, Any]:
     for name in ("started", "seconds"):
         del plain[name]
     return plain
+
+
+class InProcess:
+    """Computes jobs in this process, where a test can reach into them."""
+
+    threads = 1
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        return None
+
+    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+        for job in jobs:
+            yield compute(job, on_advance, raised_by_the_test)
+
+
+def raised_by_the_test() -> bool:
+    """Whether what is being handled is no Exception: a test cuts a run off with something else."""
+    return not isinstance(sys.exc_info()[1], Exception)
 
 
 def start(store: Path, *options: str, session: bool = False) -> subprocess.Popen[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cells import cell, locate, records, same_numbers, start
+from cells import InProcess, cell, locate, records, same_numbers, start
 from reproaudit.lab import training
 from reproaudit.records import Record
 from reproaudit.running.events import Summary
@@ -114,10 +114,10 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
 
     wanted = [cell(pause=0.0101, steps=40)]  # a nap that nobody else takes
     with pytest.raises(Cut):
-        run_cells(wanted, locate, store, on_event=cut, threads=1)
+        run_cells(wanted, locate, store, on_event=cut, executor=InProcess())
     naps: list[float] = []
     monkeypatch.setattr(time, "sleep", naps.append)
-    assert run_cells(wanted, locate, store, threads=1) == Summary(completed=1)
+    assert run_cells(wanted, locate, store, executor=InProcess()) == Summary(completed=1)
     assert naps.count(0.0101) == 4
     record = records(store)["descent", 0]
     assert record.seconds > 0.01 * 36  # of both parts; the second one slept not at all

@@ -21,7 +21,7 @@ import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError
 from reproaudit.records import CellStatus
-from reproaudit.running.code_hash import Closure
+from reproaudit.running.code_hash import CodeClosure
 from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -96,7 +96,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def run(store: Store, cluster: Cluster | None, *wanted: Any, jobs: int = 1, **how: Any) -> Summary:
     executor = None if cluster is None else DaskCluster(cluster.address, "cpu")
-    return run_cells(wanted, locate, store, jobs=jobs, threads=jobs, executor=executor, **how)
+    return run_cells(wanted, locate, store, jobs=jobs, executor=executor, **how)
 
 
 def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
@@ -155,13 +155,13 @@ def after_a_drop(done: list[int]) -> int:
     return next((b for a, b in pairwise(done) if b < a), 0)
 
 
-def test_a_worker_gets_the_threads_that_it_was_started_with(
+def test_a_cell_gets_one_thread_however_many_the_worker_has(
     tmp_path: Path, cluster: Cluster
 ) -> None:
     cluster.worker("one", "--nthreads", "2")
     store = Store(tmp_path / "runs")
     run(store, cluster, cell())
-    assert records(store)["descent", 0].environment.threads == 2
+    assert records(store)["descent", 0].environment.threads == 1
 
 
 def test_failures_are_the_cells_own(tmp_path: Path, cluster: Cluster) -> None:
@@ -178,7 +178,7 @@ def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
-    other = Closure(digest="0" * 32, packages=frozenset())
+    other = CodeClosure(digest="0" * 32, packages=frozenset())
     monkeypatch.setattr("reproaudit.running.dask_cluster.code_closure", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
@@ -195,9 +195,10 @@ def test_gpu_cells_go_to_workers_that_offer_one(
     cluster.worker("card", "--nthreads", "3", "--resources", "GPU=1")
     executor = DaskCluster(cluster.address, "cuda")
     store = Store(tmp_path / "runs")
-    wanted = [cell("broken", seed=seed) for seed in range(3)]  # computes nothing, so needs no card
+    wanted = [cell("place", seed=seed) for seed in range(3)]  # computes nothing, so needs no card
     run_cells(wanted, locate, store, device="cuda", executor=executor)
-    assert {record.environment.threads for record in records(store).values()} == {3}
+    places = {record.measurements.scalars["process"] for record in records(store).values()}
+    assert places == {cluster.processes["card"].pid}
 
 
 def test_a_cluster_that_has_lost_its_workers_is_given_up(

@@ -479,7 +479,7 @@ def lines_of(blocks: Iterable[o.Piece]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, o.Section):
             yield from (o.plain_line(block.title), *lines_of(block.blocks))
-        elif isinstance(block, o.Rows):
+        elif isinstance(block, o.Facts):
             yield from (o.plain_line(text) for _, text in block.rows)
         elif isinstance(block, o.Paragraph):
             yield o.plain_line(block.text)

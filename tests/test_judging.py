@@ -15,14 +15,13 @@ from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup, ma
 from factories import measurements as measured
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
-from reproaudit.cell import canonical_settings
+from reproaudit.cell import CellKey, canonical_settings
 from reproaudit.checks import PartResult
 from reproaudit.judging.verdict import (
     BatchOutcome,
     ClaimOutcome,
     EvidenceLevel,
     Lookup,
-    Newest,
     Verdict,
     best_answers,
     combine_controls,
@@ -31,7 +30,7 @@ from reproaudit.judging.verdict import (
     judge_batch,
     judge_claim,
     judge_claims,
-    lookup_newest,
+    lookup_by_cell,
 )
 from reproaudit.records import CellStatus, Measurements, Origin, Record
 from reproaudit.scorecard.build import build
@@ -414,20 +413,20 @@ def test_a_batch_is_not_judged_by_other_than_its_seeds() -> None:
     assert tuple(record.seed for record in found.records) == batch.seeds
 
 
-def test_the_newest_records_are_found_by_settings_and_seed() -> None:
+def test_records_are_found_by_settings_and_seed() -> None:
     audit = toy()
     (_, own), (_, other), *_ = claim_batches(audit, audit.claims[0], "paper")
     records = {seed: record for seed, record in lookup_of(audit, fine)(own).items() if seed != 1}
     asked = []
 
-    def newest(tier: TierName) -> Newest:
+    def records_of(tier: TierName) -> Mapping[CellKey, Record]:
         asked.append(tier)
         settings = canonical_settings(own.settings(audit))
         return {
             (own.experiment, settings, seed): record for seed, record in [*records.items()][::-1]
         }
 
-    lookup = lookup_newest(audit, newest)
+    lookup = lookup_by_cell(audit, records_of)
     assert dict(lookup(own)) == records
     assert list(lookup(replace(own, seeds=(4, 0, 7)))) == [4, 0]
     assert not lookup(replace(other, tier="paper"))

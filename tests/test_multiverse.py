@@ -24,7 +24,7 @@ from reproaudit.checks import judge_conditions
 from reproaudit.checks.measurements import Sample
 from reproaudit.cli import run_command
 from reproaudit.commands.explain import parse_against
-from reproaudit.commands.multiverse import parse_budget
+from reproaudit.commands.run import parse_duration
 from reproaudit.errors import UsageError
 from reproaudit.judging.verdict import Lookup, Verdict
 from reproaudit.multiverse.completions import (
@@ -777,7 +777,7 @@ def test_lists_in_against_keep_their_commas() -> None:
     ("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("30", 30)]
 )
 def test_budgets(text: str, seconds: float) -> None:
-    assert parse_budget(text) == seconds
+    assert parse_duration("--budget", text) == seconds
 
 
 def test_assumed_evidence_contradicts_once_every_alternative_agrees(

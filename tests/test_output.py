@@ -122,7 +122,7 @@ def test_every_block_goes_through_it() -> None:
     bad = "a\x1b[31mb\u202e"
     table = o.Tabular((bad,), ((o.Lines((bad,)),),), bad)
     blocks = (
-        o.Paragraph(bad), o.Rows(((bad, bad),)), o.Bullets((o.Item((bad,)),)), table,
+        o.Paragraph(bad), o.Facts(((bad, bad),)), o.Bullets((o.Item((bad,)),)), table,
         o.Fold(bad, (o.Tabular((bad, bad), ((bad, bad),), layout="narrow"),)),
         o.Section(bad, (o.Tabular((bad, bad), ((bad, bad),), layout="stacked"),), level=3),
         o.Section(bad, ()),
@@ -130,7 +130,7 @@ def test_every_block_goes_through_it() -> None:
     out = io.StringIO()
     print_document(o.Document(bad, bad, (o.Paragraph(bad),), blocks), Console(file=out, width=80))
     assert out.getvalue().replace("\n", "").isprintable()
-    assert out.getvalue().count("\\x1b[31mb\\u202e") == 17
+    assert out.getvalue().count("\\x1b[31mb\\u202e") == 18
 
 
 # --- tables ---------------------------------------------------------------------------------------

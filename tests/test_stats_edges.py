@@ -216,6 +216,21 @@ def test_a_value_outside_by_exactly_the_floor_is_rounding(scale: Scale) -> None:
         scale.forward(np.array(beyond) * 2 - np.array(inside), floor=floor)
 
 
+def test_whole_numbers_are_placed_as_floats() -> None:
+    for scale in Scale:
+        assert scale.forward([0, 1]).dtype == scale.inverse([0, 1]).dtype == np.float64
+
+
+def test_an_edge_within_the_floor_of_an_end_is_no_limit() -> None:
+    """Even where it lies off the end by exactly the floor; of the other edge a limit is made."""
+    floor = 2.0**-4
+    low, high = FittingAxis(Scale.LOGIT, floor).edges(0.75, 0.1875)
+    assert (low, high) == (pytest.approx(math.log(9 / 7)), math.inf)
+    low, high = FittingAxis(Scale.LOGIT, floor).edges(0.25, 0.1875)
+    assert (low, high) == (-math.inf, pytest.approx(-math.log(9 / 7)))
+    assert FittingAxis(Scale.LOG_COMPLEMENT, floor).edges(0.75, 0.1875)[1] == math.inf
+
+
 # ---------------------------------------------------------------- power
 
 

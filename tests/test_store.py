@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cells import cell
 from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
+from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running import store as store_module
 from reproaudit.running.fingerprint import fingerprint_of
 from reproaudit.running.partial import Clock
@@ -60,7 +60,7 @@ def place(store: Store) -> Path:
     return store.path(CELL, NAME)
 
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 setting_values = st.one_of(
     st.booleans(),

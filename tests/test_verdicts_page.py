@@ -48,6 +48,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "responses": model.ResponseModel,
     "origin": model.OriginModel,
     "beside": model.BesideModel,
+    "group": model.GroupModel,
 }
 
 

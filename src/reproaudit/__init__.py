@@ -3,6 +3,58 @@
 An audit (YAML) says what a paper claims, what it states and what it leaves out; an experiment
 (Python) measures without seeing the claims; checks judge the measurements; a scorecard shows what
 holds, how strongly, and what it hangs on.
+
+The names below are the Python API (docs/api.md). They come from `reproaudit.api` and are imported
+with their first use, so that `import reproaudit` costs nothing. Type checkers read them from the
+stub beside this file: an import that they could see here would make the whole API a part of what
+every paper computes with.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "DEFAULT_FAIL_ON",
+    "Audit",
+    "AuditError",
+    "CardError",
+    "ClaimModel",
+    "ConsentError",
+    "Decision",
+    "EvidenceLevel",
+    "Fault",
+    "MeasuredRuns",
+    "Measurements",
+    "Origin",
+    "PaperScorecard",
+    "Scorecard",
+    "Series",
+    "SpecError",
+    "StoreError",
+    "TechnicalError",
+    "UsageError",
+    "Verdict",
+    "find_faults",
+    "judge_measurements",
+    "open_audit",
+    "open_scorecard",
+    "paper_slugs",
+    "run_paper",
+    "write_measurements",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'reproaudit' has no attribute '{name}'")
+    value = getattr(importlib.import_module("reproaudit.api"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ import typer
 from reproaudit import __version__
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
-from reproaudit.commands.output import GuardedOutput
+from reproaudit.commands.output import GuardedOutput, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError, did_you_mean
 from reproaudit.reports.formats import (
     ALL_FORMATS,
@@ -62,7 +62,18 @@ AnyTier = Annotated[
 Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Cells at once, each in a process.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Cells at once; one for each core if not given.")
+]
+CellTimeout = Annotated[
+    str | None, typer.Option("--cell-timeout", help="A cell that takes longer fails: 90s, 10m, 1h.")
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
+]
 DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
@@ -115,8 +126,6 @@ def _interrupted() -> int:
 
 
 def _say(text: str, style: str = "") -> None:
-    from reproaudit.reports.terminal import say
-
     say(text, stderr=True, style=style)
 
 
@@ -180,7 +189,10 @@ def run(
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -195,7 +207,14 @@ def run(
     records, which feed no verdict.
     """
     from reproaudit.commands.report import show_scorecards
-    from reproaudit.commands.run import Custom, How, read_data_from, run_custom, run_tier
+    from reproaudit.commands.run import (
+        Custom,
+        How,
+        parse_limits,
+        read_data_from,
+        run_custom,
+        run_tier,
+    )
     from reproaudit.running.store import Store
     from reproaudit.scorecard.from_store import scorecard_of
 
@@ -205,7 +224,16 @@ def run(
     chosen, wanted = _tier(tier) or "quick", _fail_on(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=fresh, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=fresh,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     summary = run_tier(papers, chosen, how)
@@ -552,7 +580,10 @@ def multiverse(
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     device: Device = "auto",
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    cell_timeout: CellTimeout = None,
+    memory: Memory = None,
+    verbose: Verbose = False,
     dask: DaskAddress = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -566,17 +597,26 @@ def multiverse(
     With --explain and --against, names the smallest set of settings that makes a claim come out
     otherwise.
     """
-    from reproaudit.commands.multiverse import Varied, design_of, parse_budget, show_multiverse
-    from reproaudit.commands.run import How, read_data_from
+    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
+    from reproaudit.commands.run import How, parse_duration, parse_limits, read_data_from
     from reproaudit.running.store import Store
 
     read_data_from(data_dir)
     catalog, chosen = Catalog(audits), _tier(tier) or "quick"
     if (explain is None) != (not against):
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
-    seconds = None if budget is None else parse_budget(budget)
+    seconds = None if budget is None else parse_duration("--budget", budget)
     entry = catalog[slug]
-    how = How(catalog, Store(store), device=device, jobs=jobs, fresh=False, dask=dask)
+    how = How(
+        catalog,
+        Store(store),
+        device=device,
+        jobs=jobs,
+        fresh=False,
+        dask=dask,
+        limits=parse_limits(cell_timeout, memory),
+        verbose=verbose,
+    )
     varied = Varied(entry, entry.audit(), chosen, how, seconds)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation

@@ -38,7 +38,7 @@ class TechnicalError(AuditError):
     exit_code = 3
 
 
-MOST_NAMES = 20
+MOST_SUGGESTED = 20
 """Known names that a remedy lists at most."""
 
 
@@ -57,5 +57,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = closest(word, names)
     if close is not None:
         return f"Did you mean '{close}'?"
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else ""
+    more = f" and {len(names) - MOST_SUGGESTED} more" if len(names) > MOST_SUGGESTED else ""
+    return f"Known: {', '.join(names[:MOST_SUGGESTED])}{more}." if names else ""

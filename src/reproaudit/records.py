@@ -16,18 +16,46 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    model_validator,
+)
 
 from reproaudit.cell import CellKey, SettingValue, canonical_settings
 
 RECORD_VERSION = 1
 
 
+LARGEST_NUMBER = 1e150
+"""A larger number counts as diverged: its square is beyond what a computer can hold."""
+
+
+def is_finite(values: Any) -> Any:
+    """Where numbers are neither NaN nor larger than `LARGEST_NUMBER`."""
+    return np.abs(values) <= LARGEST_NUMBER
+
+
 def _as_array(value: Any) -> NDArray[np.float64]:
-    array = np.array(value, dtype=np.float64)  # a ragged list raises ValueError here
+    found = np.asarray(value)  # a ragged list raises ValueError here
+    if found.dtype.kind not in "biuf":
+        raise ValueError(f"real numbers are expected, and these are of type {found.dtype}")
+    array = np.array(found, dtype=np.float64)
     array.setflags(write=False)
     return array
 
+
+def _as_number(value: Any) -> Any:
+    if isinstance(value, str | bytes):
+        raise ValueError("a number is expected, and this is text")
+    return value
+
+
+FiniteNumber = Annotated[float, BeforeValidator(_as_number)]
 
 Numbers = Annotated[
     NDArray[np.float64],
@@ -66,7 +94,7 @@ class Series(_Model):
 class Measurements(_Model):
     """What one cell measured, by name: scalars, series over training steps, small arrays."""
 
-    scalars: dict[str, float] = Field(default_factory=dict)
+    scalars: dict[str, FiniteNumber] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
     arrays: dict[str, Numbers] = Field(default_factory=dict)
 
@@ -77,25 +105,25 @@ class Measurements(_Model):
 
     @property
     def finite(self) -> bool:
-        """Whether no number is NaN or infinite."""
+        """Whether no number is NaN, infinite or larger than `LARGEST_NUMBER`."""
         return (
-            all(np.isfinite(x) for x in self.scalars.values())
-            and all(np.isfinite(s.values).all() for s in self.series.values())
-            and all(np.isfinite(a).all() for a in self.arrays.values())
+            all(is_finite(x) for x in self.scalars.values())
+            and all(is_finite(s.values).all() for s in self.series.values())
+            and all(is_finite(a).all() for a in self.arrays.values())
         )
 
     def finite_part(self) -> Measurements:
         """What remains of a diverged run: each series up to its first non-finite observation."""
         series = {}
         for name, one in self.series.items():
-            finite = np.isfinite(one.values).reshape(len(one.steps), -1).all(axis=1)
+            finite = is_finite(one.values).reshape(len(one.steps), -1).all(axis=1)
             keep = int(np.cumprod(finite).sum())
             if keep:
                 series[name] = Series(steps=one.steps[:keep], values=one.values[:keep])
         return Measurements(
-            scalars={k: v for k, v in self.scalars.items() if np.isfinite(v)},
+            scalars={k: v for k, v in self.scalars.items() if is_finite(v)},
             series=series,
-            arrays={k: v for k, v in self.arrays.items() if np.isfinite(v).all()},
+            arrays={k: v for k, v in self.arrays.items() if is_finite(v).all()},
         )
 
 
@@ -141,6 +169,9 @@ class Record(_Model):
     status: CellStatus
     error: str | None = Field(
         default=None, description="of a failed or diverged cell: what happened"
+    )
+    traceback: str | None = Field(
+        default=None, description="of a failed cell: where its experiment raised what"
     )
     proxy: str | None = Field(
         default=None, description="what stood in for the paper's data or method, if anything did"

@@ -466,7 +466,7 @@ def test_an_archive_is_read_like_its_folder(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["logs.zip", "logs.tar.gz"])
-@pytest.mark.parametrize("path", ["../evil.csv", "/tmp/evil.csv", "a/../../evil.csv", "..\\e.csv"])
+@pytest.mark.parametrize("path", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "..\\e.csv"])
 def test_a_path_that_leads_out_of_an_archive_is_refused(
     tmp_path: Path, name: str, path: str
 ) -> None:

@@ -345,7 +345,7 @@ def test_the_softmaxed_loss_has_a_floor() -> None:
 
 @pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
 def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = audit().experiments[experiment].measurements
+    declared = audit().measurements_of(experiment)
     values = audit().values_of(experiment, "smoke")
     got = measured(experiment)
     assert got.finite

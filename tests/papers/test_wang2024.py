@@ -12,20 +12,34 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from beartype import beartype
+from jaxtyping import TypeCheckError, jaxtyped
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.errors import UsageError
-from reproaudit.lab.training import train
-from reproaudit.papers.wang2024 import EXPERIMENTS, baseline, experiments, kernel, model, sampling
-from reproaudit.papers.wang2024.kernel import Batch, Sgd, Weights
-from reproaudit.papers.wang2024.reachable import (
-    Reachable,
+from reproaudit.errors import SpecError
+from reproaudit.lab import Measurements, observation_steps, train
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.wang2024 import (
+    EXPERIMENTS,
+    experiments,
+    fast,
+    fully_connected,
+    measures,
+    model,
+    sampling,
+)
+from reproaudit.papers.wang2024.constructed import (
+    IdentityBlocks,
     best_identity_blocks,
     identity_blocks,
     overlaps,
+    reachable,
 )
-from reproaudit.records import Measurements
+from reproaudit.papers.wang2024.fast import Sgd, Weights
+from reproaudit.papers.wang2024.task import BatchLaw, SampleBatch, fill_batch
+from reproaudit.papers.wang2024.training import Arm, observed_steps
 from sessions import MemorySession
 
 AUDIT = load_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")
@@ -34,7 +48,7 @@ NONE = np.uint64(0)
 
 def settings(experiment: str, **overrides: Any) -> Any:
     values = AUDIT.values_of(experiment, "smoke", overrides)
-    return EXPERIMENTS[experiment].settings(**values)
+    return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
 def measured(experiment: str, seeds: tuple[int, ...] = (0,), **overrides: Any) -> Measurements:
@@ -46,13 +60,17 @@ def same(a: Measurements, b: Measurements) -> bool:
     return a.model_dump() == b.model_dump()
 
 
-def small_batch(shared: bool, other_query: bool = False, other_targets: bool = False) -> Batch:
+def law(d_e: int = 9, **changes: Any) -> BatchLaw:
+    plain = BatchLaw(NONE, False, False, True, sampling.GAUSSIAN, d_e**-0.5)
+    return plain._replace(**changes)
+
+
+def small_batch(
+    shared: bool, other_query: bool = False, other_targets: bool = False
+) -> SampleBatch:
     key = sampling.root(3, "test batch")
-    batch = Batch.empty(16, 5, 14, 3, 9, shared)
-    kernel.fill_batch(
-        key, NONE, other_query, other_targets, batch.X, batch.selected, batch.queried, batch.source
-    )
-    sampling.fill_codes(key, sampling.GAUSSIAN, 1 / 3, batch.E.reshape(-1, 9))
+    batch = SampleBatch.empty(16, 5, 14, 3, 9, shared)
+    fill_batch(key, law(other_query=other_query, other_targets=other_targets), batch)
     return batch
 
 
@@ -61,7 +79,7 @@ def random_weights(d_e: int = 9, scale: float = 0.5) -> Weights:
 
 
 def plain_loss(
-    batch: Batch, W_KQ: torch.Tensor, W_V: torch.Tensor, attend_query: bool, factor: float
+    batch: SampleBatch, W_KQ: torch.Tensor, W_V: torch.Tensor, attend_query: bool, factor: float
 ) -> torch.Tensor:
     X = torch.tensor(batch.X, dtype=torch.float64)
     E = torch.tensor(batch.E, dtype=torch.float64).expand(len(X), -1, -1)
@@ -85,39 +103,34 @@ def test_compiled_loss_and_gradient_equal_the_plain_form(
     W_V = torch.tensor(weights.value, requires_grad=True)
     plain = plain_loss(batch, W_KQ, W_V, attend_query, 0.7)
     plain.backward()
-    loss, slopes = kernel.gradient(batch, weights, attend_query, 0.7)
+    loss, slopes = fast.gradient(batch, weights, attend_query, 0.7)
     assert loss == pytest.approx(plain.item(), abs=1e-10)
     assert W_KQ.grad is not None
     assert W_V.grad is not None
     pairs = [
-        (W_KQ.grad[:5, 5:], slopes["B"]),
-        (W_KQ.grad[5:, 5:], slopes["D"]),
-        (W_KQ.grad[:, :5], np.zeros((14, 5))),
-        (W_V.grad[:, :5], slopes["V_x"]),
-        (W_V.grad[:, 5:], slopes["V_e"]),
+        (W_KQ.grad[:5, 5:], slopes.B),
+        (W_KQ.grad[5:, 5:], slopes.D),
+        (W_KQ.grad[:, :5], slopes.idle),
+        (W_V.grad[:, :5], slopes.V_x),
+        (W_V.grad[:, 5:], slopes.V_e),
     ]
     for expected, found in pairs:
         np.testing.assert_allclose(found, expected.numpy(), rtol=0, atol=1e-10)
-    losses, _ = kernel.losses(batch, weights, attend_query)
+    losses, _ = fast.losses(batch, weights, attend_query)
     assert losses.mean() == pytest.approx(plain.item() * 0.5 / 0.7, abs=1e-10)
 
 
 def training(**changes: Any) -> Sgd:
     plain = Sgd(
         key=sampling.root(1, "train"),
-        subset_key=NONE,
-        other_query=False,
-        other_targets=False,
-        redraw_codes=True,
-        code_law=sampling.GAUSSIAN,
-        code_scale=1 / 3,
+        law=law(),
         attend_query=False,
         factor=0.5,
         rate=1.0,
         annealed_rate=0.25,
         anneal_at=3,
     )
-    return replace(plain, **changes)
+    return plain._replace(**changes)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -125,15 +138,12 @@ def test_training_equals_plain_sgd_on_the_same_draws(shared: bool) -> None:
     how, weights = training(), random_weights()
     W_KQ = torch.tensor(weights.key_query, requires_grad=True)
     W_V = torch.tensor(weights.value, requires_grad=True)
-    scratch = Batch.empty(16, 5, 14, 3, 9, shared)
-    kernel.train_steps(0, 6, how, scratch, weights)
+    scratch = SampleBatch.empty(16, 5, 14, 3, 9, shared)
+    fast.train_steps(0, 6, how, scratch, weights)
     for step in range(6):
         key = np.uint64(sampling.child(how.key, step))
-        batch = Batch.empty(16, 5, 14, 3, 9, shared)
-        kernel.fill_batch(
-            key, NONE, False, False, batch.X, batch.selected, batch.queried, batch.source
-        )
-        sampling.fill_codes(key, how.code_law, how.code_scale, batch.E.reshape(-1, 9))
+        batch = SampleBatch.empty(16, 5, 14, 3, 9, shared)
+        fill_batch(key, how.law, batch)
         sgd = torch.optim.SGD([W_KQ, W_V], lr=1.0 if step < 3 else 0.25)
         sgd.zero_grad()
         plain_loss(batch, W_KQ, W_V, False, 0.5).backward()
@@ -145,18 +155,20 @@ def test_training_equals_plain_sgd_on_the_same_draws(shared: bool) -> None:
 @pytest.mark.parametrize("hidden_layers", [1, 3])
 def test_compiled_net_equals_the_plain_form(hidden_layers: int) -> None:
     batch = small_batch(shared=True)
-    inputs, targets = baseline.inputs_and_targets(batch, True, np.float64)
+    inputs, targets = fully_connected.inputs_and_targets(batch, "multi_hot", np.float64)
     rng = np.random.default_rng(1)
-    net = baseline.Net.draw(rng, inputs.shape[1], 7, hidden_layers, 5, "he", np.float64)
+    net = fully_connected.Net.draw(rng, inputs.shape[1], 7, hidden_layers, 5, "he", np.float64)
     blocks = [torch.tensor(net.W_in), *map(torch.tensor, net.W_mid)]
     hidden = list(zip(blocks, map(torch.tensor, net.b_hidden), strict=True))
     last = (torch.tensor(net.W_out), torch.tensor(net.b_out))
     every = [tensor.requires_grad_() for pair in [*hidden, last] for tensor in pair]
-    output = baseline.forward(torch.tensor(inputs), hidden, *last)
+    output = fully_connected.net_outputs(torch.tensor(inputs), hidden, *last)
     loss = model.selection_loss(output, torch.tensor(targets))
     loss.backward()
-    assert baseline.losses(net, inputs, targets).mean() == pytest.approx(loss.item(), abs=1e-10)
-    baseline.descend(net, inputs, targets, 0.5, 0.1)
+    assert fully_connected.net_losses(net, inputs, targets).mean() == pytest.approx(
+        loss.item(), abs=1e-10
+    )
+    fully_connected.descend_net(net, inputs, targets, 0.5, 0.1)
     found = [net.W_in, *net.W_mid, *net.b_hidden, net.W_out, net.b_out]
     order = [*every[0:-2:2], *every[1:-2:2], *every[-2:]]
     for block, tensor in zip(found, order, strict=True):
@@ -167,8 +179,8 @@ def test_compiled_net_equals_the_plain_form(hidden_layers: int) -> None:
 
 def test_the_net_sees_tokens_and_subset() -> None:
     batch = small_batch(shared=True)
-    hot, targets = baseline.inputs_and_targets(batch, True, np.float64)
-    placed, _ = baseline.inputs_and_targets(batch, False, np.float64)
+    hot, targets = fully_connected.inputs_and_targets(batch, "multi_hot", np.float64)
+    placed, _ = fully_connected.inputs_and_targets(batch, "positions", np.float64)
     for b in range(len(hot)):
         np.testing.assert_array_equal(hot[b, :70].reshape(5, 14), batch.X[b])
         assert set(np.flatnonzero(hot[b, 70:])) == set(batch.queried[b])
@@ -178,12 +190,14 @@ def test_the_net_sees_tokens_and_subset() -> None:
 
 @pytest.mark.parametrize("hidden_layers", [1, 2])
 def test_the_net_has_about_the_wished_number_of_parameters(hidden_layers: int) -> None:
-    width = baseline.width_for(31500, 1200, hidden_layers, 5)
-    net = baseline.Net.draw(
+    width = fully_connected.width_for(31500, 1200, hidden_layers, 5)
+    net = fully_connected.Net.draw(
         np.random.default_rng(0), 1200, width, hidden_layers, 5, "uniform", np.float32
     )
-    assert net.parameters == baseline.count(1200, width, hidden_layers, 5)
-    assert abs(net.parameters / 31500 - 1) < 0.03
+    assert sum(block.size for block in net) == fully_connected.net_parameters(
+        1200, width, hidden_layers, 5
+    )
+    assert abs(sum(block.size for block in net) / 31500 - 1) < 0.03
 
 
 # -------------------------------------------------------------------------------------- sampling
@@ -245,8 +259,7 @@ def test_controls_change_what_is_queried_and_whose_mean_is_asked() -> None:
     np.testing.assert_array_equal(other.selected, own.selected)
     assert (other.queried != own.queried).any(axis=1).mean() > 0.5
     np.testing.assert_array_equal(other.source, (np.arange(16) + 1) % 16)
-    key = np.uint64(5)
-    kernel.fill_batch(NONE, key, False, False, own.X, own.selected, own.queried, own.source)
+    fill_batch(NONE, law(subset_key=np.uint64(5)), own)
     assert len(np.unique(own.selected, axis=0)) == 1
 
 
@@ -264,12 +277,9 @@ def test_the_formula_for_identity_blocks_is_the_models_loss(attend_query: bool) 
     losses, masses = [], []
     for index in range(300):
         key = np.uint64(sampling.child(sampling.root(1, "simulation"), index))
-        batch = Batch.empty(64, d, T, q, d_e, shared=True)
-        kernel.fill_batch(
-            key, NONE, False, False, batch.X, batch.selected, batch.queried, batch.source
-        )
-        sampling.fill_codes(key, sampling.GAUSSIAN, d_e**-0.5, batch.E[0])
-        loss, mass = kernel.losses(batch, weights, attend_query)
+        batch = SampleBatch.empty(64, d, T, q, d_e, shared=True)
+        fill_batch(key, law(d_e), batch)
+        loss, mass = fast.losses(batch, weights, attend_query)
         losses.append(loss.mean())
         masses.append(mass.mean())
     for value, sample in ((found.loss, losses), (found.mass, masses)):
@@ -311,28 +321,28 @@ def test_the_scale_of_codes_only_rescales_alpha() -> None:
 
 
 def test_steps_may_be_cut_anywhere() -> None:
-    how, scratch = training(), Batch.empty(16, 5, 14, 3, 9, True)
+    how, scratch = training(), SampleBatch.empty(16, 5, 14, 3, 9, True)
     whole, cut = random_weights(), random_weights()
-    kernel.train_steps(0, 20, how, scratch, whole)
+    fast.train_steps(0, 20, how, scratch, whole)
     for start, stop in ((0, 1), (1, 8), (8, 20)):
-        kernel.train_steps(start, stop, how, scratch, cut)
+        fast.train_steps(start, stop, how, scratch, cut)
     np.testing.assert_array_equal(whole.D, cut.D)
     np.testing.assert_array_equal(whole.value, cut.value)
 
 
 def test_a_resumed_training_gives_the_same_bits() -> None:
     s = settings("selection", steps=40, anneal_at=20)
-    whole = experiments.Arm.start(0, s, None, None)
+    whole = Arm.start(0, s, None)
     whole.advance(0, 40)
     session = MemorySession()
-    arm = experiments.Arm.start(0, s, None, None)
+    arm = Arm.start(0, s, None)
 
-    def run(one: experiments.Arm, steps: int) -> None:
+    def run(one: Arm, steps: int) -> None:
         train(
             session,
             "phase",
             steps=steps,
-            state=one.weights.state,
+            state=one.weights._asdict(),
             advance=one.advance,
             observe=lambda _step: {"norm": float(np.linalg.norm(one.weights.D))},
             observe_at=[0],
@@ -344,7 +354,7 @@ def test_a_resumed_training_gives_the_same_bits() -> None:
     buffer = BytesIO()
     torch.save(packed, buffer)
     session.kept["phase"] = buffer.getvalue()
-    resumed = experiments.Arm.start(0, s, None, None)
+    resumed = Arm.start(0, s, None)
     run(resumed, 40)
     np.testing.assert_array_equal(resumed.weights.D, whole.weights.D)
     np.testing.assert_array_equal(resumed.weights.value, whole.weights.value)
@@ -381,10 +391,10 @@ def test_constructed_weights_are_the_ground_truth() -> None:
 def test_directions_see_every_block() -> None:
     weights = random_weights(scale=0.0)
     weights.set_identity(3.0, 2.0)
-    np.testing.assert_allclose(experiments.directions(weights)["scale"], [3.0, 2.0])
+    np.testing.assert_allclose(measures.directions(weights)["scale"], [3.0, 2.0])
     weights.idle[0, 0] = 9.0  # the norm of 3 I in nine dimensions
     weights.V_e[0, 0] = 2 * 5**0.5
-    found = experiments.directions(weights)
+    found = measures.directions(weights)
     np.testing.assert_allclose(found["cosine"], 2**-0.5, rtol=1e-12)
     np.testing.assert_allclose(found["off_block"], 2**-0.5, rtol=1e-12)
 
@@ -448,7 +458,7 @@ def test_every_alternative_of_the_ledger_is_implemented(
 
 @pytest.mark.parametrize("claim", AUDIT.claims, ids=lambda c: c.id)
 def test_controls_differ_from_the_experiment(claim: Any) -> None:
-    for control in (*AUDIT.controls_of(claim), AUDIT.positive_control_of(claim)):
+    for control in (*claim.controls, claim.positive_control):
         other = measured(control.experiment, **control.settings)
         assert not same(measured(claim.experiment), other)
 
@@ -456,12 +466,12 @@ def test_controls_differ_from_the_experiment(claim: Any) -> None:
 def test_fixed_codes_go_on_as_the_setting_says() -> None:
     s = settings("length")
     T, longest = s.tokens, max(s.lengths)
-    ahead = experiments._fixed_codes(0, s, "fixed_codes")
-    repeated = experiments._fixed_codes(0, replace(s, continuation="repeated"), "fixed_codes")
+    ahead = experiments.fixed_codes(0, s, "fixed_codes")
+    repeated = experiments.fixed_codes(0, replace(s, continuation="repeated"), "fixed_codes")
     assert ahead.shape == (1, longest, s.code_dimension)
     np.testing.assert_array_equal(repeated[:, T:], ahead[:, : longest - T])
     redrawn = replace(s, continuation="redrawn")
-    short, *_, long = experiments._validation(0, redrawn, ahead)
+    short, *_, long = experiments.validation_sets(0, redrawn, ahead)
     assert len(short.E) == 1
     assert len(long.E) == s.validation_points
     np.testing.assert_array_equal(long.E[:, :T], np.broadcast_to(ahead[:, :T], long.E[:, :T].shape))
@@ -470,8 +480,8 @@ def test_fixed_codes_go_on_as_the_setting_says() -> None:
 
 def test_arms_are_tested_on_the_same_tokens_and_subsets() -> None:
     s = settings("length")
-    stochastic = experiments._validation(0, s, None)
-    fixed = experiments._validation(0, s, experiments._fixed_codes(0, s, "fixed_codes"))
+    stochastic = experiments.validation_sets(0, s, None)
+    fixed = experiments.validation_sets(0, s, experiments.fixed_codes(0, s, "fixed_codes"))
     for one, other, length in zip(stochastic, fixed, s.lengths, strict=True):
         assert one.X.shape[2] == length
         np.testing.assert_array_equal(one.X, other.X)
@@ -489,8 +499,9 @@ def test_arms_are_tested_on_the_same_tokens_and_subsets() -> None:
     ],
 )
 def test_impossible_settings_are_refused(experiment: str, wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
+    with pytest.raises(SpecError, match=next(iter(wrong))) as refused:
         settings(experiment, **wrong)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_diverged_arm_marks_the_whole() -> None:
@@ -507,6 +518,57 @@ def test_the_net_that_ends_best_counts() -> None:
 
 def test_reachable_knows_nothing_of_training() -> None:
     s = settings("selection")
-    found = experiments.reachable(0, s, s.tokens)
-    assert isinstance(found, Reachable)
-    assert found == experiments.reachable(0, replace(s, learning_rate=9.0, steps=3), s.tokens)
+    found = reachable(0, s, s.tokens, 20, attend_query=False)
+    assert isinstance(found, IdentityBlocks)
+    other = replace(s, learning_rate=9.0, steps=3)
+    assert found == reachable(0, other, s.tokens, 20, attend_query=False)
+
+
+def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
+    check = jaxtyped(typechecker=beartype)
+    batch, weights = small_batch(shared=False), random_weights()
+    X, E = (torch.tensor(one, dtype=torch.float64) for one in (batch.X, batch.E))
+    W_KQ, W_V = torch.tensor(weights.key_query), torch.tensor(weights.value)
+    selected = torch.tensor(batch.selected)
+    Z, z_query = check(model.embed)(X, E), check(model.query)(E, selected, 5)
+    check(model.attention)(Z, z_query, W_KQ)
+    output = check(model.forward)(Z, z_query, W_KQ, W_V)
+    check(model.selection_loss)(output, check(model.targets)(X, selected))
+    with pytest.raises(TypeCheckError):
+        check(model.forward)(Z, z_query, W_KQ, W_V[1:, 1:])
+
+
+@pytest.mark.parametrize(("points", "steps"), [(90, 100_000), (60, 20), (40, 4000)])
+def test_training_is_observed_at_the_same_steps_as_ever(points: int, steps: int) -> None:
+    """A third of the points geometric, the rest even; records of earlier runs have these."""
+    geometric = np.geomspace(1, steps, points // 3).round()
+    even = np.linspace(0, steps, points - points // 3).round()
+    expected = sorted({0, steps, *map(int, geometric), *map(int, even)})
+    assert list(observed_steps(steps, points)) == expected
+    assert expected == list(
+        observation_steps(steps, even=points - points // 3, geometric=points // 3)
+    )
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
+    """At the paper's sizes, where matrix products and norms are large enough to be shared out."""
+    values = AUDIT.values_of(experiment, "paper", {"steps": 3, "reachable_draws": 4})
+    if experiment == "fully_connected":
+        values = {**values, "net_rates": [0.1]}
+    s = build_settings(EXPERIMENTS[experiment].settings, values)
+    with threadpool_limits(1):
+        alone = EXPERIMENTS[experiment].measure(s, MemorySession())[0]
+    with threadpool_limits(2):
+        assert same(alone, EXPERIMENTS[experiment].measure(s, MemorySession())[0])
+
+
+def test_directions_do_not_depend_on_the_number_of_threads() -> None:
+    """A norm of 175 × 175 numbers is summed by as many threads as there are."""
+    weights = random_weights(d_e=170)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(measures.directions(weights))
+    for name, one in found[0].items():
+        np.testing.assert_array_equal(one, found[1][name])

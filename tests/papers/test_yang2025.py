@@ -411,7 +411,7 @@ def test_settings_are_what_the_audit_names(audit: Audit) -> None:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_measurements_are_what_the_audit_declares(audit: Audit, name: str) -> None:
     found = measured(audit, name)
-    declared = audit.experiments[name].measurements
+    declared = audit.measurements_of(name)
     settings = audit.values_of(name, "smoke")
     assert found.names == set(declared)
     assert found.finite
@@ -466,7 +466,7 @@ def test_phases_are_those_that_training_reports(audit: Audit) -> None:
 def test_controls_measure_something_else(audit: Audit) -> None:
     for claim in audit.claims:
         own = measured(audit, claim.experiment).model_dump_json()
-        for control in claim.controls:
+        for control in audit.controls_of(claim):
             assert control.experiment == claim.experiment
             settings = EXPERIMENTS[claim.experiment].settings(
                 **audit.values_of(claim.experiment, "smoke", control.settings)

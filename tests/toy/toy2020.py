@@ -103,6 +103,11 @@ def one_wrong(settings: Settings, session: Session) -> dict[int, Measurements]:
     return found
 
 
+def place(_settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Tells which process computes it."""
+    return {seed: Measurements(scalars={"process": os.getpid()}) for seed in session.seeds}
+
+
 def no_data(settings: Settings) -> dict[str, str]:
     raise FileNotFoundError("the data set 'digits' is not there")
 
@@ -111,6 +116,7 @@ EXPERIMENTS = {
     "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
     "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
     "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
+    "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),

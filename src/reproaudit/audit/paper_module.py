@@ -110,7 +110,10 @@ def one_line(error: BaseException, within: Path | None = None) -> str:
     ours = [one for one in frames if within and Path(one.filename).is_relative_to(within)]
     at = next(reversed(ours or frames), None)
     place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
-    text = " ".join(_message(error).split())
+    try:
+        text = " ".join(_message(error).encode(errors="backslashreplace").decode().split())
+    except Exception as fault:  # an exception's own __str__ may fail
+        text = f"its text cannot be made ({type(fault).__name__})"
     return f"{type(error).__name__}{': ' if text else ''}{text[:500]}{place}"
 
 

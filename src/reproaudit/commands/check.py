@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gc
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-
 from reproaudit.audit.loading import Fault, read_audit
 from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
+from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError
 
 Form = Literal["text", "json", "sarif"]
@@ -27,11 +24,11 @@ def check_files(files: Sequence[Path], form: Form) -> int:
         faults = [fault for file in files for fault in read_audit(file)[1]]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
     if form == "json":
-        _print_json([_as_data(fault) for fault in faults])
+        print_json([_as_data(fault) for fault in faults])
     elif form == "sarif":
         from reproaudit.reports.export.sarif import sarif_log
 
-        _print_json(sarif_log(faults))
+        print_json(sarif_log(faults))
     else:
         _print(faults, len(files), errors)
     return SpecError.exit_code if errors else 0
@@ -50,21 +47,12 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
-    console = Console()
     for fault in faults:
-        style = "red" if fault.severity is Severity.ERROR else "yellow"
-        console.print(str(fault), style=style, markup=False, highlight=False, soft_wrap=True)
+        say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
     audits = "1 audit" if files == 1 else f"{files} audits"
-    console.print(
-        f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}",
-        highlight=False,
-    )
+    say(f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}")
     if faults:
-        console.print("reproaudit check --explain RULE says why a rule exists.", highlight=False)
-
-
-def _print_json(data: object) -> None:
-    sys.stdout.write(json.dumps(data, indent=2) + "\n")
+        say("reproaudit check --explain RULE says why a rule exists.")
 
 
 def _count(number: int, noun: str) -> str:
@@ -94,7 +82,7 @@ def show_rule(rule: str, as_json: bool) -> int:
     if as_json:
         found = RULES[rule.upper()]
         data = {"id": found.id, "severity": found.severity.value, "why": found.why}
-        _print_json({**data, "remedy": found.remedy})
+        print_json({**data, "remedy": found.remedy})
     else:
-        sys.stdout.write(text + "\n")
+        say(text)
     return 0

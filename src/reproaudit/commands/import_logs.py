@@ -71,8 +71,8 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
     scope = scope_of(audit, tier, asked.claims)
     axes = frozenset(
         axis.name
-        for one in audit.experiments.values()
-        for declaration in one.measurements.values()
+        for experiment in audit.experiments
+        for declaration in audit.measurements_of(experiment).values()
         for axis in declaration.axes
     )
     with new_folder(asked.out) as folder, tempfile.TemporaryDirectory() as scratch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.judging.verdict import Lookup
@@ -35,25 +34,10 @@ from reproaudit.multiverse.read import read
 from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.numbers import counted, duration
-from reproaudit.reports.terminal import say
 from reproaudit.running.groups import todays_groups
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
-
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def parse_budget(text: str) -> float:
-    """Returns a time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
-
-    Raises:
-        UsageError: on anything else.
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
-    if match is None:
-        raise UsageError(f"--budget '{text}': write 90s, 10m or 1.5h.")
-    return float(match[1]) * _UNITS[match[2] or "s"]
 
 
 def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
@@ -154,7 +138,7 @@ class Varied:
         said = f"{cells} without a record"
         if estimate.unknown < cells:
             roughly = "roughly " if estimate.rough else "about "
-            at_once = max(1, self.how.jobs)
+            at_once = max(1, self.how.at_once)
             said += f", {roughly}{duration(estimate.seconds / at_once)} of computing"
         if estimate.unknown:
             said += f", {estimate.unknown} of unknown cost"

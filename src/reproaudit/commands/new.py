@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from datetime import date
 from pathlib import Path
-
-from rich.console import Console
 
 from reproaudit.audit.card import Card, read_card
 from reproaudit.audit.catalog import PACKAGE, shipped_audits
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_text
+from reproaudit.commands.output import print_json, say, say_written
 from reproaudit.errors import UsageError
 
 SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -64,15 +61,9 @@ def _print(slug: str, card: Card, paths: list[Path], open_places: int, as_json: 
     remarks = [str(remark) for remark in card.remarks]
     if as_json:
         data = {"slug": slug, "files": list(map(str, paths)), "todo": open_places}
-        sys.stdout.write(json.dumps({**data, "remarks": remarks}, indent=2) + "\n")
+        print_json({**data, "remarks": remarks})
         return
-    console = Console()
-
-    def say(text: str, style: str | None = None) -> None:
-        console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-
     for remark in remarks:
-        say(f"card: {remark}", "yellow")
-    for path in paths:
-        say(f"wrote {path}")
+        say(f"card: {remark}", style="yellow")
+    say_written(paths)
     say(f"{open_places} TODOs. List them with: reproaudit check {paths[0]}")

@@ -1,4 +1,4 @@
-"""What every command prints: JSON, documents, and the files that it wrote."""
+"""Prints for every command: JSON, documents, and the names of written files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.console import Console
+
+from reproaudit.reports.printable import printable
+
 if TYPE_CHECKING:
     from reproaudit.reports.outline import Document
+
+NARROWEST = 40
+"""The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 
 
 def print_json(value: Any) -> None:
@@ -24,17 +31,29 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
+def terminal(*, stderr: bool = False) -> Console:
+    """Returns the terminal to print to, wide enough for words."""
+    console = Console(stderr=stderr)
+    if console.width < NARROWEST:
+        console.width = NARROWEST
+    return console
+
+
+def say(text: str, *, stderr: bool = False, style: str = "") -> None:
+    """Prints a message of one or more lines, with control characters shown, not obeyed."""
+    console = terminal(stderr=stderr)
+    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
 def show(document: Document) -> None:
     """Prints a document to the terminal."""
-    from reproaudit.reports.terminal import print_document, terminal
+    from reproaudit.reports.terminal import print_document
 
     print_document(document, terminal())
 
 
 def say_written(paths: Iterable[Path], *, as_json: bool = False) -> None:
     """Prints the files that were written; beside JSON on standard error."""
-    from reproaudit.reports.terminal import say
-
     for path in paths:
         say(f"wrote {path}", stderr=as_json)
 

@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rich.console import Console
-
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.documentation import score
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import read_scorecard, write_index, write_report
 from reproaudit.reports.formats import TERMINAL
@@ -104,12 +102,7 @@ def _scorecard(
         if committed.is_file():
             card = read_scorecard(committed)
             if card.digest is None:
-                Console(stderr=True).print(
-                    f"{committed} has no digest: nothing shows whether it was edited.",
-                    markup=False,
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                say(f"{committed} has no digest: nothing shows whether it was edited.", stderr=True)
             return card
     return None
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,10 +25,12 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import seeds_of
 from reproaudit.cell import Cell, SettingValue
+from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.devices import pick_device
+from reproaudit.reports.printable import printable
+from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import (
     CellFinished,
     CellStarted,
@@ -43,7 +43,7 @@ from reproaudit.running.events import (
     Summary,
 )
 from reproaudit.running.events import Progress as Advance
-from reproaudit.running.executors import Executor
+from reproaudit.running.executors import NO_LIMITS, Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier
@@ -75,17 +75,28 @@ class How:
         catalog: where the papers' modules are found.
         store: where records are kept.
         device: auto, cpu or cuda.
-        jobs: how many cells at once.
+        jobs: how many cells at once; None for one on each core, and one at a time on a card.
         fresh: whether to measure again what has a record.
         dask: the address of a Dask scheduler whose workers compute the cells; None for here.
+        limits: what a cell may take before it counts as failed.
+        verbose: whether to print the traceback of a cell that failed.
     """
 
     catalog: Catalog
     store: Store
     device: str
-    jobs: int
+    jobs: int | None
     fresh: bool
     dask: str | None = None
+    limits: Limits = NO_LIMITS
+    verbose: bool = False
+
+    @property
+    def at_once(self) -> int:
+        """How many cells run at once here."""
+        if self.jobs is not None:
+            return self.jobs
+        return available_cores() if self.chosen_device == "cpu" else 1
 
     @property
     def chosen_device(self) -> str:
@@ -124,16 +135,17 @@ def run_now(
 ) -> Summary:
     """Runs the cells that have no record, with live progress; arguments as `run_cells`."""
     declared = {
-        audit.paper.slug: {name: list(audit.measurements_of(name)) for name in audit.experiments}
+        audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
         for _, audit in papers
     }
-    with live_progress() as on_event:
+    with live_progress(how.verbose) as on_event:
         return run_cells(
             cells,
             how.catalog.locate,
             how.store,
             device=how.chosen_device,
-            jobs=how.jobs,
+            jobs=how.at_once,
+            limits=how.limits,
             fresh=how.fresh,
             on_event=on_event,
             rules=rules,
@@ -208,6 +220,36 @@ class Custom:
         return cells
 
 
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def parse_limits(timeout: str | None, memory: str | None) -> Limits:
+    """What a cell may take, from ``--cell-timeout`` such as 90s or 10m, ``--memory`` such as 4G.
+
+    Raises:
+        UsageError: if one of them cannot be read.
+    """
+    seconds = None if timeout is None else parse_duration("--cell-timeout", timeout)
+    if memory is None:
+        return Limits(seconds)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", memory.lower())
+    if match is None:
+        raise UsageError(f"--memory '{memory}': write a number of bytes, 500M or 4G.")
+    return Limits(seconds, int(float(match[1]) * _UNITS[match[2]]))
+
+
+def parse_duration(option: str, text: str) -> float:
+    """A time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if match is None:
+        raise UsageError(f"{option} '{text}': write 90s, 10m or 1.5h.")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Seeds such as ``0-4`` or ``7,9,20-22``.
 
@@ -262,24 +304,20 @@ def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json
     records = [found[name] for name in names if name in found]
     if as_json:
         data = [record.model_dump(mode="json") for record in records]
-        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+        print_json(data)
     else:
         _print_measurements(records)
     return TechnicalError.exit_code if summary.failed else 0
 
 
 def _print_measurements(records: Sequence[Record]) -> None:
-    console = Console()
     for record in records:
-        console.print(
-            f"{record.paper} {record.experiment}, seed {record.seed}: {record.status.value}"
-            f"{f' ({record.error})' if record.error else ''}",
-            highlight=False,
-            markup=False,
-        )
+        error = f" ({record.error})" if record.error else ""
+        seed = f"{record.paper} {record.experiment}, seed {record.seed}"
+        say(f"{seed}: {record.status.value}{error}")
         for name, text in _last_values(record):
-            console.print(f"  {name}: {text}", highlight=False, markup=False)
-    console.print("Custom records feed no verdict of a tier.", highlight=False)
+            say(f"  {name}: {text}")
+    say("Custom records feed no verdict of a tier.")
 
 
 def _last_values(record: Record) -> Iterator[tuple[str, str]]:
@@ -303,9 +341,13 @@ def _numbers(values: Any) -> str:
 
 
 @contextmanager
-def live_progress() -> Iterator[OnEvent]:
-    """A bar over all training steps with the time left, on standard error."""
-    console = Console(stderr=True)
+def live_progress(verbose: bool = False) -> Iterator[OnEvent]:
+    """A bar over all training steps with the time left, on standard error.
+
+    Args:
+        verbose: whether to print the traceback of a cell that failed.
+    """
+    console = terminal(stderr=True)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.fields[cells]}"),
@@ -318,7 +360,7 @@ def live_progress() -> Iterator[OnEvent]:
         console=console,
         disable=not console.is_terminal,
     )
-    watcher = _Watcher(bar, console)
+    watcher = _Watcher(bar, console, verbose)
     with bar:
         yield watcher
 
@@ -326,8 +368,8 @@ def live_progress() -> Iterator[OnEvent]:
 class _Watcher:
     """Follows the runner's events."""
 
-    def __init__(self, bar: Progress, console: Console) -> None:
-        self._bar, self._console = bar, console
+    def __init__(self, bar: Progress, console: Console, verbose: bool) -> None:
+        self._bar, self._console, self._verbose = bar, console, verbose
         self._task = bar.add_task("", total=None, cells="")
         self._done: dict[tuple[str | int, ...], int] = {}
         self._cells = self._finished = 0
@@ -349,6 +391,8 @@ class _Watcher:
             if event.record.status is not CellStatus.COMPLETED:
                 record = event.record
                 self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
+                if self._verbose and record.traceback:
+                    self._say(record.traceback.rstrip())
             elif self._bar.disable:
                 self._say(f"{self._finished}/{self._cells} {_name(event.cell)}")
         elif isinstance(event, NotRepeated):
@@ -371,7 +415,7 @@ class _Watcher:
         )
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(printable(text), highlight=False, markup=False)
 
 
 def _name(cell: Cell) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell
+from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.files import listing
@@ -56,14 +53,13 @@ def verify_store(
         told = [{**asdict(fault), "path": str(fault.path)} for fault in faults]
         measured = [str(path) for path, _ in sample]
         data = {"records": count, "root": root, "faults": told, "recomputed": measured}
-        sys.stdout.write(json.dumps(data, indent=2) + "\n")
+        print_json(data)
     else:
-        console = Console()
         for fault in faults:
             mended = f" ({fault.mended})" if fault.mended else ""
-            _say(console, f"{fault.path}: {fault.what}{mended}")
+            say(f"{fault.path}: {fault.what}{mended}")
         again = f", {len(sample)} measured again" if recompute else ""
-        _say(console, f"{count} records read{again}: {len(faults) or 'no'} faults")
+        say(f"{count} records read{again}: {len(faults) or 'no'} faults")
     return TechnicalError.exit_code if any(not fault.mended for fault in faults) else 0
 
 
@@ -141,16 +137,11 @@ def prune_store(
             remove(one.path)
     if as_json:
         told = [{"path": str(one.path), "what": one.what, "size": one.size} for one in found]
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        print_json(told)
         return 0
-    console = Console()
     for one in found:
-        _say(console, f"{one.path}: {one.what}")
+        say(f"{one.path}: {one.what}")
     size = sum(one.size for one in found)
     done = "would be removed" if dry_run else "removed"
-    _say(console, f"{len(found)} left-overs, {size:,} bytes, {done}")
+    say(f"{len(found)} left-overs, {size:,} bytes, {done}")
     return 0
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)

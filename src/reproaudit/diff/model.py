@@ -51,7 +51,7 @@ class SideModel(ReportModel):
     name: str
     paper: str
     tier: str | None
-    """Of its scorecard; None if there is none."""
+    """The tier of its scorecard; None if there is none."""
     audit: bool
     """Whether the audit itself was compared."""
     origin: str | None
@@ -82,7 +82,7 @@ class PartChange(ReportModel):
     name: str
     state: State
     why: str | None
-    """Why it was not compared."""
+    """The reason why it was not compared."""
     before: float | None
     after: float | None
     form: str | None
@@ -117,7 +117,7 @@ class ClaimChange(ReportModel):
     changed: bool
     """Whether decision, verdict or evidence differ, or an estimate beyond noise."""
     state: State
-    """Of the part that moved most."""
+    """The state of the part that moved most."""
     parts: tuple[PartChange, ...]
     causes: tuple[ChangeKind, ...]
     """The kindes of changes that may have moved it; the cause is likely if there is one."""

@@ -20,7 +20,7 @@ from reproaudit.stats import Scale
 from reproaudit.stats.difference import seed_difference
 
 CONFIDENCE = 0.95
-"""Of the intervals that tell a difference from noise, over all parts of a claim."""
+"""The confidence, over all parts of a claim, that tells a difference from noise."""
 
 
 def measured_again(before: Scorecard, after: Scorecard) -> tuple[int, int]:

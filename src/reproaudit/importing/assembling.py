@@ -85,7 +85,7 @@ def _role(
     measurers: Mapping[int, RunMeasurer],
     mapping: MappingFile,
 ) -> ImportedRole:
-    declared = audit.experiments[batch.experiment].measurements
+    declared = audit.measurements_of(batch.experiment)
     wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Measured]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
@@ -140,7 +140,7 @@ def _reasons(
 
 
 def _refuse_unknown(audit: Audit, mapping: MappingFile) -> None:
-    known = {name for one in audit.experiments.values() for name in one.measurements}
+    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
     for name in mapping.mapping:
         if name not in known:
             raise LogError(

@@ -77,14 +77,16 @@ def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
             raise UsageError(f"--claim: no claim '{one}'. {did_you_mean(one, known)}")
     if not claims:
         batches = tuple(batch for _, batch in plan(audit, tier))
-        every = {name: tuple(one.measurements) for name, one in audit.experiments.items()}
+        every = {name: tuple(audit.measurements_of(name)) for name in audit.experiments}
         return Scope(tuple(known.values()), batches, every)
     wanted = tuple(known[one] for one in dict.fromkeys(claims))
     found = dict.fromkeys(b for claim in wanted for _, b in claim_batches(audit, claim, tier))
-    read = {name for claim in wanted for name in _names_in(claim.model_dump())}
+    stated = [one for claim in wanted for one in (claim, *audit.controls_of(claim))]
+    stated += [audit.positive_control_of(claim) for claim in wanted]
+    read = {name for one in stated for name in _names_in(one.model_dump())}
     measurements = {
         batch.experiment: tuple(
-            name for name in audit.experiments[batch.experiment].measurements if name in read
+            name for name in audit.measurements_of(batch.experiment) if name in read
         )
         for batch in found
     }

@@ -30,7 +30,7 @@ WANDB_SAMPLES = 500
 RESERVOIR = 1000
 """The points of a series that TensorBoard keeps unless it is told otherwise."""
 
-Rows = Iterator[tuple[int, Mapping[str, Any]]]
+_Rows = Iterator[tuple[int, Mapping[str, Any]]]
 """Line number and row."""
 
 
@@ -133,7 +133,7 @@ class _Groups:
         self.builders: dict[tuple[str | None, int | None], CurveBuilder] = {}
         self._readers: dict[tuple[str | None, int | None], RowReader] = {}
 
-    def take(self, rows: Rows) -> dict[tuple[str | None, int | None], list[int]]:
+    def take(self, rows: _Rows) -> dict[tuple[str | None, int | None], list[int]]:
         """Reads all rows; returns the steps of each group's rows."""
         form, steps = self._form, dict[tuple[str | None, int | None], list[int]]()
         for line, row in rows:
@@ -180,7 +180,7 @@ class _Groups:
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
 
 
-def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], Rows]:
+def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = [cell.strip() for cell in next(reader, [])]
@@ -194,7 +194,7 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], Rows]:
     if twice := next((one for one in header if one and header.count(one) > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
 
-    def rows() -> Rows:
+    def rows() -> _Rows:
         try:
             for cells in reader:
                 if len(cells) != len(header) and any(cell.strip() for cell in cells):
@@ -212,7 +212,7 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], Rows]:
     return header, rows()
 
 
-def _json_lines(text: str, name: str) -> tuple[list[str], Rows]:
+def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
     rows: list[tuple[int, Mapping[str, Any]]] = []
     columns: dict[str, None] = {}
     for line, written in enumerate(text.splitlines(), start=1):

@@ -25,7 +25,7 @@ from reproaudit.importing.wire import (
     fields,
 )
 
-BLOCK = 2**15
+LOG_BLOCK = 2**15
 HEADER = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
 _MAX_RECORD_BYTES = 2**28
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
@@ -81,7 +81,7 @@ def _records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
         at, begun, size = len(HEADER), 0, 0
         parts: list[bytes] = []
         while True:
-            left = BLOCK - at % BLOCK
+            left = LOG_BLOCK - at % LOG_BLOCK
             if left < 7:
                 at += len(handle.read(left))
                 continue

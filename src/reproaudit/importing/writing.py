@@ -123,7 +123,7 @@ def _write_role(
     folder: Path, audit: Audit, header: Header, role: ImportedRole, stem: str
 ) -> Iterator[dict[str, Any]]:
     """Writes the tables of a role; yields its entries in the manifest, one for each status."""
-    declared = audit.experiments[role.batch.experiment].measurements
+    declared = audit.measurements_of(role.batch.experiment)
     settings = {
         **role.batch.settings(audit),
         **{

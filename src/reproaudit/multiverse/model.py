@@ -64,7 +64,7 @@ class AlternativeModel(ReportModel):
     difference: float | None
     """Mean over seeds of the paired difference from the default, on the fitting scale."""
     interval: IntervalModel | None
-    """Of the difference: the one by which the class was decided."""
+    """The interval of the difference by which the class was decided."""
     margin: float | None
     """The smallest difference that matters, on the fitting scale."""
     scale: str | None
@@ -123,7 +123,7 @@ class ClaimVariationsModel(ReportModel):
     failed: int
     """Completions that crashed, or diverged where that is a technical failure."""
     share: IntervalModel | None
-    """Of a random sample: Wilson's interval of the share in which it is met."""
+    """Wilson's interval of the share in which it is met; only of a random sample."""
     alternatives: tuple[AlternativeModel, ...]
     """Decisive ones first."""
     effects: tuple[EffectModel, ...]

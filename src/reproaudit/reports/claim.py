@@ -66,7 +66,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *pictures,
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
-        o.Rows(list(_facts(card, claim))),
+        o.Facts(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
     title = (badge(claim.verdict), " ", o.code(claim.id))
@@ -126,10 +126,9 @@ def _parts(claim: ClaimModel, number: int) -> o.Piece:
                 o.Lines([o.digits(said) for said in _part_controls(claim, index)]),
             )
         )
-    estimate = "Estimate [interval] against bound"
+    estimate = "Estimate [interval], bound"
     columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
-    caption = "Parts in the audit's order; in the pictures the square is the control"
-    table = o.Tabular(columns, rows, caption, pages_only=("Each control",))
+    table = o.Tabular(columns, rows, pages_only=("Each control",))
     return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
 
 

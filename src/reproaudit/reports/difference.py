@@ -27,12 +27,12 @@ def comparison_document(comparison: Comparison) -> o.Document:
     sides = (("before", _side(comparison.before)), ("after", _side(comparison.after)))
     changes = [row for kind in KINDS for row in _section(comparison, kind)]
     claims = [_claim(claim, number) for number, claim in enumerate(comparison.claims, start=1)]
-    blocks = [o.Section("Changes", (o.Rows(changes),), anchor="changes")]
+    blocks = [o.Section("Changes", (o.Facts(changes),), anchor="changes")]
     if claims:
         blocks.append(o.Section("Claims", claims, anchor="claims"))
     summary = o.Paragraph(f"{upper_first(_summary(comparison))}.", "conclusion")
     blocks.append(o.Section("Summary", (summary,), anchor="summary", closing=True))
-    lead = o.Rows((*sides, *(("note", note) for note in comparison.notes)))
+    lead = o.Facts((*sides, *(("note", note) for note in comparison.notes)))
     return o.Document("What changed", "What changed", (lead,), blocks)
 
 
@@ -90,7 +90,7 @@ def _claim(claim: ClaimChange, number: int) -> o.Section:
     if claim.changed:
         rows.append(("cause", o.strong(cause_words(claim))))
     title = (o.code(claim.id), " ", _verdicts(claim))
-    return o.Section(title, (o.Rows(rows),) if rows else (), level=3, anchor=f"claim-{number}")
+    return o.Section(title, (o.Facts(rows),) if rows else (), level=3, anchor=f"claim-{number}")
 
 
 def _verdicts(claim: ClaimChange) -> str:

@@ -30,7 +30,7 @@ TERMINAL = "terminal"
 
 @dataclass(frozen=True)
 class Rendered:
-    """What is written: the document for people, and its data for programs."""
+    """A document for people, and its data for programs."""
 
     document: Document
     data: ReportModel
@@ -117,7 +117,7 @@ def known_formats(names: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Signature:
-    """What only a person can say of a CODECHECK or a crate; unchecked, as it was written.
+    """The statements that only a person can make about a CODECHECK or a crate; unchecked.
 
     Attributes:
         codecheckers: who checked.
@@ -136,7 +136,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What an export is made of.
+    """The material of an export.
 
     Attributes:
         scorecard: reads the scorecard when it is asked for; not every format needs it.

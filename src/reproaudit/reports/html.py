@@ -109,7 +109,7 @@ def _(block: o.Paragraph) -> Markup:
 
 
 @_render.register
-def _(block: o.Rows) -> Markup:
+def _(block: o.Facts) -> Markup:
     rows = (
         _element("dt", _line(label)) + _element("dd", _line(text)) for label, text in block.rows
     )

@@ -25,12 +25,12 @@ LEAST_GAP = 20.0
 """Between two tick labels, in units of the picture."""
 LARGEST = 1e150
 LOG_FROM = 100.0
-"""Where no interval names a scale, values that span this factor are drawn logarithmically."""
+"""Values that span this factor are drawn logarithmically if no interval names a scale."""
 
 
 @dataclass(frozen=True)
 class PlotRow:
-    """One line of a picture: who answers, and what.
+    """One line of a picture.
 
     Attributes:
         kind: claim, control or positive; decides shape and colour.
@@ -43,7 +43,7 @@ class PlotRow:
 
 @dataclass(frozen=True)
 class Marks:
-    """Where a row's marks are; a whisker is None where there is no interval."""
+    """The coordinates of a row's marks; without an interval the whisker is None."""
 
     label: str
     kind: str
@@ -81,7 +81,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class _Axis:
-    """From natural units to x."""
+    """The map from natural units to x."""
 
     scale: Scale
     low: float
@@ -109,7 +109,7 @@ def lay_out(
     gutter: float = 112,
     ticks: bool = True,
 ) -> Plot:
-    """Lay a picture out; the first row's rule is drawn.
+    """Lays a picture out; the first row's rule is drawn.
 
     Args:
         rows: at least one.
@@ -179,7 +179,7 @@ def _scale(answers: Sequence[AnswerModel]) -> Scale:
 
 
 def _place(value: float, scale: Scale) -> float | None:
-    """Where a value is on its scale, rising with it; None where it has no place."""
+    """Returns the place of a value on its scale; None if it has none."""
     if scale is Scale.LOG:
         return math.log10(value) if value > 0 else None
     if scale is Scale.LOG_COMPLEMENT:
@@ -190,7 +190,7 @@ def _place(value: float, scale: Scale) -> float | None:
 
 
 def _seeds(answer: AnswerModel) -> tuple[float, ...]:
-    """The seeds' values, those nearer the scale's end than the floor where the interval has them.
+    """Returns the seeds' values; those beyond the floor are moved onto it, as in the interval.
 
     The end itself has no place on the scale, and stays where it is.
     """
@@ -204,14 +204,14 @@ def _seeds(answer: AnswerModel) -> tuple[float, ...]:
 
 
 def _edges(answer: AnswerModel, scale: Scale) -> tuple[float, ...]:
-    """The limits of the rule: one of a bound, two of an equivalence on a known scale."""
+    """Returns the limits of the rule: one of a bound, two of an equivalence on a known scale."""
     if answer.side != "within" or answer.margin is None or answer.interval is None:
         return (answer.bound,)
     return equivalence_range(answer.bound, answer.margin, scale)
 
 
 def _extent(rows: Sequence[PlotRow], scale: Scale) -> tuple[float, float]:
-    """The axis' ends: everything but the far ends of intervals, and a little air."""
+    """Returns the axis' ends: all but the far ends of intervals, and a margin."""
     core = [v for row in rows for v in (row.answer.estimate, *_seeds(row.answer))]
     core += [rows[0].answer.bound, *_edges(rows[0].answer, scale)]
     low, high = _ends(core, scale)
@@ -247,7 +247,7 @@ def _accepted(answer: AnswerModel, axis: _Axis) -> tuple[float, float] | None:
 
 
 def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
-    """The finest set of round numbers whose labels do not crowd."""
+    """Returns the finest set of round numbers whose labels do not crowd."""
     best: tuple[tuple[float, str], ...] = ()
     for candidates in _TICKS[axis.scale](axis):
         inside = sorted({v for v in candidates if not axis.cuts(v)})
@@ -280,7 +280,7 @@ def _natural(place: float, scale: Scale) -> float:
 
 
 def _powers(low: float, high: float) -> Iterable[list[float]]:
-    """Round numbers between powers of ten, from coarse to fine."""
+    """Yields round numbers between powers of ten, from coarse to fine."""
     first, last = math.floor(low), math.ceil(high)
     for stride in (100, 50, 20, 10, 5, 3, 2, 1):
         yield [float(f"1e{k}") for k in range(first, last + 1) if k % stride == 0]

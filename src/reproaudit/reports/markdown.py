@@ -69,7 +69,7 @@ def _(block: o.Paragraph) -> str:
 
 
 @_render.register
-def _(block: o.Rows) -> str:
+def _(block: o.Facts) -> str:
     label = ""
     lines = []
     for name, text in block.rows:

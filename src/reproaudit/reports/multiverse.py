@@ -23,13 +23,14 @@ from reproaudit.multiverse.model import (
 )
 from reproaudit.reports import numbers
 from reproaudit.reports import outline as o
+from reproaudit.reports.phrasing import upper_first
 from reproaudit.scorecard.verdicts import Tone, complete
 from reproaudit.stats import Scale
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """How a class of alternatives is shown: its mark in the table, its colour, its meaning."""
+    """The mark of a class of alternatives in the table, its colour, and its meaning."""
 
     mark: str
     tone: Tone
@@ -62,7 +63,7 @@ OUTCOMES = complete(
         CompletionStatus.NOT_RUN: "–",
     },
 )
-"""How a claim came out, in a word short enough for a cell."""
+"""The outcome of a claim in a word short enough for a cell."""
 _DESIGNS = {
     "one_at_a_time": "one alternative at a time",
     "full": "every combination",
@@ -127,7 +128,7 @@ def _summary(multiverse: Multiverse) -> o.Section:
         numbered=True,
     )
     legend = [(_class(kind), row.meaning) for kind, row in CLASSES.items()]
-    blocks = (claims, o.Rows(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
+    blocks = (claims, o.Facts(legend), o.Paragraph(METHOD, "soft", detail=o.Detail.FULL))
     return o.Section("The settings that each claim depends on", blocks, anchor="summary")
 
 
@@ -256,9 +257,13 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
             (f"{number}. ", o.code(claim.id)),
             (
                 o.Paragraph(claim.statement, "statement", detail=o.Detail.FULL),
-                o.Paragraph(f"{count_words(claim)}. {claim.advice}", detail=o.Detail.FULL),
-                _alternatives(told, claim, o.Detail.BRIEF),
-                _alternatives(rest, claim, o.Detail.FULL),
+                o.Paragraph(
+                    f"{upper_first(count_words(claim))}; with the audit's own settings it is "
+                    f"{OUTCOMES[claim.default]}. {claim.advice}",
+                    detail=o.Detail.FULL,
+                ),
+                _alternatives(told, "Alternatives that decide or matter", o.Detail.BRIEF),
+                _alternatives(rest, "Other alternatives", o.Detail.FULL),
                 *_combinations(claim),
             ),
             level=3,
@@ -267,9 +272,7 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
         )
 
 
-def _alternatives(
-    some: Sequence[AlternativeModel], claim: ClaimVariationsModel, detail: o.Detail
-) -> o.Tabular:
+def _alternatives(some: Sequence[AlternativeModel], caption: str, detail: o.Detail) -> o.Tabular:
     rows = [
         (
             f"{one.setting} = {_value_run(one)} (default {numbers.value_words(one.default)})",
@@ -279,7 +282,6 @@ def _alternatives(
         )
         for one in some
     ]
-    caption = f"With the audit's own settings it is {OUTCOMES[claim.default]}"
     columns = ("Alternative", "Class", "Came out", "Why")
     return o.Tabular(columns, rows, caption, "stacked", detail=detail)
 
@@ -287,7 +289,9 @@ def _alternatives(
 def _combinations(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
     for effect in claim.effects:
         rows = [(numbers.value_words(one.value), _level(one)) for one in effect.levels]
-        yield o.Tabular((effect.setting, f"Mean of {effect.measured}"), rows, "Main effect")
+        yield o.Tabular(
+            (effect.setting, f"Mean of {effect.measured}"), rows, f"Main effect of {effect.setting}"
+        )
     if claim.exceptions:
         items = [
             o.Item((f"{OUTCOMES[one.status]} with {numbers.settings_words(one.changes)}",))

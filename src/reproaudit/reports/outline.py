@@ -19,7 +19,7 @@ from reproaudit.scorecard.verdicts import Tone
 
 
 class Detail(IntEnum):
-    """Which renderings show a block."""
+    """The renderings that show a piece."""
 
     BRIEF = 0
     """All of them."""
@@ -119,7 +119,7 @@ class Paragraph(Piece):
 
 
 @dataclass(frozen=True)
-class Rows(Piece):
+class Facts(Piece):
     """Labelled lines; an empty label continues the line above."""
 
     rows: Sequence[tuple[Line, Line]]

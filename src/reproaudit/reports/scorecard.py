@@ -112,9 +112,9 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     )
     verdicts = [(badge(verdict), row.meaning) for verdict, row in VERDICTS.items()]
     levels = [(o.Span(k.value, "badge", Tone.NEUTRAL), said) for k, said in EVIDENCE.items()]
-    legend = (o.Rows([*verdicts, *levels]), o.Paragraph(HOW_TO_READ_PICTURES, "soft"))
+    legend = (o.Facts([*verdicts, *levels]), o.Paragraph(HOW_TO_READ_PICTURES, "soft"))
     how = o.Fold("How to read this page", legend, detail=o.Detail.PAGE)
-    return o.Section("Summary", (o.Rows(rows), table, how), anchor="summary", closing=True)
+    return o.Section("Summary", (o.Facts(rows), table, how), anchor="summary", closing=True)
 
 
 def _numbered(card: Scorecard) -> Iterator[tuple[int, ClaimModel]]:
@@ -150,7 +150,7 @@ def _beside(card: Scorecard) -> Iterator[o.Section]:
             ("difference", ours.difference),
         )
         title = o.Span(ours.id, href=f"#claim-{number}")
-        blocks.append(o.Section(title, (o.Rows(rows),), level=3, anchor=f"beside-{number}"))
+        blocks.append(o.Section(title, (o.Facts(rows),), level=3, anchor=f"beside-{number}"))
     yield o.Section("Beside our own records", blocks, anchor="beside")
 
 
@@ -266,7 +266,7 @@ def _environment(card: Scorecard) -> o.Section:
         "code hash": environment.code,
     }
     rows = [(name, ", ".join(map(str, all_)) or "none recorded") for name, all_ in facts.items()]
-    blocks: list[o.Piece] = [o.Rows(rows)]
+    blocks: list[o.Piece] = [o.Facts(rows)]
     if card.custom:
         blocks.append(o.Paragraph("Custom records, which feed no verdict:"))
         blocks.append(o.Bullets([o.Item((phrasing.custom_words(one),)) for one in card.custom]))

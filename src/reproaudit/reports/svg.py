@@ -57,7 +57,7 @@ _STYLE: Any = {
 
 
 def figure_svg(figure: FigureModel, prefix: str = "") -> str:
-    """One figure as an ``<svg>`` element, for the body of a page.
+    """Returns a figure as an ``<svg>`` element, for the body of a page.
 
     Args:
         figure: what to draw.
@@ -102,12 +102,12 @@ def _curves(figure: FigureModel) -> Figure:
 
 
 def _is_log(figure: FigureModel) -> bool:
-    """Whether the vertical axis is logarithmic: nothing could be seen if no value is positive."""
+    """Returns whether the vertical axis is logarithmic, which takes a positive value."""
     return figure.log and any(v > 0 for curve in figure.curves for v in curve.mean)
 
 
 def _drawable(values: Sequence[float], log: bool) -> list[float]:
-    """Values on a logarithmic axis; what is not positive has no place there and leaves a gap."""
+    """Returns values for a logarithmic axis, where those that are not positive leave a gap."""
     return [v if math.isfinite(v) and (v > 0 or not log) else math.nan for v in values]
 
 
@@ -121,7 +121,7 @@ def _label(curve: CurveModel) -> str:
 
 
 def _dress(axes: Axes, figure: FigureModel) -> None:
-    """Axis labels, scale, grid and legend, which curves and comparisons share."""
+    """Draws axis labels, scale, grid and legend, which curves and comparisons share."""
     if _is_log(figure):
         axes.set_yscale("log")
         _log_ticks(axes.yaxis, [v for c in figure.curves for v in (*c.mean, *c.low, *c.high)])
@@ -152,7 +152,7 @@ def _dress(axes: Axes, figure: FigureModel) -> None:
 
 
 def _without_shared(labels: list[str]) -> tuple[str, list[str]]:
-    """What all labels begin with, up to their first comma, and what tells them apart."""
+    """Splits labels into their common start, up to the first comma, and the rest of each."""
     starts = {label.partition(", ")[0] for label in labels}
     if len(labels) < 2 or len(starts) > 1 or not all(", " in label for label in labels):
         return "", labels
@@ -160,7 +160,7 @@ def _without_shared(labels: list[str]) -> tuple[str, list[str]]:
 
 
 def _in_legend(labels: Sequence[str]) -> list[str]:
-    """Labels over two lines where the legend has room: what tells them apart is at their ends."""
+    """Folds labels over two lines if the legend has room, since they differ at their ends."""
     folded = [_folded(label) for label in labels]
     if sum(label.count("\n") + 1 for label in folded) > MOST_LINES_IN_LEGEND:
         return [_shortened(label) for label in labels]
@@ -236,7 +236,7 @@ def _points(
 
 
 def _categories(curves: Sequence[CurveModel]) -> list[str] | None:
-    """The names along a categorical axis in their own order; None of a numeric one."""
+    """Returns the names along a categorical axis in their order; None of a numeric axis."""
     if all(_is_number(v) for curve in curves for v in curve.x):
         return None
     return list(dict.fromkeys(str(v) for curve in curves for v in curve.x))
@@ -247,7 +247,7 @@ def _spans_decades(x: Sequence[float]) -> bool:
 
 
 def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
-    """Ticks in plain digits: at powers of ten, and between them where there are few powers."""
+    """Sets ticks in plain digits: at powers of ten, and between them if there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     positive = [v for v in values if v > 0]
@@ -320,7 +320,7 @@ def _matrix(axes: Axes, matrix: MatrixModel, limit: float) -> None:
 
 
 def _cell(value: float, limit: float) -> str:
-    """Two decimals of the largest entry's size: cells are compared with each other."""
+    """Returns an entry with as many decimals as the largest one, since cells are compared."""
     if 0.05 <= limit < 1000:
         shown = f"{value:.2f}" if limit < 10 else f"{value:.1f}" if limit < 100 else f"{value:.0f}"
     else:
@@ -329,7 +329,7 @@ def _cell(value: float, limit: float) -> str:
 
 
 def _ink(colour: tuple[float, float, float, float]) -> str:
-    """Black or white, whichever has more contrast (WCAG 2 relative luminance)."""
+    """Returns black or white, whichever has more contrast (WCAG 2 relative luminance)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#ffffff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000000"
@@ -346,7 +346,7 @@ def _identifier(text: str) -> str:
 
 
 def _inlined(raw: bytes, prefix: str, figure: FigureModel) -> str:
-    """Matplotlib's file as an element with its own ids, a title, and a size that yields."""
+    """Returns Matplotlib's file as an element with its own ids, a title and a flexible size."""
     root = ET.fromstring(raw)
     # The file's own style sheet has a rule for `*`, which would reach the whole page.
     _remove(root, "metadata")

@@ -38,25 +38,11 @@ MARKS = {"": "", "strong": "bold", "soft": "dim", "code": "bold", "number": "", 
 STYLES = {"": "", "soft": "dim", "statement": "", "warning": "bold", "conclusion": "bold"}
 WIDEST = 110
 """Longer lines are harder to read, however wide the terminal."""
-NARROWEST = 40
-"""What says that it is narrower (``COLUMNS=0``) is not believed."""
 COLUMNS_OF_A_GRID = 7
 """More do not fit into 80 characters; the grid is then cut into several."""
+LONGEST_NAME = 22
+"""Characters of a row's name in a table; longer ones wrap, so that readings need not."""
 LONGEST_LABEL = 16
-
-
-def terminal(*, stderr: bool = False) -> Console:
-    """Returns the terminal to print to, wide enough for words."""
-    console = Console(stderr=stderr)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
-    return console
-
-
-def say(text: str, *, stderr: bool = False, style: str = "") -> None:
-    """Prints a message of one or more lines, with control characters shown, not obeyed."""
-    console = terminal(stderr=stderr)
-    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_document(document: o.Document, console: Console) -> None:
@@ -120,7 +106,7 @@ def _(block: o.Paragraph) -> RenderableType:
 
 
 @_render.register
-def _(block: o.Rows) -> RenderableType:
+def _(block: o.Facts) -> RenderableType:
     return _labelled([(_line(label), _line(text)) for label, text in block.rows])
 
 
@@ -156,19 +142,21 @@ def _(block: o.Tabular) -> RenderableType:
         return _labelled([(_lines(row[0]), _stacked(row[1:])) for row in rows])
     shown = [[_lines(cell) for cell in row] for row in rows]
     if block.layout == "plain":
-        return _grid(columns, shown)
+        caption = (Text(), _line(block.caption, "dim")) if block.caption else ()
+        return Group(*caption, _grid(columns, shown))
     blocks: list[RenderableType] = []
     for start in range(1, len(columns), COLUMNS_OF_A_GRID - 1):
         kept = (0, *range(start, min(start + COLUMNS_OF_A_GRID - 1, len(columns))))
-        some = ([row[place] for place in kept] for row in shown)
+        some = [[row[place] for place in kept] for row in shown]
         blocks += [Text(), _grid([columns[place] for place in kept], some)]
     return Group(*blocks)
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(Text(printable(column)), overflow="fold")
+    for place, column in enumerate(columns):
+        widest = LONGEST_NAME if place == 0 else None
+        table.add_column(Text(printable(column)), overflow="fold", max_width=widest)
     for row in rows:
         table.add_row(*row)
     return table

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import queue
+import sys
 import threading
 import time
 import uuid
@@ -26,16 +27,9 @@ from typing import Any
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, TechnicalError, UsageError
-from reproaudit.running.executors import (
-    STOP_SECONDS,
-    Advanced,
-    Job,
-    OnAdvance,
-    Outcome,
-    compute,
-    lost,
-)
+from reproaudit.running.executors import STOP_SECONDS
 from reproaudit.running.fingerprint import CodeClosure, code_closure, code_hash, versions
+from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
 """How long to wait for the scheduler, and for a first worker."""
@@ -79,6 +73,11 @@ def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
     return None if same else f"the worker has other code at {job.module.file}"
 
 
+def _is_cancelled() -> bool:
+    """Whether what is being handled came from the caller, not from the experiment."""
+    return isinstance(sys.exc_info()[1], _CancelledError)
+
+
 def _compute_there(job: Job, topic: str, code: str, wanted: Mapping[str, str]) -> Outcome | None:
     """Runs on a worker. None if the caller cancelled the job."""
     from distributed import get_worker
@@ -92,14 +91,12 @@ def _compute_there(job: Job, topic: str, code: str, wanted: Mapping[str, str]) -
             raise _CancelledError
         worker.log_event(topic, ("advanced", *dataclasses.astuple(event)))
 
-    here = dataclasses.replace(job, threads=max(1, worker.state.nthreads))
-    if here.blocked is None:
-        here = dataclasses.replace(here, blocked=_mismatch(job, code, wanted))
+    here = dataclasses.replace(job, blocked=job.blocked or _mismatch(job, code, wanted))
     try:
         with _computing:
-            return compute(here, tell)
-    except (_CancelledError, KeyboardInterrupt):
-        return None  # an interrupt that left this function would end the worker
+            return compute(here, tell, _is_cancelled)
+    except _CancelledError:
+        return None
     finally:
         worker.log_event(topic, ("ended", job.key))
 
@@ -120,7 +117,7 @@ class DaskCluster:
     """
 
     def __init__(self, address: str, device: str) -> None:
-        self.threads = 1  # each worker gives a job its own number
+        self.threads = 1
         self._address = address
         self._device = device
         self._topic = f"reproaudit-{uuid.uuid4().hex}"

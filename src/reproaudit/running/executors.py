@@ -1,108 +1,59 @@
-"""Where cells are computed: in this process, or in local processes.
+"""Where jobs are computed: in worker processes of this machine.
 
 An executor takes jobs, which are plain picklable data, and yields an outcome for each, in the
 order in which they end. It writes no record: the caller does, alone. Whoever computes a job writes
 its checkpoints.
+
+A worker lives on from job to job and is replaced when it dies, so that nothing that an experiment
+does (leaving the process, a segmentation fault, an endless loop) ends the run.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
-import platform
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cache
+from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
-from reproaudit import __version__
-from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import SettingValue
-from reproaudit.errors import AuditError
-from reproaudit.lab.settings import build_settings
-from reproaudit.records import Environment, Measurements
-from reproaudit.running.devices import THREAD_VARIABLES, use_threads
-from reproaudit.running.fingerprint import package_versions
-from reproaudit.running.partial import Clock, Partial
-
-PROGRESS_SECONDS = 0.1
-"""Progress of a phase is told no more often than this, but for its end."""
+from reproaudit.audit.paper_module import one_line
+from reproaudit.running.devices import THREAD_VARIABLES
+from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
 
 STOP_SECONDS = 10.0
 """How long a worker may take to reach a border and save, before it is killed."""
 
+WATCH_SECONDS = 0.1
+"""How often a worker's time and memory are looked at, where they are limited."""
+
+PRELOADED = ["reproaudit.running.jobs", "reproaudit.lab.training", "numba"]
+"""What every worker needs and is slow to import: done once, in the process that forks them."""
+
 
 @dataclass(frozen=True)
-class Job:
-    """What one call of an experiment's ``measure`` needs, as plain data.
+class Limits:
+    """What a cell may take before its worker is ended; None for no limit.
 
     Attributes:
-        key: the caller's number for it.
-        module: the paper's module.
-        experiment: the experiment's name.
-        settings: every setting, by name.
-        seeds: the seeds to measure together.
-        device: ``"cpu"`` or ``"cuda"``.
-        threads: how many threads the numerical libraries get.
-        partial: the folder for checkpoints.
-        blocked: why it cannot be measured at all, for instance for want of its data.
+        seconds: wall-clock time of one start of a cell; cells measured together add theirs.
+        memory: bytes of the worker's resident memory.
     """
 
-    key: int
-    module: Module
-    experiment: str
-    settings: Mapping[str, SettingValue]
-    seeds: tuple[int, ...]
-    device: str
-    threads: int
-    partial: Path
-    blocked: str | None = None
+    seconds: float | None = None
+    memory: int | None = None
 
 
-@dataclass(frozen=True)
-class Advanced:
-    """A phase of a job went on: ``done`` of ``total`` steps."""
-
-    key: int
-    phase: str
-    done: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a job ended.
-
-    Attributes:
-        job: which job.
-        environment: where it ran.
-        started: when it was first started, resumed parts included.
-        seconds: wall-clock time of ``measure`` for all seeds, resumed parts added up.
-        measurements: by seed, whatever came back; not checked.
-        error: why there are no (more) measurements.
-        fault: the store could not be written to; nothing else can go on.
-    """
-
-    job: Job
-    environment: Environment
-    started: datetime
-    seconds: float
-    measurements: Mapping[int, Measurements] = field(default_factory=dict)
-    error: str | None = None
-    fault: AuditError | None = None
-
-
-OnAdvance = Callable[[Advanced], None]
+NO_LIMITS = Limits()
 
 
 class Executor(AbstractContextManager["Executor"], Protocol):
@@ -120,168 +71,6 @@ class Executor(AbstractContextManager["Executor"], Protocol):
         """
 
 
-def lost(job: Job, error: str) -> Outcome:
-    """The outcome of a job whose process went away; its time is that of its checkpoints."""
-    clock = Partial(job.partial).clock()
-    return Outcome(
-        job=job,
-        environment=describe_environment(job.device, job.threads),
-        started=clock.started,
-        seconds=clock.seconds,
-        error=error,
-    )
-
-
-# ------------------------------------------------------------------------------- one job, here
-
-
-class JobSession:
-    """The `reproaudit.lab.experiment.Session` of a job."""
-
-    def __init__(self, job: Job, on_advance: OnAdvance) -> None:
-        self._job = job
-        self._on_advance = on_advance
-        self._partial = Partial(job.partial)
-        self._earlier = self._partial.clock()
-        self._began = time.monotonic()
-        self._told: dict[str, float] = {}
-        self.fault: AuditError | None = None
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds to measure together."""
-        return self._job.seeds
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"cuda"``."""
-        return self._job.device
-
-    @property
-    def clock(self) -> Clock:
-        """When the work began, and how long it has taken, resumed parts included."""
-        seconds = self._earlier.seconds + time.monotonic() - self._began
-        return Clock(self._earlier.started, seconds)
-
-    def load(self, phase: str) -> bytes | None:
-        """The last checkpoint of a phase."""
-        with self._noting_faults():
-            return self._partial.load(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        """Keeps a checkpoint in place of the phase's last one."""
-        with self._noting_faults():
-            self._partial.save(phase, checkpoint, self.clock)
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        """Tells how far the phase is."""
-        now = time.monotonic()
-        if done >= total or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
-            self._told[phase] = now
-            self._on_advance(Advanced(self._job.key, phase, done, total))
-
-    @contextmanager
-    def _noting_faults(self) -> Iterator[None]:
-        try:
-            yield
-        except AuditError as error:
-            self.fault = error
-            raise
-
-
-@cache
-def _platform() -> str:
-    return platform.platform()
-
-
-def _device_name(device: str) -> str:
-    if device != "cuda":
-        return device
-    import torch
-
-    return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
-
-
-def describe_environment(device: str, threads: int) -> Environment:
-    """This process's environment; the git revision is the caller's to add."""
-    return Environment(
-        python=platform.python_version(),
-        platform=_platform(),
-        device=_device_name(device),
-        threads=threads,
-        packages={"reproaudit": __version__, **package_versions()},
-    )
-
-
-def compute(job: Job, on_advance: OnAdvance) -> Outcome:
-    """Runs a job in this process; whatever its experiment raises becomes the outcome's error.
-
-    Raises:
-        KeyboardInterrupt: on Ctrl-C or SIGTERM; the last checkpoint stays.
-    """
-    use_threads(job.threads)
-    measurements: Mapping[int, Measurements] = {}
-    error = job.blocked
-    session = JobSession(job, on_advance)
-    try:
-        if error is None:
-            measurements = _measure(job, session)
-    except (Exception, SystemExit) as raised:
-        error = one_line(raised, job.module.file.resolve().parent)
-    return Outcome(
-        job=job,
-        environment=describe_environment(job.device, job.threads),
-        started=session.clock.started,
-        seconds=session.clock.seconds,
-        measurements=measurements,
-        error=error,
-        fault=session.fault if error else None,
-    )
-
-
-def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
-    experiment = job.module.load()[job.experiment]
-    settings = build_settings(experiment.settings, job.settings)
-    result: object = experiment.measure(settings, session)
-    if not isinstance(result, Mapping) or not all(
-        isinstance(one, Measurements) for one in result.values()
-    ):
-        raise TypeError(
-            "measure returned something other than a mapping from each seed to its Measurements"
-        )
-    if set(result) != set(job.seeds):
-        raise ValueError(
-            f"measure returned seeds {sorted(result)}, and was given {sorted(job.seeds)}"
-        )
-    return result
-
-
-class InProcess:
-    """Computes one job after the other in this process, with all the threads."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def __enter__(self) -> InProcess:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
-
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
-        """Yields each job's outcome before the next job starts."""
-        for job in jobs:
-            yield compute(job, on_advance)
-
-
-# ------------------------------------------------------------------------------ local processes
-
-
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -294,13 +83,39 @@ def _end_with_parent() -> None:
 
 
 def _work(pipe: connection.Connection[Any, Any]) -> None:
-    """A worker's life: jobs in, progress and outcomes out, until the pipe closes."""
+    """A worker's life: jobs in, progress and outcomes out, until None comes or the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     signal.signal(signal.SIGTERM, _interrupt)
+    os.dup2(2, 1)  # what an experiment prints shall not mix with --json
+    with suppress(OSError):  # if memory runs out, this process goes and not the one that records
+        Path("/proc/self/oom_score_adj").write_text("1000")
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        while True:
-            pipe.send(compute(pipe.recv(), pipe.send))
+    one_at_a_time = threading.Lock()
+
+    def send(message: Advanced | Outcome) -> None:
+        with one_at_a_time:
+            pipe.send(message)
+
+    with suppress(EOFError, KeyboardInterrupt), _quiet_end():
+        os.environ.update(pipe.recv())  # the process that forks has those of its own start
+        while (job := pipe.recv()) is not None:
+            outcome = compute(job, send, is_ending=pipe.poll)
+            try:
+                send(outcome)
+            except OSError:
+                raise
+            except Exception as error:  # something among the measurements that cannot be sent
+                why = f"what measure returned cannot be passed on: {one_line(error)}"
+                send(dataclasses.replace(outcome, measurements={}, error=why))
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """Ends the process without a word if its pipe is gone, by the parent's death or a misdeed."""
+    try:
+        yield
+    except OSError:
+        os._exit(1)
 
 
 @contextmanager
@@ -325,33 +140,54 @@ class _Worker:
     """A process, its pipe, and the job that it has."""
 
     def __init__(self, threads: int) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOADED)
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,))
         with _for_children(threads):
             self.process.start()
+            environment = dict(os.environ)
         theirs.close()  # so that the worker's death closes the pipe
         self.job: Job | None = None
+        self._began = 0.0
+        with suppress(OSError):
+            self.pipe.send(environment)
 
     def start(self, job: Job) -> bool:
         """Gives it a job; False if it has died while idle."""
         try:
             self.pipe.send(job)
-        except (BrokenPipeError, ConnectionResetError):
+        except OSError:
             return False
         self.job = job
+        self._began = time.monotonic()
         return True
 
     def receive(self) -> Advanced | Outcome | None:
-        """What it says next, or None if it has died."""
+        """Its next message, or None if it has died or sends something else."""
         try:
-            message: Advanced | Outcome = self.pipe.recv()
-        except (EOFError, ConnectionResetError):
+            message = self.pipe.recv()
+        except Exception:  # the end of the pipe, or bytes that an experiment wrote to it
             return None
-        return message
+        return message if isinstance(message, Advanced | Outcome) else None
+
+    def over(self, limits: Limits) -> str | None:
+        """Which limit its job exceeds, in words, or None."""
+        assert self.job is not None
+        if limits.seconds is not None:
+            allowed = limits.seconds * len(self.job.seeds)
+            if time.monotonic() - self._began > allowed:
+                return f"it took longer than {allowed:g} s (--cell-timeout)"
+        if limits.memory is not None and _resident(self.process.pid) > limits.memory:
+            return f"it took more than {limits.memory:,} bytes of memory (--memory)"
+        return None
 
     def death(self) -> str:
+        """How it ended, in words; a worker that is still there is killed."""
         self.process.join(STOP_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
         code = self.process.exitcode
         if code is not None and code < 0:
             memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
@@ -359,19 +195,29 @@ class _Worker:
         return f"ended with exit code {code}"
 
 
+def _resident(pid: int | None) -> int:
+    """A process's resident memory in bytes; 0 where the system does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
 class LocalProcesses:
-    """Computes several jobs at once, each in a process of its own that is used again.
+    """Computes jobs in worker processes, which are used again.
 
     A worker that dies costs its job alone, which is tried a second time from its checkpoint.
 
     Args:
         processes: how many jobs at once, at least 1.
         threads: how many threads each gets.
+        limits: what a cell may take.
     """
 
-    def __init__(self, processes: int, threads: int) -> None:
+    def __init__(self, processes: int, threads: int, limits: Limits = NO_LIMITS) -> None:
         self.threads = threads
         self._processes = processes
+        self._limits = limits
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> LocalProcesses:
@@ -387,9 +233,9 @@ class LocalProcesses:
         deadline = time.monotonic() + STOP_SECONDS
         try:
             for worker in self._workers:
-                if worker.job is None:
-                    worker.pipe.close()
-                else:  # its pipe stays open: it may tell its progress once more before it saves
+                with suppress(OSError):
+                    worker.pipe.send(None)
+                if worker.job is not None:
                     worker.process.terminate()
             for worker in self._workers:
                 worker.process.join(max(0.0, deadline - time.monotonic()))
@@ -406,12 +252,13 @@ class LocalProcesses:
         waiting = iter(jobs)
         again: deque[Job] = deque()
         tried_again: set[int] = set()
+        watch = WATCH_SECONDS if self._limits != NO_LIMITS else None
         while True:
             self._feed(waiting, again)
             busy = {one.pipe: one for one in self._workers if one.job is not None}
             if not busy:
                 return
-            for pipe in connection.wait(list(busy)):
+            for pipe in connection.wait(list(busy), watch):
                 worker = busy[pipe]  # type: ignore[index]
                 message = worker.receive()
                 if isinstance(message, Advanced):
@@ -427,6 +274,11 @@ class LocalProcesses:
                     else:
                         tried_again.add(job.key)
                         again.append(job)
+            for worker in busy.values():
+                if worker in self._workers and worker.job and (limit := worker.over(self._limits)):
+                    worker.process.kill()
+                    self._bury(worker)
+                    yield lost(worker.job, limit)
 
     def _feed(self, waiting: Iterator[Job], again: deque[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
@@ -447,7 +299,4 @@ class LocalProcesses:
     def _bury(self, worker: _Worker) -> str:
         self._workers.remove(worker)
         worker.pipe.close()
-        death = worker.death()
-        if worker.process.is_alive():
-            worker.process.kill()
-        return death
+        return worker.death()

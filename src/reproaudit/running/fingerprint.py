@@ -21,15 +21,19 @@ __all__ = [
     "code_closure",
     "code_hash",
     "fingerprint",
+    "fingerprint_of",
     "package_versions",
     "versions",
+    "versions_of",
 ]
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
-COMPUTING_NOTHING = frozenset({"jaxtyping", "pydantic", "typing_extensions", "beartype"})
-"""Packages that a paper may import and whose version changes no number."""
+COMPUTING_NOTHING = frozenset(
+    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
+)
+"""Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
 """Under which name a package is installed, where it is imported by another."""
@@ -76,7 +80,7 @@ def versions_of(environment: Environment) -> dict[str, str]:
     """What `versions` gave on the machine that made a record."""
     python = ".".join(environment.python.split(".")[:2])
     device = environment.device.split(" ")[0]
-    packages = {name: environment.packages.get(name, "absent") for name in COMPUTING_PACKAGES}
+    packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}
     return {"python": python, "device": device, **packages}
 
 

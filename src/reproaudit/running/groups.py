@@ -18,7 +18,7 @@ from reproaudit.cell import CellKey
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.files import sha256
-from reproaudit.running.fingerprint import code_hash, versions, versions_of
+from reproaudit.running.fingerprint import code_closure, versions, versions_of
 
 TierKey = tuple[str, CellKey]
 """A cell within its paper: tier and cell key."""
@@ -73,8 +73,10 @@ def todays_groups(module: Module, devices: Iterable[str] = ("cpu", "cuda")) -> t
     Raises:
         SpecError: if the module is missing, unreadable or not valid Python.
     """
-    code = code_hash(module.file, module.roots)
-    return tuple(made_with(code, versions(device)) for device in devices)
+    closure = code_closure(module.file, module.roots)
+    return tuple(
+        made_with(closure.digest, versions(device, closure.packages)) for device in devices
+    )
 
 
 def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -105,6 +107,10 @@ class Plan:
         self._store = store
         self.papers: dict[str, _Paper] = {}
         self.tasks: list[QueuedCell] = []
+        with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
+            self._plan(cells)
+
+    def _plan(self, cells: Iterable[Cell]) -> None:
         faults: dict[str, None] = {}
         seen: set[tuple[str, str, str]] = set()
         for cell in cells:

@@ -13,14 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from types import FrameType
 
-import numpy as np
-
 import reproaudit
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell
+from reproaudit.checks.measurements import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.records import CellStatus, Environment, Measurements, Record, differing
-from reproaudit.running.devices import available_cores
+from reproaudit.records import (
+    CellStatus,
+    Environment,
+    Measurements,
+    Record,
+    differing,
+    is_finite,
+)
 from reproaudit.running.events import (
     CellFinished,
     CellStarted,
@@ -33,7 +38,9 @@ from reproaudit.running.events import (
     SetAside,
     Summary,
 )
-from reproaudit.running.executors import Advanced, Executor, InProcess, Job, LocalProcesses, Outcome
+from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
+from reproaudit.running.jobs import Advanced, Job, Outcome
+from reproaudit.running.partial import Partial
 from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
 
@@ -48,11 +55,12 @@ def run_cells(
     *,
     device: str = "cpu",
     jobs: int = 1,
-    threads: int | None = None,
+    threads: int = 1,
+    limits: Limits = NO_LIMITS,
     fresh: bool = False,
     on_event: OnEvent = lambda _event: None,
     rules: Mapping[str, Mapping[str, str]] | None = None,
-    declared: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+    declared: Mapping[str, Mapping[str, Mapping[str, Declaration]]] | None = None,
     executor: Executor | None = None,
     may_start: MayStart = lambda _cells: True,
 ) -> Summary:
@@ -63,12 +71,14 @@ def run_cells(
         locate: from a paper's slug to its module.
         store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.lab.training.pick_device` gives it.
-        jobs: how many cells at once, each in a process of its own; 1 computes in this process.
-        threads: for all jobs together; by default the cores this process may use.
+        jobs: how many cells at once, each in a process of its own.
+        threads: for each cell, however many run at once: so ``jobs`` changes no bit of a result.
+        limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record. The old record stays until the new one is there.
         on_event: told what happens, in this thread.
         rules: by paper and claim id, the hash of the rule in force, for the records.
-        declared: by paper and experiment, the names of its measurements; others make it failed.
+        declared: by paper and experiment, its measurements by name; others, or other kinds and
+            shapes, make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when cells that are measured together could start; those for which it says
             no are left for another run. Cells start in the order in which they are named.
@@ -94,21 +104,15 @@ def run_cells(
     run = _Run(
         plan, store, device, fresh, on_event, rules or {}, declared or {}, summary, may_start
     )
-    chosen = executor or _local_executor(jobs, threads, len(groups))
+    if jobs < 1:
+        raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
+    chosen = executor or LocalProcesses(min(jobs, len(groups)), threads, limits)
     try:
         with _sigterm_interrupts(), chosen as here:
             run.all(groups, here)
     finally:
         run.release()  # only now, when no worker is left that could still save
     return summary
-
-
-def _local_executor(jobs: int, threads: int | None, groups: int) -> Executor:
-    if jobs < 1:
-        raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    threads = threads or available_cores()
-    jobs = min(jobs, groups)
-    return InProcess(threads) if jobs == 1 else LocalProcesses(jobs, max(1, threads // jobs))
 
 
 @contextmanager
@@ -151,11 +155,13 @@ class _Run:
     fresh: bool
     on_event: OnEvent
     rules: Mapping[str, Mapping[str, str]]
-    declared: Mapping[str, Mapping[str, Collection[str]]]
+    declared: Mapping[str, Mapping[str, Mapping[str, Declaration]]]
     summary: Summary
     may_start: MayStart
     _held: dict[int, _Claimed] = field(default_factory=dict)
     _keys: int = 0
+    _again: list[tuple[QueuedCell, ...]] = field(default_factory=list)
+    _singly: dict[Path, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         paths = [self.store.path(task.cell, task.fingerprint) for task in self.plan.tasks]
@@ -178,7 +184,8 @@ class _Run:
                     self.on_event(CellWaiting(tuple(task.cell for task in group)))
             if len(busy) == len(groups):
                 time.sleep(POLL_SECONDS)
-            groups = busy
+            groups = [*busy, *self._again]
+            self._again.clear()
 
     def release(self) -> None:
         """Gives back the cells of jobs that were cut off."""
@@ -290,6 +297,12 @@ class _Run:
         if outcome.fault is not None:
             raise outcome.fault
         claimed = self._held[outcome.job.key]
+        if outcome.error is not None and outcome.job.blocked is None and len(claimed.tasks) > 1:
+            self._again += [(task,) for task in claimed.tasks]  # one of them may be the cause
+            self._singly[outcome.job.partial] = {task.fingerprint for task in claimed.tasks}
+            del self._held[outcome.job.key]
+            claimed.release()
+            return
         finished = set()
         for task in claimed.tasks:
             record = self._record(task, outcome)
@@ -302,6 +315,10 @@ class _Run:
         if len(finished) == len(claimed.tasks):
             names = [task.fingerprint for task in claimed.tasks]
             self.store.partial(claimed.tasks[0].cell, names).clear()
+        for folder, left in self._singly.items():
+            if left & finished and not left - finished:
+                Partial(folder).clear()  # of a batch whose seeds all have their records now
+            left -= finished
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
 
@@ -317,7 +334,11 @@ class _Run:
     def _record(self, task: QueuedCell, outcome: Outcome) -> Record:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
-        status, error = self._judged(cell, measured, outcome.error)
+        try:
+            status, error = self._judged(cell, measured, outcome.error)
+            kept = Measurements() if status is CellStatus.FAILED else measured.finite_part()
+        except Exception as raised:  # an experiment may put anything into its measurements
+            status, error, kept = CellStatus.FAILED, one_line(raised), Measurements()
         return Record(
             paper=cell.paper,
             tier=cell.tier,
@@ -326,6 +347,7 @@ class _Run:
             seed=cell.seed,
             status=status,
             error=error,
+            traceback=outcome.trace,
             proxy=task.proxy,
             fingerprint=task.fingerprint,
             code=task.code,
@@ -334,7 +356,7 @@ class _Run:
             environment=self._environment(task, outcome),
             started=outcome.started,
             seconds=outcome.seconds / len(outcome.job.seeds),
-            measurements=measured if measured.finite else measured.finite_part(),
+            measurements=kept,
         )
 
     def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
@@ -356,6 +378,10 @@ class _Run:
             unknown = sorted(measured.names - set(declared))
             if missing or unknown:
                 return CellStatus.FAILED, _undeclared(missing, unknown)
+            found = sorted(measured.names)
+            wrong = [misfit(one, declared[one], measured, cell.settings) for one in found]
+            if any(wrong):
+                return CellStatus.FAILED, f"it {'; '.join(one for one in wrong if one)}"
         return (
             (CellStatus.COMPLETED, None)
             if divergence is None
@@ -379,13 +405,13 @@ def _divergence(measured: Measurements) -> str | None:
     bad: list[tuple[int, str]] = []
     for name, series in measured.series.items():
         rows = zip(series.steps, series.values, strict=True)
-        bad += [(step, name) for step, row in rows if not np.isfinite(row).all()][:1]
+        bad += [(step, name) for step, row in rows if not is_finite(row).all()][:1]
     if bad:
         step, name = min(bad)
-        return f"diverged: series '{name}' is not finite at step {step}"
-    scalars = [name for name, value in measured.scalars.items() if not np.isfinite(value)]
-    arrays = [name for name, array in measured.arrays.items() if not np.isfinite(array).all()]
-    return f"diverged: {', '.join(scalars + arrays)} is not finite"
+        return f"series '{name}' is NaN or above {LARGEST_NUMBER:g} at step {step}"
+    scalars = [name for name, value in measured.scalars.items() if not is_finite(value)]
+    arrays = [name for name, array in measured.arrays.items() if not is_finite(array).all()]
+    return f"{', '.join(scalars + arrays)} is NaN or above {LARGEST_NUMBER:g}"
 
 
 def _revision(file: Path) -> str | None:

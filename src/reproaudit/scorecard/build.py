@@ -1,4 +1,4 @@
-"""From an audit and its records to a scorecard."""
+"""Builds a scorecard from an audit and its records."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
     claim, own = outcome.claim, outcome.own
     bound = own.deciding_part
     controls = tuple(_control(control) for control in outcome.controls)
-    positive = claim.positive_control
+    positive = audit.positive_control_of(claim)
     return ClaimModel(
         id=claim.id,
         statement=claim.statement,

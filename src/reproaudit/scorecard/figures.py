@@ -51,7 +51,7 @@ class FigureModel(ReportModel):
     y_label: str
     log: bool
     band: str
-    """What the band or the error bars are."""
+    """The meaning of the band or of the error bars."""
     seeds: tuple[int, ...]
     curves: tuple[CurveModel, ...] = ()
     matrices: tuple[MatrixModel, ...] = ()

@@ -25,14 +25,14 @@ CUSTOM = "custom"
 
 
 def cells_of(audit: Audit, batch: Batch) -> Iterable[Cell]:
-    """The cells of a batch, one for each seed."""
+    """Yields the cells of a batch, one for each seed."""
     settings = batch.settings(audit)
     for seed in batch.seeds:
         yield Cell(audit.paper.slug, batch.tier, batch.experiment, settings, seed)
 
 
 def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
-    """Every cell that a tier needs, controls included; the paper's own experiments first."""
+    """Returns every cell that a tier needs, controls too; the paper's own experiments first."""
     planned = sorted(plan(audit, tier), key=lambda one: one[0] is not Role.EXPERIMENT)
     return [cell for _, batch in planned for cell in cells_of(audit, batch)]
 
@@ -115,7 +115,7 @@ def _group(chosen: Chosen) -> GroupModel | None:
 
 
 def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> list[CustomModel]:
-    """What custom records are: each experiment with what it changed, and over which seeds."""
+    """Groups custom records by experiment and changed settings, with their seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
     changed: dict[tuple[str, str], dict[str, SettingValue]] = {}
     for record in records:
@@ -133,7 +133,7 @@ def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> li
 
 
 def highest_tier(store: Store, audit: Audit) -> TierName | None:
-    """The highest tier of which the store holds a record of one of the paper's experiments."""
+    """Returns the highest tier with a record of one of the paper's experiments in the store."""
     for tier in reversed(TIERS):
         if next(iter(store.records(audit.paper.slug, tier)), None) is not None:
             return tier

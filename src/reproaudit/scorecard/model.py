@@ -22,7 +22,7 @@ SCORECARD_VERSION = 1
 
 
 class AnswerModel(ReportModel):
-    """What one batch's seeds say about one part of a claim."""
+    """One batch's answer to one part of a claim."""
 
     name: str
     """The part."""
@@ -34,21 +34,21 @@ class AnswerModel(ReportModel):
     bound: float
     side: Literal["at_most", "at_least", "within"]
     margin: float | None
-    """Of an equivalence: how far from the bound still counts as equal."""
+    """The distance from the bound that still counts as equal; None of a bound."""
     per_seed: tuple[float, ...]
     satisfied: int | None
     """Of a rule over every seed: how many seeds are on the right side."""
     scale: Scale = Scale.LINEAR
     """The scale on which the seeds' values are taken to be near normal."""
     floor: float = FLOOR
-    """What lies below counts as this on a logarithmic scale."""
+    """The least value told apart on a logarithmic scale; smaller ones count as this."""
 
 
 class PartModel(AnswerModel):
     """One part of a claim."""
 
     reason: str
-    """Why the tolerance is what it is."""
+    """The reason for the tolerance."""
     detectable: float | None
     seeds_needed: int | None
     control: Decision | None
@@ -56,7 +56,7 @@ class PartModel(AnswerModel):
 
 
 class ControlModel(ReportModel):
-    """What a control, or the positive control, says."""
+    """The answer of a control, or of the positive control."""
 
     decision: Decision | None
     estimate: float | None
@@ -97,7 +97,7 @@ class ClaimModel(ReportModel):
     controls: tuple[ControlModel, ...]
     positive_control: ControlModel | None
     positive_control_missing: str | None
-    """Why no solution could be constructed."""
+    """The reason why no solution could be constructed."""
     parts: tuple[PartModel, ...]
     binding_part: str | None
     undiscriminated: tuple[str, ...]
@@ -125,7 +125,7 @@ class VariableModel(ReportModel):
     decision: str
     """The reviewers' majority, or "disputed"."""
     documented: bool
-    """As reviewed; a disputed variable counts as the card has it."""
+    """By the review; a disputed variable counts as the card has it."""
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     decisions: dict[str, str] = Field(default_factory=dict)
@@ -133,7 +133,7 @@ class VariableModel(ReportModel):
 
 
 class VariableAgreementModel(ReportModel):
-    """How far the reviewers of one variable agree."""
+    """The agreement of the reviewers of one variable."""
 
     name: str
     reviewers: int
@@ -145,7 +145,7 @@ class VariableAgreementModel(ReportModel):
 
 
 class AgreementModel(ReportModel):
-    """How far several reviewers agree."""
+    """The agreement of several reviewers."""
 
     reviewers: tuple[str, ...]
     agreeing: int
@@ -159,7 +159,7 @@ class AgreementModel(ReportModel):
 
 
 class DocumentationModel(ReportModel):
-    """What the paper says."""
+    """The paper's documentation, by the card and as reviewed."""
 
     strict: int
     reviewed: int
@@ -172,7 +172,7 @@ class DocumentationModel(ReportModel):
 
 
 class LedgerModel(ReportModel):
-    """One thing that the paper leaves open."""
+    """One setting that the paper leaves open."""
 
     experiment: str | None
     setting: str
@@ -194,7 +194,7 @@ class SettingModel(ReportModel):
     """At the paper's scale."""
     source: str
     others: tuple[SettingValue, ...]
-    """What else it could be."""
+    """Other values that it could have."""
 
 
 class ResponseModel(ReportModel):
@@ -217,14 +217,14 @@ class CustomModel(ReportModel):
 
 
 class OriginModel(ReportModel):
-    """Whose measurements these are, when they are not ours."""
+    """The origin of measurements that are not ours."""
 
     who: str
     source: str
     framework: str
     made: str
     settings: dict[str, SettingValue]
-    """What differs from the tier in every run."""
+    """The settings that differ from the tier's in every run."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
 
@@ -243,7 +243,7 @@ class BesideModel(ReportModel):
 
 
 class Coverage(ReportModel):
-    """How many of the paper's claims were tested."""
+    """The numbers of claims listed and tested."""
 
     claims: int
     tested: int
@@ -251,7 +251,7 @@ class Coverage(ReportModel):
 
 
 class Chance(ReportModel):
-    """How many wrong decisions chance alone would give, at most on average."""
+    """The number of wrong decisions that chance alone would give, at most on average."""
 
     claims: int
     """Claims judged by intervals."""
@@ -273,7 +273,7 @@ class RecordModel(ReportModel):
 
 
 class EnvironmentModel(ReportModel):
-    """Where the records were made; several values where they differ."""
+    """The machine and software that made the records; several values if they differ."""
 
     python: tuple[str, ...]
     platform: tuple[str, ...]
@@ -317,7 +317,7 @@ class Scorecard(ReportModel):
     custom_records: int = Field(default=0)
     """Records of other seeds or settings in the store; they feed no verdict."""
     custom: tuple[CustomModel, ...] = ()
-    """What these records are."""
+    """These records by experiment and settings."""
     settings: tuple[SettingModel, ...] = ()
     responses: tuple[ResponseModel, ...] = ()
     origin: OriginModel | None = None

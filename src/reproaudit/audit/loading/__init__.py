@@ -57,7 +57,7 @@ MAX_AUDIT_BYTES = 2**20
 PIECE = 2**16
 """The number of bytes of a file that are read at once."""
 
-MOST_CHARACTERS = 20
+MOST_UNREADABLE = 20
 """Control characters that are reported, since a binary file has thousands."""
 
 MOST_COMPARED = 100_000
@@ -158,7 +158,7 @@ def _unreadable(text: str, file: str) -> list[Fault]:
             f"found the control character U+{ord(match.group()):04X}; expected readable text",
             _end_of(text[: match.start()]),
         )
-        for match in islice(_UNREADABLE.finditer(text), MOST_CHARACTERS)
+        for match in islice(_UNREADABLE.finditer(text), MOST_UNREADABLE)
     ]
 
 

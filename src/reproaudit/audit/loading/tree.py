@@ -23,7 +23,6 @@ from yaml.events import (
     Event,
     MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -146,13 +145,7 @@ def plain(node: Node) -> Any:
 
 
 def shortened(value: Any, most: int, kept: Collection[str]) -> Any:
-    """Plain data with the first entries of long lists and mappings only.
-
-    Args:
-        value: data that `plain` returned.
-        most: the number of entries that are left.
-        kept: names that are left wherever they are.
-    """
+    """Plain data with at most so many entries of each list and mapping, and all names in `kept`."""
     if isinstance(value, dict):
         names = [name for i, name in enumerate(value) if i < most or name in kept]
         return {name: shortened(value[name], most, kept) for name in names}
@@ -324,15 +317,15 @@ class TreeBuilder:
         if len(self.faults) >= MOST_FAULTS:
             self.unlisted += 1
             return
-        words = remedy if remedy is not None else RULES[rule].remedy
-        self.faults.append(Fault(self.file, place, loc, message, words, rule))
+        remedy = RULES[rule].remedy if remedy is None else remedy
+        self.faults.append(Fault(self.file, place, loc, message, remedy, rule))
 
     def _tell(self, event: Event, rule: str, message: str, remedy: str | None = None) -> None:
         """Report a fault at the event, which begins the next node."""
         self._report(_place(event.start_mark), self._loc(), rule, message, remedy)
 
     def _stop(self, event: Event, rule: str, message: str) -> None:
-        self._report(_place(event.start_mark), (), rule, message)
+        self._tell(event, rule, message)
         raise _Stop
 
     def _loc(self, levels: int | None = None) -> Loc:
@@ -346,11 +339,10 @@ class TreeBuilder:
         return tuple(steps)
 
     def _begin(self, event: Any, top: _Open | None) -> _Open:
-        tagged = self._is_tagged(event)
+        tagged = (event.anchor is not None or event.tag is not None) and self._is_tagged(event)
         if len(self._open) >= MAX_DEPTH:
             words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
-            self._tell(event, "RA013", words)
-            raise _Stop
+            self._stop(event, "RA013", words)
         is_key = top is not None and top.fields and top.key is None
         if is_key:
             self._tell(event, "RA015", "found a list or mapping as a name; expected text")
@@ -370,14 +362,13 @@ class TreeBuilder:
             top.put(node)
         return top
 
-    def _is_tagged(self, event: NodeEvent) -> bool:
+    def _is_tagged(self, event: Any) -> bool:
         """True if a tag changes what the node means; reports it, and an anchor."""
         if event.anchor is not None:
             self._tell(event, "RA007", f"found the anchor &{event.anchor}; expected none")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            self._tell(event, "RA008", f"found the tag {quoted(tag)}; expected none")
-        return tag is not None
+        if event.tag is not None:
+            self._tell(event, "RA008", f"found the tag {quoted(event.tag)}; expected none")
+        return event.tag is not None
 
     def _scalar(self, event: ScalarEvent) -> ScalarNode:
         text: str = event.value

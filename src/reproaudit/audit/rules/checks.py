@@ -6,7 +6,14 @@ import math
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.looks import JUDGED, Grid, checks, coordinates, looks, looks_declared
+from reproaudit.audit.rules.looks import (
+    JUDGED,
+    AxisCoordinates,
+    checks,
+    coordinates,
+    looks,
+    looks_declared,
+)
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
 from reproaudit.checks.measurements import Axis, MeasurementKind
@@ -73,7 +80,7 @@ def _axes_are_placed(audit: Audit) -> Iterator[Violation]:
     "Write one of these coordinates.",
 )
 def _coordinates_are_on_axes(audit: Audit) -> Iterator[Violation]:
-    grid = Grid(audit)
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         for axis in declaration.axes:
             if axis.name in look.quantity.at:
@@ -124,7 +131,7 @@ def _each_is_an_axis(audit: Audit) -> Iterator[Violation]:
 )
 def _each_is_shared(audit: Audit) -> Iterator[Violation]:
     first: dict[Loc, tuple[str, Axis]] = {}
-    grid = Grid(audit)
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         experiment, among = look.claim.experiment, look.check.among
         for axis in declaration.axes:
@@ -161,7 +168,7 @@ def _among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                 "Add 'each', or remove 'among'.",
                 at_key=True,
             )
-    grid = Grid(audit)
+    grid = AxisCoordinates(audit)
     for look, declaration in looks_declared(audit):
         for axis in declaration.axes:
             if axis.name != look.check.each:

@@ -68,7 +68,7 @@ def coordinates(
     return value if isinstance(value, tuple) else None
 
 
-class Grid:
+class AxisCoordinates:
     """The coordinates of an audit's axes at each tier, each axis worked out once."""
 
     def __init__(self, audit: Audit) -> None:

@@ -11,14 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
 from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.constructed import Steps
+from reproaudit.papers.ahn2023.constructed import FloatVector, StepSizes
 from reproaudit.papers.ahn2023.task import Prompts
-
-Vector = NDArray[np.float64]
 
 
 class FairDescent:
@@ -93,9 +90,9 @@ def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float
 def descent_residuals(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
-    steps: Steps,
+    steps: StepSizes,
     preconditioner: Float[Array, "d d"] | None = None,
-) -> Float[Vector, "batch d"]:
+) -> Float[FloatVector, "batch d"]:
     """The residual of w after gradient descent on a prompt's squared error, from 0.
 
     Args:
@@ -118,7 +115,7 @@ def descent_loss(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
     query: Float[Array, "batch d"],
-    steps: Steps,
+    steps: StepSizes,
     preconditioner: Float[Array, "d d"] | None = None,
 ) -> float:
     """Mean squared error of `descent_residuals` on the queries."""
@@ -132,7 +129,7 @@ def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch 
 
 def moments_of_pairs(
     x: Float[Array, "batch n d"], pairs: int, divisor: int
-) -> Float[Vector, "batch d d"]:
+) -> Float[FloatVector, "batch d d"]:
     """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples.
 
     The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
@@ -148,7 +145,7 @@ def moments_of_pairs(
 
 def least_squares_residuals(
     x: Float[Array, "batch n d"], w: Float[Array, "batch d"]
-) -> Float[Vector, "batch d"]:
+) -> Float[FloatVector, "batch d"]:
     """The residual of w after ordinary least squares, of least norm where n < d.
 
     Without noise it is rounding alone where n ≥ d.

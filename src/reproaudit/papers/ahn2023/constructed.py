@@ -24,8 +24,8 @@ from scipy.special import roots_genlaguerre
 
 from reproaudit.lab import Array
 
-Vector = NDArray[np.float64]
-Steps = Sequence[float] | Float[Vector, " steps"]
+FloatVector = NDArray[np.float64]
+StepSizes = Sequence[float] | Float[FloatVector, " steps"]
 """The step size of each step."""
 
 
@@ -38,7 +38,7 @@ def one_layer_scale(n: int, d: int) -> float:
     return n / (n + d + 1)
 
 
-def one_layer_optimum(covariance: Float[Array, "d d"], n: int) -> Float[Vector, "1 d d"]:
+def one_layer_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
     """A_0* = −c Σ⁻¹."""
     d = len(covariance)
     return -one_layer_scale(n, d) * np.linalg.inv(covariance)[None]
@@ -70,8 +70,8 @@ class Spectrum:
         weights: the G of the module's text; None for G = I.
     """
 
-    eigenvalues: Float[Vector, "batch d"]
-    weights: Float[Vector, "batch d d"] | None = None
+    eigenvalues: Float[FloatVector, "batch d"]
+    weights: Float[FloatVector, "batch d d"] | None = None
 
     @property
     def mean(self) -> float:
@@ -95,16 +95,16 @@ class Spectrum:
         gram = np.tensordot(basis, self.weights @ basis, ((0, 1), (0, 1))) / len(basis)
         return Spectrum(points[None], gram[None])
 
-    def expected_loss(self, values: Float[Vector, "batch d"]) -> float:
+    def expected_loss(self, values: Float[FloatVector, "batch d"]) -> float:
         """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues."""
         return float(np.mean(np.sum(values * self._weighed(values), axis=1)))
 
-    def _weighed(self, values: Vector) -> Vector:
+    def _weighed(self, values: FloatVector) -> FloatVector:
         if self.weights is None:
             return values
         return np.asarray((self.weights @ values[:, :, None])[:, :, 0])
 
-    def descent_loss(self, steps: Steps) -> tuple[float, Float[Vector, " steps"]]:
+    def descent_loss(self, steps: StepSizes) -> tuple[float, Float[FloatVector, " steps"]]:
         """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
         factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
         values = np.prod(factors, axis=0)
@@ -138,7 +138,7 @@ def plain_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]
     return Spectrum(eigenvalues, weights)
 
 
-def _symmetric(matrices: Vector) -> Vector:
+def _symmetric(matrices: FloatVector) -> FloatVector:
     return 0.5 * (matrices + matrices.transpose(0, 2, 1))
 
 
@@ -157,7 +157,7 @@ def best_constant_step(spectrum: Spectrum, layers: int) -> float:
     return float(found.x)
 
 
-def best_steps(spectrum: Spectrum, layers: int) -> Float[Vector, " layers"]:
+def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]:
     """The steps a_1 … a_L, in ascending order, that minimise the expected loss, each its own.
 
     Their order does not matter to the loss. The search starts from the best constant step, spread
@@ -175,8 +175,8 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[Vector, " layers"]:
 
 
 def preconditioned_descent(
-    covariance: Float[Array, "d d"], steps: Steps
-) -> tuple[Float[Vector, "layers d d"], Float[Vector, "layers d d"]]:
+    covariance: Float[Array, "d d"], steps: StepSizes
+) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
     """The model that performs preconditioned gradient descent: A_l = −a_l Σ⁻¹, B_l = 0.
 
     Args:
@@ -200,13 +200,13 @@ class CorrectedDescent:
         expected_loss: on the selection data.
     """
 
-    steps: Float[Vector, " layers"]
-    corrections: Float[Vector, " layers"]
+    steps: Float[FloatVector, " layers"]
+    corrections: Float[FloatVector, " layers"]
     expected_loss: float
 
     def matrices(
         self, covariance: Float[Array, "d d"]
-    ) -> tuple[Float[Vector, "layers d d"], Float[Vector, "layers d d"]]:
+    ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
         """A and B."""
         A, B = preconditioned_descent(covariance, self.steps)
         return A, B + self.corrections[:, None, None] * np.eye(len(covariance))
@@ -273,11 +273,11 @@ def law_of_moments(shapes: Float[Array, "batch d d"], n: int, nodes: int) -> Spe
 
 
 def corrected_loss(
-    scalars: Float[Vector, " scalars"],
-    nodes: Float[Vector, " nodes"],
-    weights: Float[Vector, " nodes"],
+    scalars: Float[FloatVector, " scalars"],
+    nodes: Float[FloatVector, " nodes"],
+    weights: Float[FloatVector, " nodes"],
     layers: int,
-) -> tuple[float, Float[Vector, " scalars"]]:
+) -> tuple[float, Float[FloatVector, " scalars"]]:
     """Σ_k weight_k b(λ_k)² of GD++ at the nodes λ_k, and its gradient.
 
     Args:
@@ -308,10 +308,10 @@ def corrected_loss(
 
 
 def gauss_rule(
-    points: Float[Vector, " points"],
+    points: Float[FloatVector, " points"],
     count: int,
-    weights: Float[Vector, " points"] | None = None,
-) -> tuple[Float[Vector, " nodes"], Float[Vector, " nodes"]]:
+    weights: Float[FloatVector, " points"] | None = None,
+) -> tuple[Float[FloatVector, " nodes"], Float[FloatVector, " nodes"]]:
     """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = E p(point).
 
     Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
@@ -346,8 +346,8 @@ def gauss_rule(
 
 
 def lagrange_basis(
-    nodes: Float[Vector, " nodes"], points: Float[Vector, "*shape"]
-) -> Float[Vector, "*shape nodes"]:
+    nodes: Float[FloatVector, " nodes"], points: Float[FloatVector, "*shape"]
+) -> Float[FloatVector, "*shape nodes"]:
     """The polynomials that are 1 at one node and 0 at the others, at the points.
 
     Args:

@@ -40,7 +40,7 @@ from reproaudit.papers.ahn2023.task import (
     isotropic,
 )
 
-OBSERVATIONS = 60
+OBSERVATION_POINTS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""
 
 LAW_SHAPES = 5_000
@@ -228,7 +228,9 @@ def train_models(
         state=state,
         advance=advance,
         observe=observed,
-        observe_at=observation_steps(settings.steps, even=OBSERVATIONS, geometric=OBSERVATIONS),
+        observe_at=observation_steps(
+            settings.steps, even=OBSERVATION_POINTS, geometric=OBSERVATION_POINTS
+        ),
         seed_axis=True,
     )
     A, B = matrices(settings.steps)

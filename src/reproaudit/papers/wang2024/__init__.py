@@ -1,17 +1,25 @@
-"""Wang, Wei, Hsu, Lee: Transformers Provably Learn Sparse Token Selection While Fully-Connected
-Nets Cannot. ICML 2024, arXiv 2406.06893.
+"""Zixuan Wang, Stanley Wei, Daniel Hsu and Jason D. Lee: Transformers Provably Learn Sparse Token
+Selection While Fully-Connected Nets Cannot. ICML 2024, arXiv 2406.06893.
 
 The task is the mean of the tokens at q given positions. One softmax attention layer learns it when
 the query is the sum of those positions' codes and the codes are nearly orthogonal.
 
-Read on in this order:
+============================================  =============================  ======================
+Equation (as recalled; no sections known)     plain form                     fast form
+============================================  =============================  ======================
+(1/q) Σ_{i∈y} x_i, the target                 `model.targets`                `fast.losses`
+z_i = (x_i; e_i)                              `model.embed`                  never built
+z_query = (0; Σ_{i∈y} e_i)                    `model.query`                  never built
+softmax(Zᵀ W_KQ z_query)                      `model.attention`              `fast.losses`
+W_V Z softmax(Zᵀ W_KQ z_query)                `model.forward`                `fast.losses`
+c · mean ‖output − target‖²                   `model.selection_loss`         `fast.gradient`
+online SGD, stochastic codes                  autograd, in the test          `fast.train_steps`
+W_KQ → αI, W_V → vI, the best α and v         `constructed`
+fully-connected net                           `fully_connected.net_outputs`  `fully_connected`
+============================================  =============================  ======================
 
-* `model`: the layer token by token, as the paper writes it. The reference.
-* `kernel`: the same loss and gradient without the tokens' matrix, compiled, and the training loop.
-* `sampling`: tokens, subsets and codes.
-* `reachable`: the best that identity blocks can do, computed without training.
-* `baseline`: the fully-connected net.
-* `settings`, `experiments`: what is trained and measured.
+`task` and `sampling` draw tokens, subsets and codes; `training` has the layer and its settings,
+`measures` the measurements, `experiments` what is run.
 """
 
 from reproaudit.papers.wang2024.experiments import EXPERIMENTS

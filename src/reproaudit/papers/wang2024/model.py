@@ -1,7 +1,8 @@
 """The attention layer of the paper, token by token: the form to compare with the text.
 
-Nothing here is rearranged for speed. `kernel` computes the same loss and gradient without ever
-building what is built here, and is tested against this module.
+Nothing here is rearranged for speed. `reproaudit.papers.wang2024.fast` computes the same loss and
+gradient without building the tokens' matrix, and is tested against this module. In the shapes, z is
+the length d + d_e of a token with its code.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def embed(
 
 def query(
     E: Float[Tensor, "batch T d_e"], subsets: Int[Tensor, "batch q"], d: int
-) -> Float[Tensor, "batch d+d_e"]:
+) -> Float[Tensor, "batch {d}+d_e"]:
     """z_query = (0; Σ_{i∈y} e_i)."""
     chosen = subsets.unsqueeze(2).expand(-1, -1, E.shape[2])
     codes = E.gather(1, chosen).sum(dim=1)
@@ -36,9 +37,9 @@ def query(
 
 
 def attention(
-    Z: Float[Tensor, "batch d+d_e n"],
-    z_query: Float[Tensor, "batch d+d_e"],
-    W_KQ: Float[Tensor, "d+d_e d+d_e"],
+    Z: Float[Tensor, "batch z n"],
+    z_query: Float[Tensor, "batch z"],
+    W_KQ: Float[Tensor, "z z"],
 ) -> Float[Tensor, "batch n"]:
     """The attention weights softmax(Zᵀ W_KQ z_query)."""
     scores = Z.transpose(1, 2) @ (z_query @ W_KQ.T).unsqueeze(2)
@@ -46,10 +47,10 @@ def attention(
 
 
 def forward(
-    Z: Float[Tensor, "batch d+d_e T"],
-    z_query: Float[Tensor, "batch d+d_e"],
-    W_KQ: Float[Tensor, "d+d_e d+d_e"],
-    W_V: Float[Tensor, "d d+d_e"],
+    Z: Float[Tensor, "batch z T"],
+    z_query: Float[Tensor, "batch z"],
+    W_KQ: Float[Tensor, "z z"],
+    W_V: Float[Tensor, "d z"],
     attend_query: bool = False,
 ) -> Float[Tensor, "batch d"]:
     """The output W_V Z softmax(Zᵀ W_KQ z_query).

@@ -13,18 +13,16 @@ reach to 6.6 standard deviations.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float32, Int64
 
-from reproaudit.lab.seeds import generator
-from reproaudit.papers.wang2024.compiling import compiled
+from reproaudit.lab import Array, compiled, generator
 
-Array = NDArray[Any]
-
+CodeLaw = Literal["gaussian", "signs", "sphere"]
 GAUSSIAN, SIGNS, SPHERE = 0, 1, 2
-CODE_LAWS = {"gaussian": GAUSSIAN, "signs": SIGNS, "sphere": SPHERE}
+CODE_LAWS: dict[CodeLaw, int] = {"gaussian": GAUSSIAN, "signs": SIGNS, "sphere": SPHERE}
 """Laws of a positional code: independent normals, independent signs, uniform on a sphere."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -110,7 +108,7 @@ def _fill_block(key: Any, first: int, words: Array, out: Array) -> None:
 
 
 @compiled()
-def fill_normals(key: Any, out: Array) -> None:
+def fill_normals(key: Any, out: Float32[Array, " draws"]) -> None:
     """Standard normals.
 
     The angle is uniform on the circle: uniform on [−45°, 45°], where short series suffice for
@@ -118,7 +116,7 @@ def fill_normals(key: Any, out: Array) -> None:
 
     Args:
         key: the draw's key.
-        out: where to; float32, one axis.
+        out: receives them.
     """
     pairs = out.size // 2
     if out.size % 2:
@@ -132,20 +130,20 @@ def fill_normals(key: Any, out: Array) -> None:
 
 
 @compiled()
-def fill_tokens(key: Any, out: Array) -> None:
-    """Tokens, independent standard normals; ``out`` is contiguous float32 of any shape."""
+def fill_tokens(key: Any, out: Float32[Array, "*axes"]) -> None:
+    """Tokens, independent standard normals; ``out`` is contiguous."""
     fill_normals(child(key, TOKENS), out.reshape(-1))
 
 
 @compiled()
-def fill_subsets(key: Any, part: int, positions: int, out: Array) -> None:
+def fill_subsets(key: Any, part: int, positions: int, out: Int64[Array, "samples q"]) -> None:
     """Subsets of the positions, uniform among those of their size, by Floyd's algorithm.
 
     Args:
         key: the batch's key.
         part: SUBSETS, or OTHER_SUBSETS for an independent draw.
         positions: how many there are to choose from.
-        out: where to; int64 of shape (samples, q).
+        out: receives a subset per row.
     """
     stream = child(key, part)
     samples, q = out.shape
@@ -162,14 +160,14 @@ def fill_subsets(key: Any, part: int, positions: int, out: Array) -> None:
 
 
 @compiled()
-def fill_codes(key: Any, law: int, scale: float, out: Array) -> None:
+def fill_codes(key: Any, law: int, scale: float, out: Float32[Array, "positions d_e"]) -> None:
     """Positional codes, one per row.
 
     Args:
         key: the batch's key, or that of fixed codes.
-        law: one of `CODE_LAWS`.
+        law: one of the values of `CODE_LAWS`.
         scale: the standard deviation of an entry.
-        out: where to; float32 of shape (positions, d_e), contiguous.
+        out: receives them; contiguous.
     """
     flat = out.reshape(-1)
     fill_normals(child(key, CODES), flat)

@@ -21,7 +21,7 @@ from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 
 _ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold (section 2.2); also tabs and carriage returns, which readers change."""
+"""Characters that XML 1.0 cannot hold (section 2.2), and tabs and returns, which readers change."""
 
 
 def junit_export(request: ExportRequest) -> Exported:

@@ -1,4 +1,4 @@
-"""What several formats hold: a paper's identifiers, the running times, the scorecard's files."""
+"""Parts shared by several formats: a paper's identifiers, running times, the scorecard's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best that identity blocks can do, computed without training.
+"""The constructed solution: identity blocks, and the best that they can do without training.
 
 With W_KQ = αI on the codes and W_V = vI on the tokens, the attention weights a depend on the codes
 and the subset alone, and the tokens are independent standard normals, so that
@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float64
 from scipy.optimize import minimize_scalar
 
-from reproaudit.papers.wang2024.compiling import one_thread
-from reproaudit.papers.wang2024.sampling import child, fill_codes
+from reproaudit.lab import Array, one_thread
+from reproaudit.papers.wang2024.fast import Weights
+from reproaudit.papers.wang2024.sampling import CODE_LAWS, child, fill_codes, root
+from reproaudit.papers.wang2024.task import TaskSettings
 
 SUBSETS_PER_DRAW = 8
 """Disjoint subsets looked at under one draw of the codes, if there are positions enough."""
@@ -31,8 +33,8 @@ _LOG_SHARPNESS = (-3.0, 7.0)
 
 
 @dataclass(frozen=True)
-class Reachable:
-    """The best identity blocks.
+class IdentityBlocks:
+    """W_KQ = αI on the codes and W_V = vI on the tokens, and what the two reach.
 
     Attributes:
         alpha: of W_KQ = αI on the codes.
@@ -46,11 +48,17 @@ class Reachable:
     loss: float
     mass: float
 
+    def weights(self, s: TaskSettings, dtype: Any) -> Weights:
+        """The blocks as weights of a layer, to be tested on the same points as a trained one."""
+        weights = Weights.zeros(s.token_dimension, s.code_dimension, dtype)
+        weights.set_identity(self.alpha, self.v)
+        return weights
+
 
 def overlaps(
     key: Any, draws: int, T: int, q: int, d_e: int, law: int, scale: float
-) -> NDArray[np.float64]:
-    """The scores at α = 1, (draws × subsets, T + 1): selected first, the query's own last."""
+) -> Float64[Array, "draws*subsets {T}+1"]:
+    """The scores at α = 1, one row per draw and subset: selected first, the query's own last."""
     codes = np.empty((T, d_e), np.float32)
     subsets = min(SUBSETS_PER_DRAW, T // q)
     rows = []
@@ -66,8 +74,8 @@ def overlaps(
 
 
 def identity_blocks(
-    scores: NDArray[np.float64], alpha: float, q: int, d: int, attend_query: bool
-) -> Reachable:
+    scores: Float64[Array, "rows T+1"], alpha: float, q: int, d: int, attend_query: bool
+) -> IdentityBlocks:
     """The best v for an α, and what the two reach.
 
     Args:
@@ -84,12 +92,30 @@ def identity_blocks(
     mass = float(tokens[:, :q].sum(axis=1).mean())
     square = float((tokens**2).sum(axis=1).mean())
     v = mass / (q * square) if square > 0 else 0.0  # all attention on the query's empty token
-    return Reachable(alpha, v, d / 2 * (1 / q - v * mass / q), mass)
+    return IdentityBlocks(alpha, v, d / 2 * (1 / q - v * mass / q), mass)
+
+
+def reachable(
+    seed: int, s: TaskSettings, positions: int, draws: int, attend_query: bool
+) -> IdentityBlocks:
+    """The best identity blocks for sequences of a length, for the law of the codes.
+
+    Args:
+        seed: of the run.
+        s: the settings of the data.
+        positions: the sequences' length.
+        draws: how many draws of the codes the expectations are averaged over.
+        attend_query: whether the query is among the attended tokens.
+    """
+    key = np.uint64(child(root(seed, "reachable"), positions))
+    law = CODE_LAWS[s.code_law]
+    scores = overlaps(key, draws, positions, s.selected, s.code_dimension, law, s.entry_scale)
+    return best_identity_blocks(scores, s.selected, s.token_dimension, attend_query, s.code_norm)
 
 
 def best_identity_blocks(
-    scores: NDArray[np.float64], q: int, d: int, attend_query: bool, code_norm: float
-) -> Reachable:
+    scores: Float64[Array, "rows T+1"], q: int, d: int, attend_query: bool, code_norm: float
+) -> IdentityBlocks:
     """The best α and v: a grid over log α, then a bounded search about its best point.
 
     Args:
@@ -100,7 +126,7 @@ def best_identity_blocks(
         code_norm: the root of a code's expected squared norm, which sets the scale of α.
     """
 
-    def at(log_sharpness: float) -> Reachable:
+    def at(log_sharpness: float) -> IdentityBlocks:
         return identity_blocks(scores, np.exp(log_sharpness) / code_norm**2, q, d, attend_query)
 
     grid = np.linspace(*_LOG_SHARPNESS, 41)

@@ -1,0 +1,371 @@
+"""The Python API: what `import reproaudit` offers, stable from version 0.1 on.
+
+Every name in `__all__` is documented in docs/api.md and is also a name of the package itself, where
+it is imported with its first use. Nothing here needs torch, except `run_paper`. Every mistake of a
+caller raises an `AuditError` whose text says where it is, what was found, what was expected and
+what to do.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from reproaudit.audit.catalog import Catalog, Entry, shipped_audits
+from reproaudit.audit.loading import Fault, load_audit, read_audit
+from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.plan import claim_batches
+from reproaudit.cell import Cell, SettingValue
+from reproaudit.commands.judge import scorecard_of_submission
+from reproaudit.commands.report import scorecards_to_report
+from reproaudit.consent import ConsentError, require_consent
+from reproaudit.errors import (
+    AuditError,
+    CardError,
+    SpecError,
+    StoreError,
+    TechnicalError,
+    UsageError,
+    did_you_mean,
+)
+from reproaudit.judging.submissions import read_submission
+from reproaudit.judging.submissions.writing import BySeed, MeasuredRuns, write_submission
+from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.records import Measurements, Origin, Series
+from reproaudit.reports.files import read_scorecard
+from reproaudit.reports.notebook import DEFAULT_FAIL_ON, PaperScorecard
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import cells_of, cells_of_tier, scorecard_of
+from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.stats import Decision
+
+__all__ = [
+    "DEFAULT_FAIL_ON",
+    "Audit",
+    "AuditError",
+    "CardError",
+    "ClaimModel",
+    "ConsentError",
+    "Decision",
+    "EvidenceLevel",
+    "Fault",
+    "MeasuredRuns",
+    "Measurements",
+    "Origin",
+    "PaperScorecard",
+    "Scorecard",
+    "Series",
+    "SpecError",
+    "StoreError",
+    "TechnicalError",
+    "UsageError",
+    "Verdict",
+    "find_faults",
+    "judge_measurements",
+    "open_audit",
+    "open_scorecard",
+    "paper_slugs",
+    "run_paper",
+    "write_measurements",
+]
+
+PaperRef = Audit | Path | str
+"""An audit, the path of its YAML file, or a slug."""
+
+Runs = Sequence[MeasuredRuns] | Mapping[str, BySeed]
+"""Runs; or experiment -> seed -> measurement -> numbers, where there are no controls."""
+
+Folder = Path | str
+
+
+# --- audits ---------------------------------------------------------------------------------------
+
+
+def paper_slugs(audits: Folder | None = None) -> tuple[str, ...]:
+    """Returns the slugs of all papers: those that are shipped, and those of a user's folder.
+
+    Raises:
+        SpecError: if an audit of the folder has no module.
+        UsageError: if the folder does not exist.
+    """
+    return tuple(_catalog(audits).entries)
+
+
+def open_audit(paper: PaperRef, audits: Folder | None = None) -> Audit:
+    """Returns the audit of a paper.
+
+    Args:
+        paper: a slug, or the path of a YAML file; an audit is returned as it is.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+
+    Raises:
+        SpecError: listing every fault of the file.
+        UsageError: if there is no such paper.
+    """
+    if isinstance(paper, Audit):
+        return paper
+    file = _audit_file(paper)
+    return load_audit(file) if file is not None else _catalog(audits)[str(paper)].audit()
+
+
+def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
+    """Returns every fault of an audit, warnings as well, in the order of the file; none if sound.
+
+    Args:
+        paper: the path of a YAML file, or a slug.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+
+    Raises:
+        UsageError: if there is no such paper.
+    """
+    file = _audit_file(paper) or _catalog(audits)[str(paper)].audit_file
+    return read_audit(file)[1]
+
+
+def _audit_file(paper: Path | str) -> Path | None:
+    """Returns the path if a name is one; None if it is a slug."""
+    path = Path(paper)
+    is_path = isinstance(paper, Path) or path.suffix in (".yaml", ".yml") or len(path.parts) > 1
+    return path if is_path else None
+
+
+def _catalog(audits: Folder | None) -> Catalog:
+    return Catalog(None if audits is None else Path(audits))
+
+
+def _located(paper: PaperRef, audits: Folder | None) -> tuple[Catalog, Entry]:
+    """Returns the pair of audit and module, and the catalog that it was found in."""
+    file = None if isinstance(paper, Audit) else _audit_file(paper)
+    if file is None:
+        slug = paper.paper.slug if isinstance(paper, Audit) else str(paper)
+        catalog = _catalog(audits)
+        return catalog, catalog[slug]
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file. Name the audit's YAML file, or a slug.")
+    is_shipped = file.resolve().parent == shipped_audits().resolve()
+    catalog = Catalog(None if is_shipped else file.parent)
+    return catalog, catalog[file.stem]
+
+
+def known_tier(tier: str) -> TierName:
+    """Returns the name of a tier.
+
+    Raises:
+        UsageError: if there is no such tier.
+    """
+    for one in TIERS:
+        if tier == one:
+            return one
+    raise UsageError(f"no tier '{tier}'. {did_you_mean(tier, TIERS)}".rstrip())
+
+
+# --- measurements ---------------------------------------------------------------------------------
+
+
+def judge_measurements(
+    paper: PaperRef,
+    measurements: Runs | Folder,
+    *,
+    origin: Origin | None = None,
+    tier: Literal["quick", "paper"] = "paper",
+    settings: Mapping[str, SettingValue] | None = None,
+    proxy: str | None = None,
+    beside: Scorecard | None = None,
+    audits: Folder | None = None,
+) -> PaperScorecard:
+    """Judges measurements made elsewhere by the rules of an audit.
+
+    Args:
+        paper: an audit, the path of its YAML file, or a slug. No code of it is run.
+        measurements: a folder with a manifest; or runs in memory (`MeasuredRuns`, or a mapping from
+            experiment to seed to measurement). The four arguments that follow belong to runs in
+            memory; a folder's manifest says these things itself.
+        origin: who made them, from what, with what, and when.
+        tier: the scale of the runs, at which they are judged.
+        settings: settings other than the tier's in every run, as "name" or "experiment.name".
+        proxy: the substitute for the paper's data or method, if there was one.
+        beside: our own scorecard, to stand beside the answers.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+
+    Raises:
+        SpecError: listing everything that does not fit the audit.
+        UsageError: if there is no such paper, no manifest, or something is no number.
+    """
+    audit = open_audit(paper, audits)
+    if isinstance(measurements, Path | str):
+        if (origin, tier, settings, proxy) != (None, "paper", None, None):
+            raise UsageError(
+                f"{measurements}: origin, tier, settings and proxy of a folder stand in its "
+                "manifest. Leave them out here."
+            )
+        submission = read_submission(audit, Path(measurements))
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            submission = write_submission(
+                Path(scratch) / audit.paper.slug,
+                audit,
+                _as_runs(measurements),
+                origin=origin,
+                tier=known_tier(tier),
+                settings=settings,
+                proxy=proxy,
+            )
+    return PaperScorecard.of(scorecard_of_submission(submission, beside))
+
+
+def write_measurements(
+    folder: Folder,
+    paper: PaperRef,
+    runs: Runs,
+    *,
+    origin: Origin | None = None,
+    tier: Literal["quick", "paper"] = "paper",
+    settings: Mapping[str, SettingValue] | None = None,
+    proxy: str | None = None,
+    replace: bool = False,
+    audits: Folder | None = None,
+) -> Path:
+    """Writes runs as a folder for `reproaudit judge`, the pytest plugin and `judge_measurements`.
+
+    They are held against the audit first; a folder is written whole or not at all. The arguments
+    are those of `judge_measurements`.
+
+    Args:
+        folder: the new folder.
+        paper: an audit, the path of its YAML file, or a slug.
+        runs: the runs in memory.
+        origin: who made them, from what, with what, and when.
+        tier: the scale of the runs, at which they will be judged.
+        settings: settings other than the tier's in every run, as "name" or "experiment.name".
+        proxy: the substitute for the paper's data or method, if there was one.
+        replace: whether to replace a folder of measurements that is there already.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+
+    Returns:
+        The folder.
+
+    Raises:
+        SpecError: listing everything that does not fit the audit.
+        UsageError: if there is no such paper, the folder exists, or something is no number.
+        StoreError: if the folder cannot be written.
+    """
+    write_submission(
+        Path(folder),
+        open_audit(paper, audits),
+        _as_runs(runs),
+        origin=origin,
+        tier=known_tier(tier),
+        settings=settings,
+        proxy=proxy,
+        replace=replace,
+    )
+    return Path(folder)
+
+
+def _as_runs(runs: Runs) -> list[MeasuredRuns]:
+    if isinstance(runs, Mapping):
+        return [MeasuredRuns(experiment, seeds) for experiment, seeds in runs.items()]
+    return list(runs)
+
+
+# --- scorecards -----------------------------------------------------------------------------------
+
+
+def open_scorecard(
+    paper: PaperRef,
+    *,
+    tier: str | None = None,
+    store: Folder = "runs",
+    reports: Folder = "reports",
+    audits: Folder | None = None,
+) -> PaperScorecard:
+    """Returns a scorecard that is there already: nothing is run.
+
+    Args:
+        paper: the path of a ``scorecard.json`` or of the folder that holds it; or an audit, the
+            path of its YAML file, or a slug.
+        tier: smoke, quick or paper; by default the highest that has records.
+        store: the folder of records.
+        reports: the report folder, read for want of records.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+
+    Raises:
+        StoreError: if the file is no scorecard.
+        UsageError: if there is no such paper, or neither records nor a report of it.
+    """
+    if isinstance(paper, Path | str):
+        file = Path(paper) / "scorecard.json" if Path(paper).is_dir() else Path(paper)
+        if file.suffix == ".json":
+            return PaperScorecard.of(read_scorecard(file))
+    chosen = None if tier is None else known_tier(tier)
+    _, entry = _located(paper, audits)
+    (card,) = scorecards_to_report([entry], Store(Path(store)), chosen, Path(reports))
+    return PaperScorecard.of(card)
+
+
+def run_paper(
+    paper: PaperRef,
+    *,
+    tier: str = "quick",
+    claims: Sequence[str] | None = None,
+    store: Folder = "runs",
+    device: str = "auto",
+    jobs: int = 1,
+    fresh: bool = False,
+    audits: Folder | None = None,
+    trust: bool = False,
+    ask: Callable[[str], bool] | None = None,
+    remedy: str = "Pass trust=True",
+) -> PaperScorecard:
+    """Runs what is missing of a tier, controls included, and returns the scorecard.
+
+    Args:
+        paper: an audit of the catalog, the path of its YAML file beside its module, or a slug.
+        tier: smoke, quick or paper.
+        claims: ids of the claims to run for; every claim by default.
+        store: the folder of records, in which what was cut off is resumed.
+        device: auto, cpu or cuda.
+        jobs: cells at once, each in a process.
+        fresh: whether to measure again what has a record.
+        audits: a folder of audits, in which slugs are looked up before the shipped ones.
+        trust: whether the module of a paper that is not shipped may run, this once.
+        ask: puts a question to the user before such a module runs; by default the terminal.
+        remedy: the way to allow it that the message names, for programs that call this.
+
+    A cell that fails does not raise: the claims that need it are a technical failure.
+
+    Raises:
+        ConsentError: if the module is not shipped, and nobody has allowed it to run.
+        UsageError: if there is no such paper, claim or tier, or torch is not installed.
+    """
+    (catalog, entry), chosen = _located(paper, audits), known_tier(tier)
+    if find_spec("torch") is None:
+        raise UsageError(
+            "torch is not installed, and running experiments needs it. Install it with: "
+            'pip install "reproaudit[run]"'
+        )
+    require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
+    from reproaudit.commands.run import How, run_now
+
+    audit, place = entry.audit(), Store(Path(store))
+    cells = cells_of_tier(audit, chosen) if claims is None else _cells(audit, claims, chosen)
+    rules = {one.id: audit.rule_hash(one, chosen) for one in audit.claims}
+    where = How(catalog, place, device=device, jobs=jobs, fresh=fresh)
+    summary = run_now(cells, [(entry, audit)], where, {audit.paper.slug: rules})
+    planned = summary.planned[audit.paper.slug]
+    return PaperScorecard.of(scorecard_of(place, audit, chosen, planned=planned))
+
+
+def _cells(audit: Audit, claims: Sequence[str], tier: TierName) -> list[Cell]:
+    """Returns the cells that some claims are judged on, each once."""
+    known = {claim.id: claim for claim in audit.claims}
+    for name in claims:
+        if name not in known:
+            raise UsageError(f"no claim '{name}'. {did_you_mean(name, known)}".rstrip())
+    batches = dict.fromkeys(
+        batch for name in claims for _, batch in claim_batches(audit, known[name], tier)
+    )
+    return [cell for batch in batches for cell in cells_of(audit, batch)]

@@ -1,0 +1,436 @@
+"""The loss and gradient of the plain form without the tokens' matrix, and the training, compiled.
+
+The query's token block is zero, so of W_KQ only the columns that meet a code matter: B (d × d_e)
+above D (d_e × d_e). With the codes e_i as rows of E, and W_V = (V_x, V_e), the score of token i is
+
+    x_i · Σ_{j∈y} B e_j + Σ_{j∈y} e_i · D e_j,
+
+so that one (T × T) matrix E D Eᵀ, of which each sample adds up the q columns of its subset, holds
+the scores of all samples that share their codes; B Eᵀ and V_e Eᵀ (d × T each) do the rest. Nothing
+of the size batch × (d + d_e) × T is built. Backwards, a sample's score gradients are added to the q
+columns of a second T × T matrix M, and the gradient of D is Eᵀ M E.
+
+Where each sample has codes of its own the same formulas are applied to one sample at a time.
+
+Everything runs on one thread, matrix products included: they are too small to share out, and their
+bits would depend on the number of threads. Results do not depend on how steps are cut into calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from reproaudit.lab import Array, compiled, one_thread
+from reproaudit.papers.wang2024.fast.structures import Sgd, Weights
+from reproaudit.papers.wang2024.sampling import child
+from reproaudit.papers.wang2024.task import SampleBatch, fill_batch
+
+_SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and infinity keep theirs
+
+
+class _Sample(NamedTuple):
+    """One sample in the working precision, and what is computed of it.
+
+    Attributes:
+        tokens: (d, T).
+        target: (d,).
+        attention: over the attended tokens, (n,), n = T or T + 1; first their scores.
+        mean: Σ a_i x_i, (d,).
+        residual: output − target, (d,).
+        pushed: the gradient of the loss by the scores, (n,).
+    """
+
+    tokens: Array
+    target: Array
+    attention: Array
+    mean: Array
+    residual: Array
+    pushed: Array
+
+
+class _Outcome(NamedTuple):
+    """By sample: ‖output − target‖², and the attention on the selected tokens."""
+
+    squares: Array
+    mass: Array
+
+
+# ------------------------------------------------------------------------ one sample, given scores
+
+
+@compiled(fastmath=_SUMS)
+def _softmax(scores: Array) -> None:
+    largest = scores[0]
+    for i in range(scores.size):
+        largest = max(largest, scores[i])
+    for i in range(scores.size):
+        scores[i] = np.exp(scores[i] - largest)
+    total = scores.dtype.type(0)
+    for i in range(scores.size):
+        total += scores[i]
+    factor = scores.dtype.type(1) / total
+    for i in range(scores.size):
+        scores[i] *= factor
+
+
+@compiled(fastmath=_SUMS)
+def _dot(a: Array, b: Array) -> Any:
+    total = a.dtype.type(0)
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@compiled(fastmath=_SUMS)
+def _add(to: Array, factor: Any, what: Array) -> None:
+    for i in range(to.size):
+        to[i] += factor * what[i]
+
+
+@compiled()
+def _room_for_sample(d: int, T: int, n: int, weights: Weights) -> _Sample:
+    kind = weights.D.dtype
+    return _Sample(
+        np.empty((d, T), kind),
+        np.empty(d, kind),
+        np.empty(n, kind),
+        np.empty(d, kind),
+        np.empty(d, kind),
+        np.empty(n, kind),
+    )
+
+
+@compiled()
+def _take(batch: SampleBatch, b: int, sample: _Sample) -> None:
+    """The tokens and the target of sample b."""
+    sample.tokens[...] = batch.X[b]
+    target = sample.target
+    share = target.dtype.type(1.0 / batch.selected.shape[1])
+    for k in range(target.size):
+        total = target.dtype.type(0)
+        for j in batch.selected[b]:
+            total += batch.X[batch.source[b], k, j]
+        target[k] = total * share
+
+
+@compiled(fastmath=_SUMS)
+def _respond(sample: _Sample, U: Array, V_x: Array) -> Any:
+    """The residual under the sample's attention; returns its squared norm.
+
+    Args:
+        sample: with its attention; receives mean and residual.
+        U: the codes' values, V_e e_i, (d, n).
+        V_x: W_V's block of the tokens.
+    """
+    attention, X = sample.attention, sample.tokens
+    mean, residual = sample.mean, sample.residual
+    d, T = X.shape
+    for k in range(d):
+        mean[k] = _dot(attention[:T], X[k])
+    total = attention.dtype.type(0)
+    for k in range(d):
+        output = _dot(attention, U[k])
+        for m in range(d):
+            output += V_x[k, m] * mean[m]
+        residual[k] = output - sample.target[k]
+        total += residual[k] * residual[k]
+    return total
+
+
+@compiled(fastmath=_SUMS)
+def _push_scores(sample: _Sample, U: Array, V_x: Array, factor: Any) -> None:
+    """``factor`` times the gradient of ½‖residual‖² by the scores, into the sample's pushed."""
+    attention, X, residual = sample.attention, sample.tokens, sample.residual
+    out = sample.pushed
+    d, T = X.shape
+    out[:] = 0
+    for k in range(d):
+        pull = attention.dtype.type(0)
+        for m in range(d):
+            pull += V_x[m, k] * residual[m]
+        _add(out[:T], pull, X[k])
+        _add(out, residual[k], U[k])
+    mean = _dot(attention, out)
+    for i in range(out.size):
+        out[i] = factor * attention[i] * (out[i] - mean)
+
+
+@compiled()
+def _note(batch: SampleBatch, b: int, sample: _Sample, square: Any, outcome: _Outcome) -> None:
+    outcome.squares[b] = square
+    outcome.mass[b] = 0
+    for j in batch.selected[b]:
+        outcome.mass[b] += sample.attention[j]
+
+
+@compiled()
+def _values_of_codes(V_e: Array, E: Array, n: int) -> Array:
+    """V_e Eᵀ, (d, n); the column of the query, where n = T + 1, is left for each sample."""
+    U = np.zeros((V_e.shape[0], n), E.dtype)
+    U[:, : E.shape[0]] = np.dot(V_e, E.T)
+    return U
+
+
+@compiled()
+def _set_query_value(U: Array, queried: Array) -> None:
+    """The last column: the sum of the queried columns."""
+    last = U.shape[1] - 1
+    for k in range(U.shape[0]):
+        total = U.dtype.type(0)
+        for j in queried:
+            total += U[k, j]
+        U[k, last] = total
+
+
+# ------------------------------------------------------------------------------------ whole batches
+
+
+@compiled(fastmath=_SUMS)
+def _shared_scores(G: Array, H: Array, X: Array, queried: Array, scores: Array) -> None:
+    """Scores of one sample from E D Eᵀ (columns as rows of G) and B Eᵀ (H)."""
+    d, T = X.shape
+    scores[:] = 0
+    for j in queried:
+        _add(scores[:T], G.dtype.type(1), G[j])
+        for k in range(d):
+            _add(scores[:T], H[k, j], X[k])
+    if scores.size > T:
+        for j in queried:
+            for i in queried:
+                scores[T] += G[j, i]
+
+
+@compiled()
+def _shared_codes_pass(
+    batch: SampleBatch,
+    weights: Weights,
+    attend_query: bool,
+    factor: float,
+    outcome: _Outcome,
+    slopes: Any,
+) -> None:
+    """Outcome and gradient where the samples share their codes.
+
+    Args:
+        batch: the samples.
+        weights: of the layer.
+        attend_query: whether the query is among the attended tokens.
+        factor: c in the loss c · mean ‖output − target‖².
+        outcome: receives what came out of each sample.
+        slopes: weights that receive the gradient (all but ``idle``), or None for none.
+    """
+    samples, d, T = batch.X.shape
+    n = T + 1 if attend_query else T
+    kind = weights.D.dtype
+    E = batch.E[0].astype(kind)
+    G = np.dot(E, np.dot(E, weights.D).T)
+    H = np.dot(weights.B, E.T)
+    U = _values_of_codes(weights.V_e, E, n)
+    sample = _room_for_sample(d, T, n, weights)
+    if slopes is not None:
+        M, N, R = np.zeros((T, T), kind), np.zeros((d, T), kind), np.zeros((d, T), kind)
+        slopes.V_x[...] = 0
+        step = kind.type(2 * factor / samples)
+    for b in range(samples):
+        queried = batch.queried[b]
+        _take(batch, b, sample)
+        if attend_query:
+            _set_query_value(U, queried)
+        _shared_scores(G, H, sample.tokens, queried, sample.attention)
+        _softmax(sample.attention)
+        _note(batch, b, sample, _respond(sample, U, weights.V_x), outcome)
+        if slopes is not None:
+            pushed = sample.pushed
+            _push_scores(sample, U, weights.V_x, step)
+            for j in queried:
+                _add(M[j], kind.type(1), pushed[:T])
+                if attend_query:
+                    for i in queried:
+                        M[j, i] += pushed[T]
+            for k in range(d):
+                along = _dot(pushed[:T], sample.tokens[k])
+                for j in queried:
+                    N[k, j] += along
+                r = step * sample.residual[k]
+                _add(R[k], r, sample.attention[:T])
+                if attend_query:
+                    for j in queried:
+                        R[k, j] += r * sample.attention[T]
+                for m in range(d):
+                    slopes.V_x[k, m] += r * sample.mean[m]
+    if slopes is not None:
+        np.dot(np.dot(M, E).T, E, slopes.D)
+        np.dot(N, E, slopes.B)
+        np.dot(R, E, slopes.V_e)
+
+
+@compiled()
+def _own_scores(E: Array, s: Array, weights: Weights, X: Array, scores: Array) -> None:
+    """Scores of one sample with codes of its own, s the sum of the queried ones."""
+    T = X.shape[1]
+    key = np.dot(weights.D, s)
+    scores[:T] = np.dot(E, key) + np.dot(np.dot(weights.B, s), X)
+    if scores.size > T:
+        scores[T] = np.dot(s, key)
+
+
+@compiled()
+def _sum_rows(E: Array, rows: Array) -> Array:
+    total = np.zeros(E.shape[1], E.dtype)
+    for j in rows:
+        total += E[j]
+    return total
+
+
+@compiled()
+def _own_codes_pass(
+    batch: SampleBatch,
+    weights: Weights,
+    attend_query: bool,
+    factor: float,
+    outcome: _Outcome,
+    slopes: Any,
+) -> None:
+    """As `_shared_codes_pass`, where each sample has codes of its own."""
+    samples, d, T = batch.X.shape
+    d_e = batch.E.shape[2]
+    n = T + 1 if attend_query else T
+    kind = weights.D.dtype
+    E = np.empty((T, d_e), kind)
+    sample = _room_for_sample(d, T, n, weights)
+    if slopes is not None:
+        keys, queries = np.empty((samples, d_e), kind), np.empty((samples, d_e), kind)
+        slopes.B[...] = 0
+        slopes.V_x[...] = 0
+        slopes.V_e[...] = 0
+        step = kind.type(2 * factor / samples)
+    for b in range(samples):
+        E[...] = batch.E[b]
+        _take(batch, b, sample)
+        U = _values_of_codes(weights.V_e, E, n)
+        if attend_query:
+            _set_query_value(U, batch.queried[b])
+        s = _sum_rows(E, batch.queried[b])
+        _own_scores(E, s, weights, sample.tokens, sample.attention)
+        _softmax(sample.attention)
+        _note(batch, b, sample, _respond(sample, U, weights.V_x), outcome)
+        if slopes is not None:
+            pushed = sample.pushed
+            _push_scores(sample, U, weights.V_x, step)
+            queries[b] = s
+            keys[b] = np.dot(pushed[:T], E)
+            value = np.dot(sample.attention[:T], E)
+            if attend_query:
+                keys[b] += pushed[T] * s
+                value += sample.attention[T] * s
+            for k in range(d):
+                r = step * sample.residual[k]
+                _add(slopes.B[k], _dot(pushed[:T], sample.tokens[k]), s)
+                _add(slopes.V_e[k], r, value)
+                for m in range(d):
+                    slopes.V_x[k, m] += r * sample.mean[m]
+    if slopes is not None:
+        np.dot(keys.T, queries, slopes.D)
+
+
+@compiled()
+def _pass(
+    batch: SampleBatch,
+    weights: Weights,
+    attend_query: bool,
+    factor: float,
+    outcome: _Outcome,
+    slopes: Any,
+    own_codes: Any,
+) -> None:
+    """As `_shared_codes_pass`, for either kind of batch; ``own_codes`` is `_own_codes` of it."""
+    if own_codes is None:
+        _shared_codes_pass(batch, weights, attend_query, factor, outcome, slopes)
+    else:
+        _own_codes_pass(batch, weights, attend_query, factor, outcome, slopes)
+
+
+def _own_codes(batch: SampleBatch) -> bool | None:
+    """True where samples have codes of their own; None, of another type, where they share them.
+
+    So only the one that is used is compiled.
+    """
+    return None if len(batch.E) == 1 else True
+
+
+def _room_for_outcome(batch: SampleBatch, weights: Weights) -> _Outcome:
+    kind = weights.D.dtype
+    return _Outcome(np.empty(len(batch.X), kind), np.empty(len(batch.X), kind))
+
+
+def losses(
+    batch: SampleBatch, weights: Weights, attend_query: bool = False
+) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
+    """Per sample ½‖output − target‖², and the attention on the selected tokens.
+
+    Computed in the weights' precision and returned in double, so that means of a training that is
+    about to diverge do not overflow.
+    """
+    outcome = _room_for_outcome(batch, weights)
+    with one_thread():
+        _pass(batch, weights, attend_query, 0.5, outcome, None, _own_codes(batch))
+    return outcome.squares.astype(np.float64) / 2, outcome.mass.astype(np.float64)
+
+
+def gradient(
+    batch: SampleBatch, weights: Weights, attend_query: bool = False, factor: float = 0.5
+) -> tuple[float, Weights]:
+    """The batch's loss, ``factor`` × mean ‖output − target‖², and its gradient."""
+    outcome, slopes = _room_for_outcome(batch, weights), Weights.zeros_like(weights)
+    with one_thread():
+        _pass(batch, weights, attend_query, factor, outcome, slopes, _own_codes(batch))
+    return factor * float(outcome.squares.astype(np.float64).mean()), slopes
+
+
+# ---------------------------------------------------------------------------------------- training
+
+
+@compiled()
+def _descend(block: Array, slope: Array, rate: Any) -> None:
+    flat, steep = block.reshape(-1), slope.reshape(-1)
+    for i in range(flat.size):
+        flat[i] -= rate * steep[i]
+
+
+@compiled()
+def _train(
+    start: int,
+    stop: int,
+    how: Sgd,
+    scratch: SampleBatch,
+    weights: Weights,
+    outcome: _Outcome,
+    slopes: Weights,
+    own_codes: Any,
+) -> None:
+    for step in range(start, stop):
+        fill_batch(child(how.key, step), how.law, scratch)
+        _pass(scratch, weights, how.attend_query, how.factor, outcome, slopes, own_codes)
+        rate = weights.D.dtype.type(how.rate if step < how.anneal_at else how.annealed_rate)
+        _descend(weights.B, slopes.B, rate)
+        _descend(weights.D, slopes.D, rate)
+        _descend(weights.V_x, slopes.V_x, rate)
+        _descend(weights.V_e, slopes.V_e, rate)
+
+
+def train_steps(start: int, stop: int, how: Sgd, scratch: SampleBatch, weights: Weights) -> None:
+    """Steps ``start`` to ``stop − 1``, in place.
+
+    Args:
+        start: first step.
+        stop: one past the last.
+        how: the training.
+        scratch: room for a batch, with the codes in it where they are not redrawn.
+        weights: what is trained.
+    """
+    outcome, slopes = _room_for_outcome(scratch, weights), Weights.zeros_like(weights)
+    with one_thread():
+        _train(start, stop, how, scratch, weights, outcome, slopes, _own_codes(scratch))

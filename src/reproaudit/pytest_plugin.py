@@ -1,0 +1,461 @@
+"""A pytest plugin: every claim of an audit is a test.
+
+``pytest --reproaudit audits/ --measurements DIR`` judges the measurements in a folder, and each
+claim is a test item with an id such as ``audits/smith2020.yaml::smith2020.converges``. A claim that
+is supported passes, one whose verdict or decision is in ``--reproaudit-fail-on`` fails, any other
+is skipped with the reason. Without measurements, the records of a store are judged; with
+``--reproaudit-run``, what is missing is run first, which needs consent (`reproaudit.consent`).
+docs/ci.md is the manual.
+
+The plugin is loaded at every start of pytest, so that it imports nothing until an audit is
+collected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from reproaudit.audit.model import TierName
+    from reproaudit.reports.notebook import PaperScorecard
+    from reproaudit.scorecard.model import ClaimModel
+
+MARK = "reproaudit"
+PREFIX = "reproaudit_"
+"""The beginning of the names of a claim's properties, which JUnit shows and the summary reads."""
+
+_AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
+"""The name of an audit's file; ``<slug>.run.yaml`` beside it is none."""
+
+
+@dataclass
+class ClaimTests:
+    """What the plugin knows during one start of pytest.
+
+    Attributes:
+        paths: the files and folders of audits.
+        measurements: folders of measurements; records are judged if there are none.
+        store: the folder of records.
+        tier: the tier of the records; None for the highest that has records.
+        run: whether what is missing is run first.
+        trust: whether modules that are not shipped may run.
+        fail_on: the verdicts and decisions on which a claim fails.
+        summary: the file to which the table of claims is added, if any.
+    """
+
+    paths: tuple[Path, ...]
+    measurements: tuple[Path, ...]
+    store: Path
+    tier: TierName | None
+    run: bool
+    trust: bool
+    fail_on: frozenset[str]
+    summary: Path | None
+    _folders: dict[str, Path] | None = None
+    _cards: dict[tuple[Path, str], PaperScorecard | Exception] = field(default_factory=dict)
+
+    def covers(self, file: Path) -> bool:
+        """Whether a file is one of the audits that were asked for."""
+        return bool(_AUDIT_NAME.fullmatch(file.name)) and any(
+            file == path or file.parent == path for path in self.paths
+        )
+
+    def scorecard(self, file: Path, claim: str) -> PaperScorecard | None:
+        """Returns the scorecard that a claim is read from; None if nothing was measured.
+
+        Raises:
+            AuditError: the same one for every claim that it concerns.
+        """
+        key = (file, claim if self.run else "")
+        if key not in self._cards:
+            from reproaudit.errors import AuditError
+
+            try:
+                found = self._judged(file, claim)
+            except AuditError as error:
+                self._cards[key] = error
+            else:
+                if found is None:
+                    return None
+                self._cards[key] = found
+        known = self._cards[key]
+        if isinstance(known, Exception):
+            raise known
+        return known
+
+    def _judged(self, file: Path, claim: str) -> PaperScorecard | None:
+        from reproaudit import api
+
+        if self.measurements:
+            folder = self._measured(file.stem)
+            return None if folder is None else api.judge_measurements(file, folder)
+        if self.run:
+            return api.run_paper(
+                file,
+                tier=self.tier or "quick",
+                claims=[claim],
+                store=self.store,
+                trust=self.trust,
+                ask=_never,
+                remedy="Pass --reproaudit-trust",
+            )
+        from reproaudit.commands.report import has_records
+        from reproaudit.running.store import Store
+        from reproaudit.scorecard.from_store import highest_tier
+
+        audit, store = api.open_audit(file), Store(self.store)
+        tier = self.tier or highest_tier(store, audit)
+        if tier is None or not has_records(store, audit, tier):
+            return None
+        return api.open_scorecard(file, tier=tier, store=store.root)
+
+    def _measured(self, slug: str) -> Path | None:
+        """Returns the folder with the measurements of a paper; None if there is none."""
+        if self._folders is None:
+            self._folders = dict(_manifests(self.measurements, self.paths))
+        return self._folders.get(slug)
+
+
+def _never(_question: str) -> bool:
+    """Answers no: pytest has taken the terminal."""
+    return False
+
+
+def _manifests(folders: Iterable[Path], audits: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+    """Yields the slugs of the papers that have measurements, each with its folder.
+
+    A folder has a manifest, or subfolders named after papers that have one. A manifest that does
+    not name its paper stands for the only audit there is.
+
+    Raises:
+        UsageError: if a folder has neither, or it is open which paper is meant.
+    """
+    from reproaudit.errors import UsageError
+    from reproaudit.judging.submissions.manifest import NAMES, read_manifest
+    from reproaudit.judging.submissions.misfit import Misfits
+
+    def has_manifest(folder: Path) -> bool:
+        return any((folder / name).exists() for name in NAMES)
+
+    for folder in folders:
+        if not has_manifest(folder):
+            below = [one for one in sorted(folder.glob("*/")) if has_manifest(one)]
+            if not below:
+                raise UsageError(
+                    f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
+                    "a subfolder named after the paper."
+                )
+            yield from ((one.name, one) for one in below)
+            continue
+        paper = read_manifest(folder, Misfits())[0].paper
+        if paper is None:
+            stems = [file.stem for path in audits for file in _audit_files(path)]
+            if len(stems) != 1:
+                raise UsageError(
+                    f"{folder}: its manifest names no paper, and there are {len(stems)} audits. "
+                    "Write 'paper: SLUG' into it."
+                )
+            (paper,) = stems
+        yield paper, folder
+
+
+def _audit_files(path: Path) -> list[Path]:
+    found = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [file for file in found if _AUDIT_NAME.fullmatch(file.name)]
+
+
+STATE: pytest.StashKey[ClaimTests] = pytest.StashKey()
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declares the options, and the settings in pytest's configuration that stand for them."""
+    group = parser.getgroup("reproaudit", "claims of papers as tests")
+    group.addoption(
+        "--reproaudit",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="an audit, or a folder of audits, whose claims are tests; may be repeated",
+    )
+    group.addoption(
+        "--reproaudit-measurements",
+        "--measurements",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="judge the measurements in this folder (docs/measurements.md); may be repeated",
+    )
+    group.addoption(
+        "--reproaudit-store", metavar="DIR", help="judge the records of this store (runs)"
+    )
+    group.addoption(
+        "--reproaudit-tier", metavar="TIER", help="the tier of the records: smoke, quick or paper"
+    )
+    group.addoption(
+        "--reproaudit-run",
+        action="store_true",
+        help="run what is missing of the tier (quick) before judging; needs reproaudit[run]",
+    )
+    group.addoption(
+        "--reproaudit-trust",
+        action="store_true",
+        help="allow the Python modules beside the audits to run, this once",
+    )
+    group.addoption(
+        "--reproaudit-fail-on",
+        metavar="NAMES",
+        help="verdicts and decisions on which a claim fails, joined by commas",
+    )
+    group.addoption(
+        "--reproaudit-summary",
+        metavar="FILE",
+        help="add a table of the claims to this Markdown file, such as $GITHUB_STEP_SUMMARY",
+    )
+    parser.addini("reproaudit", "audits, or folders of audits", type="paths", default=[])
+    parser.addini("reproaudit_measurements", "folders of measurements", type="paths", default=[])
+    parser.addini("reproaudit_store", "the folder of records", default="")
+    parser.addini("reproaudit_tier", "the tier of the records", default="")
+    parser.addini("reproaudit_fail_on", "verdicts and decisions that fail", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reads the options; a mistake in them ends pytest with one line and exit code 4."""
+    config.addinivalue_line("markers", f"{MARK}: a claim of a paper, judged by its audit")
+    here = config.invocation_params.dir
+    given = [here / one for one in config.getoption("reproaudit")]
+    paths = given or list(config.getini("reproaudit"))
+    if not paths:
+        return
+    folders = [here / one for one in config.getoption("reproaudit_measurements")]
+    folders = folders or list(config.getini("reproaudit_measurements"))
+    for path in (*paths, *folders):
+        if not path.exists():
+            raise pytest.UsageError(f"reproaudit: {path}: no such file or folder")
+    summary = config.getoption("reproaudit_summary")
+    config.stash[STATE] = ClaimTests(
+        paths=tuple(path.resolve() for path in paths),
+        measurements=tuple(folders),
+        store=here / (_chosen(config, "reproaudit_store") or "runs"),
+        tier=_tier(config),
+        run=config.getoption("reproaudit_run"),
+        trust=config.getoption("reproaudit_trust"),
+        fail_on=_fail_on(config),
+        summary=here / summary if summary else None,
+    )
+    _collect_also(config, given, paths)
+
+
+def _chosen(config: pytest.Config, name: str) -> str | None:
+    return config.getoption(name) or config.getini(name) or None
+
+
+def _tier(config: pytest.Config) -> TierName | None:
+    name = _chosen(config, "reproaudit_tier")
+    if name is None:
+        return None
+    from reproaudit.api import known_tier
+    from reproaudit.errors import UsageError
+
+    try:
+        return known_tier(name)
+    except UsageError as error:
+        raise pytest.UsageError(f"--reproaudit-tier: {error}") from error
+
+
+def _fail_on(config: pytest.Config) -> frozenset[str]:
+    from reproaudit.errors import UsageError
+    from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
+
+    words = config.getoption("reproaudit_fail_on")
+    names = list(config.getini("reproaudit_fail_on")) if words is None else [words]
+    wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    if words is None and not wanted:
+        return DEFAULT_FAIL_ON
+    try:
+        return known_outcomes(wanted)
+    except UsageError as error:
+        raise pytest.UsageError(f"--reproaudit-fail-on: {error}") from error
+
+
+def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -> None:
+    """Adds the audits to what pytest collects, unless its own arguments choose among them.
+
+    What the configuration names is collected where pytest is given no arguments.
+    """
+    chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+    if chosen and not given:
+        return
+    named = [(config.invocation_params.dir / one.split("::")[0]).resolve() for one in config.args]
+    for path in paths:
+        place = path.resolve()
+        inside = any(one.is_relative_to(place) for one in named)
+        around = any(place.is_relative_to(one) for one in named)
+        if not inside and not around:
+            config.args.append(str(path))
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collects an audit that was asked for."""
+    state = parent.config.stash.get(STATE, None)
+    if state is None or not state.covers(file_path):
+        return None
+    return AuditFile.from_parent(parent, path=file_path)
+
+
+class AuditFile(pytest.File):
+    """An audit, whose claims are its tests."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yields an item for each claim.
+
+        Raises:
+            CollectError: listing the faults of the audit.
+        """
+        from reproaudit.audit.loading import load_audit
+        from reproaudit.errors import SpecError
+
+        try:
+            audit = load_audit(self.path)
+        except SpecError as error:
+            raise self.CollectError(str(error)) from error
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        for claim in audit.claims:
+            stated = re.compile(rf"\bid:\s*[\"']?{re.escape(claim.id)}[\"']?\s*(,|\}}|#|$)")
+            line = next((n for n, text in enumerate(lines) if stated.search(text)), 0)
+            yield ClaimItem.from_parent(self, name=claim.id, line=line)
+
+
+class ClaimItem(pytest.Item):
+    """One claim as a test: judged when it is set up, passed, failed or skipped when it runs."""
+
+    def __init__(self, *, line: int, **more: Any) -> None:
+        super().__init__(**more)
+        self._line = line
+        self._state = self.config.stash[STATE]
+        self._card: PaperScorecard | None = None
+        self.add_marker(MARK)
+
+    def setup(self) -> None:
+        """Judges the claim; an error if the measurements do not fit, or may not be made."""
+        from reproaudit.errors import AuditError
+
+        try:
+            self._card = self._state.scorecard(self.path, self.name)
+        except AuditError as error:
+            pytest.fail(str(error), pytrace=False)
+        if self._card is not None:
+            self.user_properties += list(_properties(self._card.claim(self.name)))
+
+    def runtest(self) -> None:
+        """Passes if the claim is supported, fails on chosen verdicts, is skipped otherwise."""
+        from reproaudit.reports.notebook import claim_details, fails_on
+        from reproaudit.scorecard.verdicts import VERDICTS
+
+        if self._card is None:
+            missing = f"not tested: {self._lacking()}"
+            if "not_tested" in self._state.fail_on:
+                pytest.fail(f"{self.name}: {missing}", pytrace=False)
+            _skip(missing)
+            return
+        claim = self._card.claim(self.name)
+        said = f"{self.name}: {_words(claim)}"
+        if fails_on(claim, self._state.fail_on) is not None:
+            details = claim_details(self._card, claim)
+            pytest.fail("\n  ".join([said, *details]), pytrace=False)
+        if VERDICTS[claim.verdict].junit is not None:
+            _skip(f"{_words(claim)}; {claim.why}")
+
+    def _lacking(self) -> str:
+        slug, state = self.path.stem, self._state
+        if state.measurements:
+            return f"no measurements of {slug} in {', '.join(map(str, state.measurements))}"
+        tier = f" at the {state.tier} tier" if state.tier else ""
+        return (
+            f"no records of {slug}{tier} in {state.store}; give --measurements, or --reproaudit-run"
+        )
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Returns the audit's file, the claim's line from 0, and a heading."""
+        return self.path, self._line, f"claim {self.name}"
+
+
+def _skip(reason: str) -> None:
+    raise pytest.skip.Exception(reason, _use_item_location=True)
+
+
+def _words(claim: ClaimModel) -> str:
+    """Returns the verdict with what was measured: ``contradicted (missed): 1.4 not ≤ 0.1``."""
+    from reproaudit.reports import phrasing
+
+    decision = phrasing.decision_words(claim.decision)
+    return f"{phrasing.words(claim.verdict)} ({decision}): {phrasing.claim_sentence(claim)}"
+
+
+def _properties(claim: ClaimModel) -> Iterator[tuple[str, str]]:
+    from reproaudit.reports.notebook import claim_cells
+
+    names = ("claim", "verdict", "decision", "evidence", "estimate")
+    for name, cell in zip(names, claim_cells(claim), strict=True):
+        yield PREFIX + name, cell
+
+
+# --- the summary ----------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Gathers results for the summary, in the process that hears of all of them."""
+    state = session.config.stash.get(STATE, None)
+    if (
+        state is not None
+        and state.summary is not None
+        and not hasattr(session.config, "workerinput")
+    ):
+        session.config.pluginmanager.register(_Summary(state.summary), "reproaudit-summary")
+
+
+class _Summary:
+    """Adds a table of claims to a Markdown file when the session ends."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._rows: dict[str, tuple[str, ...]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if MARK not in report.keywords or (report.when != "call" and report.passed):
+            return
+        if report.when == "teardown":
+            return
+        found = dict(report.user_properties)
+        cells = [str(found.get(PREFIX + name, "")) for name in ("verdict", "decision", "evidence")]
+        said = str(found.get(f"{PREFIX}estimate", "")) or _first_line(report)
+        outcome = "error" if report.failed and report.when != "call" else report.outcome
+        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, said)
+
+    def pytest_sessionfinish(self) -> None:
+        from reproaudit.reports.notebook import claims_table
+
+        columns = ("Claim", "Test", "Verdict", "Decision", "Evidence", "Estimate against bound")
+        counts = [row[1] for row in self._rows.values()]
+        told = ", ".join(f"{counts.count(one)} {one}" for one in dict.fromkeys(sorted(counts)))
+        text = claims_table(f"Claims: {told or 'none tested'}", columns, [*self._rows.values()])
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+
+
+def _first_line(report: pytest.TestReport) -> str:
+    whole = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return next(iter(str(whole).splitlines()), "")

@@ -1,0 +1,248 @@
+"""One job: what it needs, how it is computed in this process, and how it ended.
+
+A job is one call of an experiment's ``measure``, as plain picklable data. Whatever the experiment
+does short of ending the process becomes an outcome; where a job is computed is for `executors`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from reproaudit import __version__
+from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.cell import SettingValue
+from reproaudit.errors import AuditError
+from reproaudit.lab.settings import build_settings
+from reproaudit.records import Environment, Measurements
+from reproaudit.running.devices import use_threads
+from reproaudit.running.fingerprint import package_versions
+from reproaudit.running.partial import Clock, Partial
+
+PROGRESS_SECONDS = 0.1
+"""Progress of a phase is told no more often than this, but for its end."""
+
+LONGEST_TRACE = 20_000
+"""Characters of a traceback that are kept: its end."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one call of an experiment's ``measure`` needs, as plain data.
+
+    Attributes:
+        key: the caller's number for it.
+        module: the paper's module.
+        experiment: the experiment's name.
+        settings: every setting, by name.
+        seeds: the seeds to measure together.
+        device: ``"cpu"`` or ``"cuda"``.
+        threads: how many threads the numerical libraries get.
+        partial: the folder for checkpoints.
+        blocked: why it cannot be measured at all, for instance for want of its data.
+    """
+
+    key: int
+    module: Module
+    experiment: str
+    settings: Mapping[str, SettingValue]
+    seeds: tuple[int, ...]
+    device: str
+    threads: int
+    partial: Path
+    blocked: str | None = None
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """A phase of a job went on: ``done`` of ``total`` steps."""
+
+    key: int
+    phase: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended.
+
+    Attributes:
+        job: which job.
+        environment: where it ran.
+        started: when it was first started, resumed parts included.
+        seconds: wall-clock time of ``measure`` for all seeds, resumed parts added up.
+        measurements: by seed, whatever came back; not checked.
+        error: why there are no (more) measurements; one line.
+        trace: the traceback of what the experiment raised, if it raised something.
+        fault: the store could not be written to; nothing else can go on.
+    """
+
+    job: Job
+    environment: Environment
+    started: datetime
+    seconds: float
+    measurements: Mapping[int, Measurements] = field(default_factory=dict)
+    error: str | None = None
+    trace: str | None = None
+    fault: AuditError | None = None
+
+
+OnAdvance = Callable[[Advanced], None]
+
+
+def lost(job: Job, error: str) -> Outcome:
+    """The outcome of a job whose process has ended; its time is that of its checkpoints."""
+    clock = Partial(job.partial).clock()
+    return Outcome(
+        job=job,
+        environment=describe_environment(job.device, job.threads),
+        started=clock.started,
+        seconds=clock.seconds,
+        error=error,
+    )
+
+
+# ------------------------------------------------------------------------------- one job, here
+
+
+class JobSession:
+    """The `reproaudit.lab.experiment.Session` of a job."""
+
+    def __init__(self, job: Job, on_advance: OnAdvance) -> None:
+        self._job = job
+        self._on_advance = on_advance
+        self._partial = Partial(job.partial)
+        self._earlier = self._partial.clock()
+        self._began = time.monotonic()
+        self._told: dict[str, float] = {}
+        self.fault: AuditError | None = None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds to measure together."""
+        return self._job.seeds
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"cuda"``."""
+        return self._job.device
+
+    @property
+    def clock(self) -> Clock:
+        """When the work began, and how long it has taken, resumed parts included."""
+        seconds = self._earlier.seconds + time.monotonic() - self._began
+        return Clock(self._earlier.started, seconds)
+
+    def load(self, phase: str) -> bytes | None:
+        """The last checkpoint of a phase."""
+        with self._noting_faults():
+            return self._partial.load(phase)
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        """Keeps a checkpoint in place of the phase's last one."""
+        with self._noting_faults():
+            self._partial.save(phase, checkpoint, self.clock)
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        """Tells how far the phase is."""
+        now = time.monotonic()
+        if done >= total or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
+            self._told[phase] = now
+            self._on_advance(Advanced(self._job.key, phase, done, total))
+
+    @contextmanager
+    def _noting_faults(self) -> Iterator[None]:
+        try:
+            yield
+        except AuditError as error:
+            self.fault = error
+            raise
+
+
+@cache
+def _platform() -> str:
+    return platform.platform()
+
+
+def _device_name(device: str) -> str:
+    if device != "cuda":
+        return device
+    import torch
+
+    return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
+
+
+def describe_environment(device: str, threads: int) -> Environment:
+    """This process's environment; the git revision is the caller's to add."""
+    return Environment(
+        python=platform.python_version(),
+        platform=_platform(),
+        device=_device_name(device),
+        threads=threads,
+        packages={"reproaudit": __version__, **package_versions()},
+    )
+
+
+def compute(
+    job: Job, on_advance: OnAdvance, is_ending: Callable[[], bool] = lambda: False
+) -> Outcome:
+    """Runs a job in this process; whatever its experiment raises becomes the outcome's error.
+
+    Args:
+        job: the job.
+        on_advance: told how far it is.
+        is_ending: whether this process was asked to end; what is raised then is not the
+            experiment's, and leaves this function. The last checkpoint stays.
+    """
+    use_threads(job.threads)
+    folder = os.getcwd()
+    measurements: Mapping[int, Measurements] = {}
+    error, trace = job.blocked, None
+    session = JobSession(job, on_advance)
+    try:
+        if error is None:
+            measurements = _measure(job, session)
+    except BaseException as raised:
+        if is_ending():
+            raise
+        error = one_line(raised, job.module.file.absolute().parent)
+        trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
+        trace = trace.encode(errors="backslashreplace").decode()
+    finally:
+        os.chdir(folder)
+    return Outcome(
+        job=job,
+        environment=describe_environment(job.device, job.threads),
+        started=session.clock.started,
+        seconds=session.clock.seconds,
+        measurements=measurements,
+        error=error,
+        trace=trace,
+        fault=session.fault if error else None,
+    )
+
+
+def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
+    experiment = job.module.load()[job.experiment]
+    settings = build_settings(experiment.settings, job.settings)
+    result: object = experiment.measure(settings, session)
+    if not isinstance(result, Mapping) or not all(
+        isinstance(one, Measurements) for one in result.values()
+    ):
+        raise TypeError(
+            "measure returned something other than a mapping from each seed to its Measurements"
+        )
+    if set(result) != set(job.seeds):
+        raise ValueError(
+            f"measure returned seeds {sorted(result)}, and was given {sorted(job.seeds)}"
+        )
+    return result

@@ -1,0 +1,157 @@
+"""Whatever an experiment does is one failed cell: the others go on, and the run ends in order."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reproaudit
+from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell
+from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.commands.run import parse_limits
+from reproaudit.errors import UsageError
+from reproaudit.records import CellStatus, Record
+from reproaudit.running.events import Summary
+from reproaudit.running.executors import Limits
+from reproaudit.running.run import run_cells
+from reproaudit.running.store import Store
+
+FILE = Path(__file__).parent / "toy" / "hostile.py"
+DECLARED = {
+    "x": Declaration(kind=MeasurementKind.SCALAR, unit="1", meaning="x"),
+    "a": Declaration(
+        kind=MeasurementKind.ARRAY, axes=(Axis(name="i", size=4),), unit="1", meaning="a"
+    ),
+}
+WHY = {
+    "leaves": "twice, the worker process ended with exit code 0",
+    "segfaults": "twice, the worker process was killed by signal 11 (SIGSEGV)",
+    "aborts": "twice, the worker process was killed by signal 6 (SIGABRT)",
+    "loops": "it took longer than 6 s (--cell-timeout)",
+    "eats": "it took more than 700,000,000 bytes of memory (--memory)",
+    "interrupts": "KeyboardInterrupt (hostile.py:",
+    "exits": "SystemExit: 0 (hostile.py:",
+    "raises_other": "OtherError: other (hostile.py:",
+    "raises_silent": "SilentError: its text cannot be made (RuntimeError) (hostile.py:",
+    "raises_surrogate": "ValueError: \\ud800 (hostile.py:",
+    "closes_pipes": "twice, the worker process ",
+    "text": "a number is expected, and this is text",
+    "complex": "real numbers are expected, and these are of type complex128",
+    "objects": "real numbers are expected, and these are of type object",
+    "shape": "it has 'a' of shape (101, 4); the audit declares (4,)",
+    "kind": "it has 'a', but not as the declared array",
+    "series": "it has 'a', but not as the declared array",
+    "unbuilt": "AttributeError",
+    "unsendable": "what measure returned cannot be passed on: ",
+}
+FINE = ("good", "scatters")
+DIVERGED = ("all_nan", "huge")
+
+
+def locate(_paper: str) -> Module:
+    package = Path(reproaudit.__file__).parent
+    return Module("hostile", FILE, roots=(package, FILE.parent), importable=False)
+
+
+def cell(experiment: str, seed: int = 0) -> Cell:
+    return Cell("hostile", "smoke", experiment, {"size": 1}, seed)
+
+
+def run(store: Store, *cells: Cell, **how: Any) -> tuple[Summary, dict[tuple[str, int], Record]]:
+    declared = {"hostile": {one.experiment: DECLARED for one in cells}}
+    limits = Limits(seconds=6.0, memory=700_000_000)
+    summary = run_cells(cells, locate, store, declared=declared, limits=limits, **how)
+    found = store.records("hostile", "smoke")
+    return summary, {(one.experiment, one.seed): one for one in found}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_misdeed_is_one_failed_cell(
+    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    store, folder = Store(tmp_path / "runs"), Path.cwd()
+    cells = [cell(name) for name in (*WHY, *FINE, *DIVERGED)]
+    summary, found = run(store, *cells, jobs=jobs)
+    assert summary == Summary(completed=2, diverged=2, failed=len(WHY))
+    for name, why in WHY.items():
+        record = found[name, 0]
+        assert record.status is CellStatus.FAILED
+        assert why in str(record.error), name
+        assert "\n" not in str(record.error)
+    for name in DIVERGED:
+        assert found[name, 0].error == "diverged: x, a is NaN or above 1e+150"
+    assert capfd.readouterr().out == "", "what an experiment prints would break --json"
+    assert Path.cwd() == folder
+    assert len(list((tmp_path / "runs").rglob("*.json"))) == len(cells)
+    trace = found["raises_other", 0].traceback
+    assert trace is not None
+    assert "in raises\n    raise error" in trace
+    assert found["leaves", 0].traceback is None
+    # the next run tries again what failed, is not killed either, and repeats what is done
+    again, _ = run(store, cell("leaves"), cell("good"), jobs=jobs)
+    assert again == Summary(present=1, failed=1)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_batch_that_dies_is_tried_seed_by_seed(tmp_path: Path, jobs: int) -> None:
+    store = Store(tmp_path / "runs")
+    cells = [cell("one_dies", seed) for seed in range(3)]
+    summary, found = run(store, *cells, jobs=jobs)
+    assert summary == Summary(completed=2, failed=1)
+    assert {seed for (_, seed), one in found.items() if one.status is CellStatus.FAILED} == {1}
+
+
+def test_a_worker_lives_on_from_job_to_job(tmp_path: Path) -> None:
+    """Processes are started for jobs that die, not for each job."""
+    from reproaudit.running import executors
+
+    started: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        start = executors._Worker.__init__
+
+        def note(self: Any, threads: int) -> None:
+            start(self, threads)
+            started.append(self.process.pid)
+
+        patch.setattr(executors._Worker, "__init__", note)
+        run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
+        assert len(started) == 1
+        run(Store(tmp_path / "more"), cell("leaves"), cell("good"))
+        assert len(started) == 4  # one, its heir that dies too, and the heir's heir
+
+
+def test_the_environment_of_now_reaches_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that forks them is older than a variable that is set now."""
+    (tmp_path / "tells.py").write_text(
+        "import os\n"
+        "from dataclasses import dataclass\n"
+        "from reproaudit.lab import Experiment, Measurements\n"
+        "@dataclass(frozen=True)\n"
+        "class Settings:\n"
+        "    size: int\n"
+        "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: {\n"
+        "    0: Measurements(scalars={'x': float(os.environ['HOSTILE_NOW'])})})}\n"
+    )
+    module = Module("tells", tmp_path / "tells.py", importable=False)
+    for value in ("1", "2"):
+        monkeypatch.setenv("HOSTILE_NOW", value)
+        store = Store(tmp_path / value)
+        run_cells([Cell("tells", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
+        (record,) = store.records("tells", "smoke")
+        assert record.measurements.scalars == {"x": float(value)}
+        assert os.environ.get("OMP_NUM_THREADS") is None or record.environment.threads == 1
+
+
+def test_limits_are_read(tmp_path: Path) -> None:
+    assert parse_limits(None, None) == Limits()
+    assert parse_limits("1.5h", "4G") == Limits(5400.0, 4_000_000_000)
+    assert parse_limits("90", "500mb") == Limits(90.0, 500_000_000)
+    for wrong in (("soon", None), (None, "much")):
+        with pytest.raises(UsageError, match="write "):
+            parse_limits(*wrong)

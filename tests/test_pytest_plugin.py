@@ -1,0 +1,279 @@
+"""Claims as tests: `pytest --reproaudit audits/`."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from measured import control, descent, every_run
+from miniatures import SOURCES, audit_data, claim, write_paper
+from reproaudit import write_measurements
+from reproaudit.consent import TRUST_VARIABLE
+
+pytest_plugins = ["pytester"]
+
+INSTALLED = any(one.name == "reproaudit" for one in entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", "reproaudit.pytest_plugin")
+
+
+BLOCKED = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "torchvision", "numba", "sklearn"):
+            raise ImportError(f"{name} is not installed")
+
+sys.meta_path.insert(0, NoTorch())
+"""
+
+
+@pytest.fixture
+def author(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An author's repository: an audit, measurements that support a claim, and a test."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SOURCES), str(pytester.path)]))
+    monkeypatch.setenv(TRUST_VARIABLE, str(pytester.path / "trusted"))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    write_paper(pytester.path / "audits")
+    (pytester.path / "audits" / "mini.py").unlink()  # judging needs no module
+    measure(pytester)
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    return pytester
+
+
+def measure(author: pytest.Pytester, level: float = 0.02) -> None:
+    audit = author.path / "audits" / "mini.yaml"
+    write_measurements(author.path / "measured", audit, every_run(level), replace=True)
+
+
+def judge(author: pytest.Pytester, *arguments: Any, apart: bool = False) -> pytest.RunResult:
+    options = (*PLUGIN, "--reproaudit", "audits", *map(str, arguments))
+    return author.runpytest_subprocess(*options) if apart else author.runpytest_inprocess(*options)
+
+
+# --- outcomes -------------------------------------------------------------------------------------
+
+
+def test_each_claim_is_a_test_with_its_own_id(author: pytest.Pytester) -> None:
+    found = judge(author, "--measurements", "measured", "-v")
+    found.assert_outcomes(passed=2, failed=2, skipped=1)
+    found.stdout.fnmatch_lines_random(
+        [
+            "audits/mini.yaml::mini.supported PASSED*",
+            "audits/mini.yaml::mini.contradicted FAILED*",
+            "audits/mini.yaml::mini.inconclusive SKIPPED*",
+            "audits/mini.yaml::mini.vacuous FAILED*",
+            "test_own.py::test_own PASSED*",
+        ]
+    )
+    assert found.ret == 1
+
+
+def test_a_failure_tells_every_part_and_no_traceback(author: pytest.Pytester) -> None:
+    found = judge(author, "--measurements", "measured", "-k", "contradicted")
+    found.stdout.fnmatch_lines(
+        [
+            "mini.contradicted: contradicted (missed): 0.0*0.0* not ≤ 0.002",
+            "  The distance vanishes (contradicted). (Figure 1)",
+            "  verdict: contradicted; *",
+            "  decision: missed; evidence exact: *",
+            "  part distance: missed, 0.0* [[]0.0*, 0.0*[]] not ≤ 0.002 (*6 seeds*)",
+            "  tolerance: A tenth of the distance at the start.",
+            "  control: missed, *",
+            "  positive control: met, *",
+        ]
+    )
+    assert "Traceback" not in found.stdout.str()
+    assert "pytest_plugin.py" not in found.stdout.str()
+
+
+def test_a_change_that_flips_a_claim_fails_the_authors_test(author: pytest.Pytester) -> None:
+    chosen = ("--measurements", "measured", "-k", "supported")
+    judge(author, *chosen).assert_outcomes(passed=1, deselected=4)
+    measure(author, level=0.4)  # the author's next commit trains to another end
+    found = judge(author, *chosen)
+    found.assert_outcomes(failed=1, deselected=4)
+    found.stdout.fnmatch_lines(["mini.supported: contradicted (missed): 0.4* not ≤ 0.1"])
+    measure(author)
+    judge(author, *chosen).assert_outcomes(passed=1, deselected=4)
+
+
+def test_a_missed_claim_fails_though_its_controls_are_absent(author: pytest.Pytester) -> None:
+    audit = author.path / "audits" / "mini.yaml"
+    write_measurements(author.path / "alone", audit, [descent(0.4)])
+    chosen = ("--measurements", "alone", "-k", "supported", "-rs")
+    judge(author, *chosen).assert_outcomes(failed=1, deselected=4)
+    write_measurements(author.path / "alone", audit, [descent(0.02)], replace=True)
+    found = judge(author, *chosen)
+    found.assert_outcomes(skipped=1, deselected=4)
+    found.stdout.fnmatch_lines(["SKIPPED * audits/mini.yaml:*: not tested (met): *0 of 5 seeds*"])
+
+
+def test_what_fails_can_be_chosen(author: pytest.Pytester) -> None:
+    chosen = ("--measurements", "measured", "--reproaudit-fail-on")
+    judge(author, *chosen, "").assert_outcomes(passed=2, skipped=3)
+    judge(author, *chosen, "vacuous").assert_outcomes(passed=2, skipped=2, failed=1)
+    judge(author, *chosen, "not_tested,missed").assert_outcomes(passed=2, skipped=1, failed=2)
+    found = judge(author, *chosen, "contradictd")
+    found.stderr.fnmatch_lines(["ERROR: *--reproaudit-fail-on: *'contradictd'*'contradicted'*"])
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+
+
+# --- where audits and measurements come from ------------------------------------------------------
+
+
+def test_the_configuration_can_say_it_all(author: pytest.Pytester) -> None:
+    author.makeini(
+        "[pytest]\nreproaudit = audits\nreproaudit_measurements = measured\n"
+        "reproaudit_fail_on = contradicted\n"
+    )
+    found = author.runpytest_inprocess(*PLUGIN)
+    found.assert_outcomes(passed=2, failed=1, skipped=2)
+    author.runpytest_inprocess(*PLUGIN, "test_own.py").assert_outcomes(passed=1)
+
+
+def test_arguments_choose_among_claims(author: pytest.Pytester) -> None:
+    chosen = judge(author, "--measurements", "measured", "audits/mini.yaml::mini.supported")
+    chosen.assert_outcomes(passed=1)
+    judge(author, "--measurements", "measured", "test_own.py").assert_outcomes(
+        passed=2, failed=2, skipped=1
+    )
+    marked = judge(author, "--measurements", "measured", "-m", "not reproaudit")
+    marked.assert_outcomes(passed=1, deselected=4)
+
+
+def test_a_file_of_another_name_is_no_audit(author: pytest.Pytester) -> None:
+    folder = author.path / "audits"
+    (folder / "mini.run.yaml").write_text("command: [python, train.py]\n")
+    (folder / "schema.json").write_text("{}\n")
+    judge(author, "--measurements", "measured").assert_outcomes(passed=2, failed=2, skipped=1)
+    author.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+def test_faults_of_an_audit_are_errors_of_collection(author: pytest.Pytester) -> None:
+    write_paper(author.path / "audits", "broken", confidence=2.0)
+    found = judge(author, "--measurements", "measured")
+    found.assert_outcomes(errors=1)
+    found.stdout.fnmatch_lines(["*broken.yaml:*confidence*"])
+    assert "Traceback" not in found.stdout.str()
+
+
+def test_measurements_that_do_not_fit_are_errors(author: pytest.Pytester) -> None:
+    manifest = author.path / "measured" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"descent"', '"descend"'))
+    found = judge(author, "--measurements", "measured")
+    found.assert_outcomes(passed=1, errors=4)
+    found.stdout.fnmatch_lines(["manifest.json: *'descend'. Did you mean 'descent'*"])
+
+
+def test_a_wrong_folder_is_never_green(author: pytest.Pytester) -> None:
+    (author.path / "empty").mkdir()
+    found = judge(author, "--measurements", "empty")
+    found.assert_outcomes(passed=1, errors=4)
+    found.stdout.fnmatch_lines(["*empty: holds no manifest; *"])
+    found = judge(author, "--measurements", "nowhere")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: reproaudit: *nowhere: no such file or folder"])
+
+
+def test_several_papers_have_folders_of_their_own(author: pytest.Pytester) -> None:
+    other = {"claims": [claim("other", "supported")]}
+    write_paper(author.path / "audits", "other", **other)
+    write_paper(author.path / "audits", "third", claims=[claim("third", "supported")])
+    (author.path / "both").mkdir()
+    (author.path / "measured").rename(author.path / "both" / "mini")
+    audit = author.path / "audits" / "other.yaml"
+    runs = [descent(), control(0.8), control(0.001)]
+    write_measurements(author.path / "both" / "other", audit, runs)
+    found = judge(author, "--measurements", "both", "-v", "-rs")
+    found.assert_outcomes(passed=3, failed=2, skipped=2)
+    found.stdout.fnmatch_lines(["*other.yaml::other.supported PASSED*"])
+    found.stdout.fnmatch_lines(["SKIPPED*third.yaml:*: not tested: no measurements of third in*"])
+
+
+def test_a_manifest_without_a_paper_needs_a_single_audit(author: pytest.Pytester) -> None:
+    manifest = author.path / "measured" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(' "paper": "mini",\n', ""))
+    judge(author, "--measurements", "measured").assert_outcomes(passed=2, failed=2, skipped=1)
+    write_paper(author.path / "audits", "other", claims=[claim("other", "supported")])
+    found = judge(author, "--measurements", "measured")
+    found.assert_outcomes(passed=1, errors=5)
+    found.stdout.fnmatch_lines(["*its manifest names no paper, and there are 2 audits.*"])
+
+
+# --- other plugins and files ----------------------------------------------------------------------
+
+
+def test_workers_agree_and_nothing_imports_torch(author: pytest.Pytester) -> None:
+    (author.path / "sitecustomize.py").write_text(BLOCKED)
+    found = judge(
+        author,
+        *("--measurements", "measured", "-n", "2", "--junitxml", "junit.xml"),
+        *("--reproaudit-summary", "summary.md"),
+        apart=True,
+    )
+    found.assert_outcomes(passed=2, failed=2, skipped=1)
+    cases = {c.get("name"): c for c in ET.parse(author.path / "junit.xml").iter("testcase")}
+    assert {name for name in cases if name != "test_own"} == {
+        one["id"] for one in audit_data()["claims"]
+    }
+    said = cases["mini.contradicted"]
+    assert said.get("classname") == "audits.mini.yaml"
+    properties = {one.get("name"): one.get("value") for one in said.iter("property")}
+    assert properties["reproaudit_verdict"] == "contradicted"
+    assert properties["reproaudit_decision"] == "missed"
+    failure = said.find("failure")
+    assert failure is not None
+    assert "not ≤ 0.002" in (failure.text or "")
+    summary = (author.path / "summary.md").read_text(encoding="utf-8")
+    assert summary.count("# Claims: 2 failed, 1 passed, 1 skipped\n") == 1
+    assert summary.count("audits/mini.yaml::mini.") == 4
+
+
+def test_the_summary_is_added_to_what_is_there(author: pytest.Pytester) -> None:
+    (author.path / "summary.md").write_text("before\n")
+    judge(author, "--measurements", "measured", "--reproaudit-summary", "summary.md")
+    summary = (author.path / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("before\n")
+    (row,) = (line for line in summary.splitlines() if "mini.contradicted" in line)
+    assert [cell.strip() for cell in row.split("|")][2:6] == [
+        "failed",
+        "contradicted",
+        "missed",
+        "exact",
+    ]
+
+
+# --- records, runs and consent --------------------------------------------------------------------
+
+
+@pytest.fixture
+def replicator(author: pytest.Pytester) -> pytest.Pytester:
+    """A repository with a module beside its audit, and one claim to run."""
+    write_paper(author.path / "audits", claims=[claim("mini", "supported")], figures=[])
+    return author
+
+
+def test_without_records_claims_are_skipped_with_what_to_do(replicator: pytest.Pytester) -> None:
+    found = judge(replicator, "-rs")
+    found.assert_outcomes(passed=1, skipped=1)
+    found.stdout.fnmatch_lines(["SKIPPED*mini.yaml:*: not tested: no records of mini in *runs; *"])
+    judge(replicator, "--reproaudit-fail-on", "not_tested").assert_outcomes(passed=1, failed=1)
+
+
+def test_foreign_code_runs_with_consent_alone(replicator: pytest.Pytester) -> None:
+    (replicator.path / "audits" / "sibling.py").write_text("VALUE = 1\n")
+    found = judge(replicator, "--reproaudit-run")
+    found.assert_outcomes(passed=1, errors=1)
+    found.stdout.fnmatch_lines(["*mini.py with 1 other Python file beside it (sha256 *"])
+    assert "--reproaudit-trust" in found.stdout.str()
+    assert not (replicator.path / "runs").exists()
+    found = judge(replicator, "--reproaudit-run", "--reproaudit-trust")
+    found.assert_outcomes(passed=2)
+    judge(replicator).assert_outcomes(passed=2)  # the records are judged without running
+    assert not Path(os.environ[TRUST_VARIABLE]).exists()

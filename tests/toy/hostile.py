@@ -1,0 +1,115 @@
+"""Experiments that do what none should: each must cost its own cell and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reproaudit.lab import Experiment, Measurements, Series, Session
+
+
+@dataclass(frozen=True)
+class Settings:
+    size: int
+
+
+class SilentError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class OtherError(BaseException):
+    pass
+
+
+def good(size: float = 1.0, **more: Any) -> Measurements:
+    return Measurements(**{"scalars": {"x": size}, "arrays": {"a": np.ones(4)}, **more})
+
+
+def leave() -> None:
+    os._exit(0)
+
+
+def segfault() -> None:
+    ctypes.string_at(0)
+
+
+def loop() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+def eat() -> None:
+    kept = []
+    while True:
+        kept.append(np.ones(10_000_000))
+
+
+def raises(error: BaseException) -> None:
+    raise error
+
+
+def scatter() -> None:
+    print("this is no JSON")
+    os.write(1, b"nor is this\n")
+    os.chdir("/")
+
+
+def close_pipes() -> None:
+    os.closerange(3, 64)
+
+
+DEEDS: dict[str, Callable[[], None]] = {
+    "leaves": leave,
+    "segfaults": segfault,
+    "aborts": os.abort,
+    "loops": loop,
+    "eats": eat,
+    "interrupts": lambda: raises(KeyboardInterrupt()),
+    "exits": lambda: sys.exit(0),
+    "raises_other": lambda: raises(OtherError("other")),
+    "raises_silent": lambda: raises(SilentError()),
+    "raises_surrogate": lambda: raises(ValueError("\ud800")),
+    "closes_pipes": close_pipes,
+    "good": lambda: None,
+    "scatters": scatter,
+}
+RESULTS: dict[str, Callable[[], Measurements]] = {
+    "text": lambda: good(scalars={"x": "1.5"}),
+    "complex": lambda: good(arrays={"a": np.ones(4, dtype=complex)}),
+    "objects": lambda: good(arrays={"a": np.array([None] * 4)}),
+    "shape": lambda: good(arrays={"a": np.ones((101, 4))}),
+    "kind": lambda: Measurements(scalars={"x": 1.0, "a": 1.0}),
+    "all_nan": lambda: good(float("nan"), arrays={"a": np.full(4, np.nan)}),
+    "huge": lambda: good(1e308, arrays={"a": np.full(4, 1e308)}),
+    "unbuilt": lambda: Measurements.model_construct(scalars=3, series={}, arrays={}),
+    "unsendable": lambda: Measurements.model_construct(scalars={"x": lambda: 1}, series={}),
+    "series": lambda: good(series={"a": Series(steps=(0,), values=np.ones((1, 4)))}, arrays={}),
+}
+
+
+def _measure(name: str) -> Callable[[Settings, Session], Mapping[int, Measurements]]:
+    def measure(_settings: Settings, session: Session) -> Mapping[int, Measurements]:
+        DEEDS.get(name, lambda: None)()
+        return {seed: RESULTS.get(name, good)() for seed in session.seeds}
+
+    return measure
+
+
+def _one_dies(_settings: Settings, session: Session) -> Mapping[int, Measurements]:
+    """Measured together, or alone, seed 1 ends the process."""
+    if 1 in session.seeds:
+        os.abort()
+    return {seed: good() for seed in session.seeds}
+
+
+EXPERIMENTS = {name: Experiment(Settings, _measure(name)) for name in (*DEEDS, *RESULTS)} | {
+    "one_dies": Experiment(Settings, _one_dies, seeds_together=frozenset({"cpu"})),
+}
