@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from desks import ROOT, copied, running
+from desks import ROOT, RunningDesk, copied, running
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.cli import run_command
@@ -148,3 +152,25 @@ def test_a_draft_is_finished_at_the_desk(tmp_path: Path) -> None:
         assert "TODO" not in desk.file.read_text().partition("\n")[2]
         assert load_audit(desk.file).claims[0].checks[0].name == "outcome"
         assert desk.get("/claim/0").status == 200
+
+
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    file = copied(tmp_path)
+    (tmp_path / "wang2024.py").write_text("")
+    command = ["review", "wang2024", "--audits", str(tmp_path), "--reviewer", "R2"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "reproaudit", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as program:
+        assert program.stdout is not None
+        address = program.stdout.readline().removeprefix("Open ").strip()
+        desk = RunningDesk(address, file)
+        assert desk.enter().status == 303
+        assert desk.get("/").status == 200
+        program.send_signal(signal.SIGINT)
+        _, complaints = program.communicate(timeout=20)
+    assert program.returncode == 0
+    assert complaints == ""

@@ -38,7 +38,8 @@ def serve(
         server, address = desk_server(session, sock)
         tell(f"Open {address}")
         tell("The address works once, on this machine only. Ctrl-C ends the desk.")
-        server.run(sockets=[sock])
+        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+            server.run(sockets=[sock])
 
 
 def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Server, str]:
@@ -56,7 +57,7 @@ def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Serv
         http="h11",
         limit_concurrency=64,
         timeout_keep_alive=5,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=3,
     )
     address = f"http://{LOOPBACK}:{sock.getsockname()[1]}/enter?token={guard.token}"
     return uvicorn.Server(config), address
