@@ -242,7 +242,9 @@ def run(
         for entry, audit in papers
     ]
     show_scorecards(scorecards, as_json)
-    return _exit_code(scorecards, wanted, summary.failed > 0)
+    verdicts = {claim.verdict for one in scorecards for claim in one.claims}
+    failed = summary.failed > 0 or "technical_failure" in verdicts
+    return _exit_code(scorecards, wanted, failed)
 
 
 @app.command()
