@@ -19,6 +19,7 @@ from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import (
+    LARGEST_NUMBER,
     CellStatus,
     Environment,
     Measurements,
@@ -273,6 +274,7 @@ class _Run:
         return Job(
             key=self._keys,
             module=self.plan.papers[first.paper].module,
+            code=claimed.tasks[0].code,
             experiment=first.experiment,
             settings=dict(first.settings),
             seeds=tuple(cell.seed for cell in cells),
@@ -408,10 +410,10 @@ def _divergence(measured: Measurements) -> str | None:
         bad += [(step, name) for step, row in rows if not is_finite(row).all()][:1]
     if bad:
         step, name = min(bad)
-        return f"series '{name}' is NaN or above {LARGEST:g} at step {step}"
+        return f"series '{name}' is NaN or above {LARGEST_NUMBER:g} at step {step}"
     scalars = [name for name, value in measured.scalars.items() if not is_finite(value)]
     arrays = [name for name, array in measured.arrays.items() if not is_finite(array).all()]
-    return f"{', '.join(scalars + arrays)} is NaN or above {LARGEST:g}"
+    return f"{', '.join(scalars + arrays)} is NaN or above {LARGEST_NUMBER:g}"
 
 
 def _revision(file: Path) -> str | None:
