@@ -1,0 +1,66 @@
+"""Machine code on disk follows every file of a paper, and a folder that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from reproaudit.lab.compiling import cache_folder
+
+PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
+MAIN = """
+from reproaudit.lab import compiled
+from smith2020.other import add
+
+@compiled()
+def both(x):
+    return add(x) + 1
+
+def show():
+    print(both(1), both.stats.cache_hits[next(iter(both.stats.cache_hits))] if
+          both.stats.cache_hits else 0)
+"""
+OTHER = "from reproaudit.lab import compiled\n\n@compiled()\ndef add(x):\n    return x + {}\n"
+
+
+def shown(folder: Path, cache: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def written(folder: Path, added: int) -> Path:
+    package = folder / "smith2020"
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").write_text("")
+    (package / "main.py").write_text(MAIN)
+    (package / "other.py").write_text(OTHER.format(added))
+    return folder
+
+
+def test_a_change_in_another_file_is_compiled_anew(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert shown(written(tmp_path, 10), cache) == ["12", "0"]
+    assert shown(written(tmp_path, 10), cache) == ["12", "1"]
+    assert shown(written(tmp_path, 20), cache) == ["22", "0"]
+    assert not list((tmp_path / "smith2020").rglob("*.nbi"))
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+    closed = tmp_path / "a file"
+    closed.write_text("")
+    assert shown(written(tmp_path, 10), closed) == ["12", "0"]
+
+
+def test_the_modules_of_a_paper_share_a_folder() -> None:
+    from reproaudit.papers import wang2024, yang2025
+
+    assert cache_folder(f"{wang2024.__name__}.fast.layer") == cache_folder(wang2024.__name__)
+    assert cache_folder(wang2024.__name__) != cache_folder(yang2025.__name__)
