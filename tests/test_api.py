@@ -6,6 +6,7 @@ import html
 import re
 import subprocess
 import sys
+import types
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from miniatures import ENVIRONMENT, claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, shipped_audits
 from reproaudit.consent import (
-    TRUST_VARIABLE,
+    TRUST_FILE_VARIABLE,
     foreign_code,
     remember,
     require_consent,
@@ -62,7 +63,8 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     page = (root / "docs" / "api.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    shown: dict[str, Any] = {"__name__": "page"}
+    monkeypatch.setitem(sys.modules, "page", types.ModuleType("page"))
+    shown: dict[str, Any] = sys.modules["page"].__dict__
     for block in blocks:
         if "measured_with_squared_loss" in block:
             shown["measured_with_squared_loss"] = shown["measurements"]["separable"]
@@ -322,11 +324,14 @@ def test_a_scorecard_is_the_one_that_is_reported(tmp_path: Path) -> None:
 
 @pytest.fixture
 def trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(TRUST_VARIABLE, str(tmp_path / "trust" / "file"))
+    monkeypatch.delenv("REPROAUDIT_TRUST")
+    monkeypatch.setenv(TRUST_FILE_VARIABLE, str(tmp_path / "trust" / "file"))
     return tmp_path / "trust" / "file"
 
 
-def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust: Path) -> None:
+def test_foreign_code_is_asked_about_once_for_each_hash(
+    audit_file: Path, trust: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = audit_file.parent
     module = Catalog(folder)["mini"].module
     asked: list[str] = []
@@ -361,6 +366,10 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust:
     (folder / "__pycache__").mkdir(exist_ok=True)
     (folder / "__pycache__" / "mini.cpython-311.pyc").write_bytes(b"")
     (folder / "notes.txt").write_text("no code")
+    require_consent([module], ask=yes)
+    assert len(asked) == 5
+    module.file.write_text("")
+    monkeypatch.setenv("REPROAUDIT_TRUST", "1")
     require_consent([module], ask=yes)
     assert len(asked) == 5
 

@@ -13,7 +13,7 @@ import pytest
 from measured import control, descent, every_run
 from miniatures import SOURCES, audit_data, claim, write_paper
 from reproaudit import write_measurements
-from reproaudit.consent import TRUST_VARIABLE
+from reproaudit.consent import TRUST_FILE_VARIABLE
 
 pytest_plugins = ["pytester"]
 
@@ -37,8 +37,9 @@ sys.meta_path.insert(0, NoTorch())
 def author(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """An author's repository: an audit, measurements that support a claim, and a test."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SOURCES), str(pytester.path)]))
-    monkeypatch.setenv(TRUST_VARIABLE, str(pytester.path / "trusted"))
+    monkeypatch.setenv(TRUST_FILE_VARIABLE, str(pytester.path / "trusted"))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.delenv("REPROAUDIT_TRUST")
     write_paper(pytester.path / "audits")
     (pytester.path / "audits" / "mini.py").unlink()  # judging needs no module
     measure(pytester)
@@ -277,4 +278,4 @@ def test_foreign_code_runs_with_consent_alone(replicator: pytest.Pytester) -> No
     found = judge(replicator, "--reproaudit-run", "--reproaudit-trust")
     found.assert_outcomes(passed=2)
     judge(replicator).assert_outcomes(passed=2)  # the records are judged without running
-    assert not Path(os.environ[TRUST_VARIABLE]).exists()
+    assert not Path(os.environ[TRUST_FILE_VARIABLE]).exists()

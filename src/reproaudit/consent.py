@@ -8,7 +8,7 @@ bytecode in ``__pycache__`` is not looked at.
 
 The trust file has one line for each hash: the hash, two spaces, and the name that was shown. It is
 ``reproaudit/trust`` in the user's configuration folder, or the file that the environment variable
-``REPROAUDIT_TRUST_FILE`` names.
+``REPROAUDIT_TRUST_FILE`` names. ``REPROAUDIT_TRUST=1`` allows everything, for containers and CI.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from pathlib import Path
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import StoreError, UsageError
 
-TRUST_VARIABLE = "REPROAUDIT_TRUST_FILE"
+TRUST_FILE_VARIABLE = "REPROAUDIT_TRUST_FILE"
 """The environment variable that names another trust file."""
+
+_TRUST_ALL = "REPROAUDIT_TRUST"
+"""The environment variable that allows everything if it is 1, as ``--trust`` does."""
 
 MOST_CODE_FILES = 2_000
 """Python files in a folder of audits; more than that is a whole environment, and no such folder."""
@@ -106,7 +109,7 @@ def _code_files(folder: Path) -> Iterator[Path]:
 
 def trust_file() -> Path:
     """Returns the place of the trust file; it need not exist."""
-    if named := os.environ.get(TRUST_VARIABLE):
+    if named := os.environ.get(TRUST_FILE_VARIABLE):
         return Path(named)
     base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA")
     return (Path(base) if base else Path.home() / ".config") / "reproaudit" / "trust"
@@ -177,7 +180,7 @@ def require_consent(
     Raises:
         ConsentError: naming what was not allowed, its hash, and how to allow it.
     """
-    if trust:
+    if trust or os.environ.get(_TRUST_ALL) == "1":
         return
     known: frozenset[str] | None = None
     for module in modules:
