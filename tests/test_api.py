@@ -57,6 +57,27 @@ def test_every_function_and_class_is_documented() -> None:
     assert not [name for name in ra.__all__ if f"`{name}" not in page]
 
 
+def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    shown: dict[str, Any] = {"__name__": "page"}
+    for block in blocks:
+        if "measured_with_squared_loss" in block:
+            shown["measured_with_squared_loss"] = shown["measurements"]["separable"]
+        exec(block, shown)
+    claimed = shown["card"].claim("direction")
+    assert (claimed.decision, claimed.verdict) == ("met", "not_tested")
+    judged = ra.judge_measurements(
+        "docs/tutorial/soudry2018.yaml", shown["runs"], tier="quick"
+    ).claim("direction")
+    assert judged.controls[0].decision == "met"  # the stand-in is no control
+    settings = shown["Settings"](ablation="shuffled_targets", steps=1)
+    shown["draw"] = lambda seed: (np.arange(9), np.arange(9) + seed)
+    assert sorted(shown["training_data"](settings, 3)[1]) == list(range(3, 12))
+
+
 ASKED = """
 import sys
 before = set(sys.modules)
