@@ -23,7 +23,7 @@ AXIS = 38.0
 """Height of the axis with its labels, and of the bound's label above."""
 LEAST_GAP = 20.0
 """Between two tick labels, in units of the picture."""
-LARGEST = 1e150
+FARTHEST = 1e150
 LOG_FROM = 100.0
 """Values that span this factor are drawn logarithmically if no interval names a scale."""
 
@@ -186,7 +186,7 @@ def _place(value: float, scale: Scale) -> float | None:
         return -math.log10(1 - value) if value < 1 else None
     if scale is Scale.LOGIT:
         return math.log10(value / (1 - value)) if 0 < value < 1 else None
-    return min(max(value, -LARGEST), LARGEST)  # so that differences and sums are finite
+    return min(max(value, -FARTHEST), FARTHEST)  # so that differences and sums are finite
 
 
 def _seeds(answer: AnswerModel) -> tuple[float, ...]:
