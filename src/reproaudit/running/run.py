@@ -19,6 +19,7 @@ from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import (
+    LARGEST_NUMBER,
     CellStatus,
     Environment,
     Measurements,
