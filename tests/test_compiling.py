@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reproaudit.lab.compiling import cache_folder
+from reproaudit.lab.compiling import machine_code_folder
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """
@@ -62,5 +62,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
 def test_the_modules_of_a_paper_share_a_folder() -> None:
     from reproaudit.papers import wang2024, yang2025
 
-    assert cache_folder(f"{wang2024.__name__}.fast.layer") == cache_folder(wang2024.__name__)
-    assert cache_folder(wang2024.__name__) != cache_folder(yang2025.__name__)
+    one, other = wang2024.__name__, yang2025.__name__
+    assert machine_code_folder(f"{one}.fast.layer") == machine_code_folder(one)
+    assert machine_code_folder(one) != machine_code_folder(other)

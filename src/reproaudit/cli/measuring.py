@@ -67,11 +67,11 @@ def run(
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
     records, which feed no verdict.
     """
+    from reproaudit.commands.consent import confirm_code
     from reproaudit.commands.report import show_scorecards
     from reproaudit.commands.run import (
         Custom,
         How,
-        confirm_code,
         parse_limits,
         read_data_from,
         run_custom,
@@ -85,7 +85,6 @@ def run(
     entries = catalog.select(slugs or (), everything)
     chosen, wanted = chosen_tier(tier) or "quick", fail_on_verdicts(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
-    confirm_code(entries, trust)
     custom = Custom.parse(seeds, experiments or (), settings or ())
     how = How(
         catalog,
@@ -97,6 +96,7 @@ def run(
         limits=parse_limits(cell_timeout, memory),
         verbose=verbose,
     )
+    confirm_code(entries, trust)
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     summary = run_tier(papers, chosen, how)
@@ -147,10 +147,10 @@ def multiverse(
     With --explain and --against, names the smallest set of settings that makes a claim come out
     otherwise.
     """
+    from reproaudit.commands.consent import confirm_code
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
     from reproaudit.commands.run import (
         How,
-        confirm_code,
         parse_duration,
         parse_limits,
         read_data_from,

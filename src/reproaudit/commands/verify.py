@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell
+from reproaudit.commands.consent import confirm_code
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus, Record, differing
@@ -48,8 +49,6 @@ def verify_store(
     papers = _papers(store, slugs)
     faults = list(inspect_store(store, papers, repair=repair))
     if recompute:
-        from reproaudit.commands.run import confirm_code
-
         known = [catalog[paper] for paper in papers if paper in catalog.entries]
         confirm_code(known, trust)
     sample = list(_recomputed(catalog, papers, store, recompute)) if recompute else []

@@ -35,14 +35,14 @@ def compiled(**options: Any) -> Callable[[CompiledFunction], CompiledFunction]:
     chosen = {"nogil": True, "error_model": "numpy", **options}
 
     def compile_it(function: CompiledFunction) -> CompiledFunction:
-        with _cached_in(cache_folder(function.__module__)) as kept:
+        with _cached_in(machine_code_folder(function.__module__)) as kept:
             return cast("CompiledFunction", numba.njit(cache=kept, **chosen)(function))
 
     return compile_it
 
 
 @cache
-def cache_folder(module: str) -> Path:
+def machine_code_folder(module: str) -> Path:
     """Returns the folder for the machine code of a paper, as its files are now.
 
     Args:
