@@ -55,7 +55,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True)
-class Word:
+class Opinion:
     """What one reviewer says: who, what, why and when."""
 
     who: str
@@ -65,7 +65,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Words:
+class Opinions:
     """What is said of one thing.
 
     Attributes:
@@ -74,8 +74,8 @@ class Words:
         hidden: whether others may have said something that is not shown yet.
     """
 
-    own: Word | None
-    others: Sequence[Word]
+    own: Opinion | None
+    others: Sequence[Opinion]
     hidden: bool
 
 
@@ -89,7 +89,7 @@ class VariableView:
     result: str
     read_on: str
     evidence: Sequence[tuple[str, str]]
-    words: Words
+    words: Opinions
     follows: Mapping[str, str]
     stamp: str
 
@@ -101,7 +101,7 @@ class SettingView:
     name: str
     setting: Setting
     source: str
-    words: Words
+    words: Opinions
     stamp: str
 
 
@@ -113,7 +113,7 @@ class ControlView:
     title: str
     differences: str
     why: str
-    words: Words
+    words: Opinions
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class ClaimView:
 
     index: int
     claim: Claim
-    words: Words
-    checks: Sequence[tuple[CheckView, Words]]
+    words: Opinions
+    checks: Sequence[tuple[CheckView, Opinions]]
     controls: Sequence[ControlView]
     findings: Sequence[tuple[int, Finding]]
     responses: Sequence[Response]
@@ -182,7 +182,7 @@ class DeskView:
 
     def _variable(self, index: int, one: Mapping[str, Any], entries: Sequence[Any]) -> VariableView:
         reviews = [
-            Word(*(str(review.get(f, "")) for f in ("reviewer", "decision", "reason", "as_of")))
+            Opinion(*(str(review.get(f, "")) for f in ("reviewer", "decision", "reason", "as_of")))
             for review in one.get("reviews") or ()
             if isinstance(review, Mapping) and review.get("reviewer") != TODO
         ]
@@ -316,10 +316,10 @@ class DeskView:
         found = self.version.text.at((field,)) or []
         return [one for one in found if isinstance(one, Mapping)]
 
-    def _disputes(self, about: Disputed) -> Words:
+    def _disputes(self, about: Disputed) -> Opinions:
         said = {"reviewer", "reason", "as_of"}
         found = [
-            Word(
+            Opinion(
                 str(one.get("reviewer")), "disputed", str(one.get("reason")), str(one.get("as_of"))
             )
             for one in self._entries("disputes")
@@ -328,11 +328,11 @@ class DeskView:
         own = any(one.who == self.reviewer for one in found)
         return self._words(found, settled=own or self.signed)
 
-    def _words(self, every: Sequence[Word], *, settled: bool) -> Words:
+    def _words(self, every: Sequence[Opinion], *, settled: bool) -> Opinions:
         own = next((one for one in every if one.who == self.reviewer), None)
         others = [one for one in every if one.who != self.reviewer]
         hidden = self.blind and not settled
-        return Words(own, () if hidden else others, hidden)
+        return Opinions(own, () if hidden else others, hidden)
 
 
 def _decision(text: str) -> ReviewDecision:
