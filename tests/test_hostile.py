@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
+import py_compile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reproaudit
+from miniatures import write_paper
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_limits
 from reproaudit.errors import UsageError
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.events import Summary
+from reproaudit.running.events import CellStarted, Summary
 from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -155,3 +159,80 @@ def test_limits_are_read(tmp_path: Path) -> None:
     for wrong in (("soon", None), (None, "much")):
         with pytest.raises(UsageError, match="write "):
             parse_limits(*wrong)
+
+
+# --- code that does not come with reproaudit ----------------------------------------------------
+
+INNOCENT = """
+from dataclasses import dataclass
+from reproaudit.lab import Experiment, Measurements
+from {near} import VALUE
+
+@dataclass(frozen=True)
+class Settings:
+    size: int
+
+EXPERIMENTS = {{"e": Experiment(Settings, lambda settings, session: {{
+    seed: Measurements(scalars={{"x": VALUE}}) for seed in session.seeds}})}}
+"""
+
+
+@pytest.mark.parametrize("near", ["near", ".near", "deep.near"])
+def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, near: str) -> None:
+    folder = tmp_path / "audits"
+    place = folder / "deep" if near.startswith("deep") else folder
+    place.mkdir(parents=True)
+    (place / "__init__.py").touch()
+    source = place / "near.py"
+    source.write_text("VALUE = 6.0\n")
+    cached = Path(py_compile.compile(str(source), doraise=True))
+    when = source.stat()
+    source.write_text("VALUE = 1.0\n")  # as long as the other, and made to look as old
+    os.utime(source, ns=(when.st_atime_ns, when.st_mtime_ns))
+    assert b"VALUE" in cached.read_bytes()
+    (folder / "mine.py").write_text(INNOCENT.format(near=near))
+    module = Module("mine", folder / "mine.py", importable=False)
+    store = Store(tmp_path / "runs")
+    run_cells([Cell("mine", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
+    (record,) = store.records("mine", "smoke")
+    assert record.measurements.scalars == {"x": 1.0}
+
+
+def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_hash(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "near.py").write_text("VALUE = 1.0\n")
+    (tmp_path / "mine.py").write_text(INNOCENT.format(near=".near"))
+    module = Module("mine", tmp_path / "mine.py", importable=False)
+    store = Store(tmp_path / "runs")
+
+    def change(event: object) -> None:
+        if isinstance(event, CellStarted):
+            (tmp_path / "near.py").write_text("VALUE = 2.0\n")
+
+    wanted = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
+    summary = run_cells(wanted, lambda _paper: module, store, on_event=change)
+    assert summary == Summary(failed=1)
+    (record,) = store.records("mine", "smoke")
+    assert "the code was changed while the run went on" in str(record.error)
+
+
+def test_foreign_code_is_announced_and_needs_consent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audits = write_paper(tmp_path / "audits")
+    command = ["run", "mini", "--tier", "smoke", "--audits", str(audits)]
+    command += ["--store", str(tmp_path / "runs")]
+    monkeypatch.delenv("REPROAUDIT_TRUST")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal, so nobody who could agree
+    assert run_command(command) == 2
+    errors = " ".join(capsys.readouterr().err.split())
+    assert f"the code of {(audits / 'mini.py').resolve()} will run, with hash " in errors
+    assert "consent with --trust" in errors
+    assert not (tmp_path / "runs").exists()
+    assert run_command([*command, "--trust"]) == 0
+    for answer, code in (("n\n", 2), ("\n", 2), ("y\n", 0)):
+        terminal = io.StringIO(answer)
+        terminal.isatty = lambda: True  # type: ignore[method-assign]
+        monkeypatch.setattr("sys.stdin", terminal)
+        assert run_command(command) == code

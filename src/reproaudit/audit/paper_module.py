@@ -10,6 +10,8 @@ import traceback
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,12 +69,30 @@ class Module:
         folder = str(self.file.resolve().parent)
         package = f"_audits_{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
         if package not in sys.modules:
+            sys.path_hooks.insert(0, partial(_sources_within, folder))
+            sys.path_importer_cache.pop(folder, None)
             parent = types.ModuleType(package)
             parent.__path__ = [folder]
             sys.modules[package] = parent
         if folder not in sys.path:
             sys.path.append(folder)  # last, so that no sibling hides a library
         return f"{package}.{self.name}"
+
+
+class _FromSource(SourceFileLoader):
+    """Compiles a file's own bytes: compiled code that lies beside it need not be of them."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        code: types.CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
+def _sources_within(root: str, path: str) -> FileFinder:
+    """Finds modules of a user's folder, as sources only: neither bytecode nor shared objects."""
+    if not Path(path).resolve().is_relative_to(root):
+        raise ImportError(f"{path} lies outside {root}")
+    return FileFinder(path, (_FromSource, SOURCE_SUFFIXES))
 
 
 def _moved(error: ImportError) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.events import Progress as Advance
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits
+from reproaudit.running.fingerprint import code_hash
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier
@@ -65,6 +67,41 @@ def read_data_from(folder: Path | None) -> None:
     if not folder.is_dir():
         raise UsageError(f"--data-dir: {folder} is no folder. Name one that holds the data files.")
     os.environ[DATA_VARIABLE] = str(folder.resolve())
+
+
+TRUST_VARIABLE = "REPROAUDIT_TRUST"
+"""The environment variable that stands for ``--trust`` if it is 1."""
+
+
+def confirm_code(entries: Iterable[Entry], trust: bool) -> None:
+    """Names the code that does not come with reproaudit, before it runs, and asks for consent.
+
+    Args:
+        entries: the papers that are to be run.
+        trust: whether consent was given on the command line.
+
+    Raises:
+        UsageError: if there is no consent.
+    """
+    console = Console(stderr=True)
+    foreign = [entry for entry in entries if not entry.module.importable]
+    for entry in foreign:
+        file = entry.module.file.resolve()
+        digest = code_hash(file, entry.module.roots)
+        text = f"{entry.slug}: the code of {file} will run, with hash {digest}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    if not foreign or trust or os.environ.get(TRUST_VARIABLE) == "1":
+        return
+    if sys.stdin is not None and sys.stdin.isatty():
+        console.print(
+            "It is not part of reproaudit and has all your rights. Run it? [y/N] ", end=""
+        )
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+    raise UsageError(
+        f"{', '.join(entry.slug for entry in foreign)}: nothing was run. This code is not part of "
+        f"reproaudit and has all your rights. Read it, and consent with --trust."
+    )
 
 
 @dataclass(frozen=True)

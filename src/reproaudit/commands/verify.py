@@ -24,6 +24,7 @@ def verify_store(
     store: Store,
     *,
     recompute: int,
+    trust: bool,
     repair: bool,
     as_json: bool,
 ) -> int:
@@ -34,6 +35,7 @@ def verify_store(
         slugs: the papers; every one that the store has if none is named.
         store: the store.
         recompute: how many records to measure again, chosen by the manifest's root.
+        trust: whether code that does not come with reproaudit may run for that.
         repair: whether to mend what can be mended.
         as_json: whether to print JSON.
 
@@ -45,6 +47,11 @@ def verify_store(
     """
     papers = _papers(store, slugs)
     faults = list(inspect_store(store, papers, repair=repair))
+    if recompute:
+        from reproaudit.commands.run import confirm_code
+
+        known = [catalog[paper] for paper in papers if paper in catalog.entries]
+        confirm_code(known, trust)
     sample = list(_recomputed(catalog, papers, store, recompute)) if recompute else []
     faults += [fault for _, fault in sample if fault is not None]
     count = sum(1 for paper in papers for _ in _paths(store, paper))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -20,11 +21,12 @@ from pathlib import Path
 from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import SettingValue
-from reproaudit.errors import AuditError
+from reproaudit.errors import AuditError, SpecError
+from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import Environment, Measurements
 from reproaudit.running.devices import use_threads
-from reproaudit.running.fingerprint import package_versions
+from reproaudit.running.fingerprint import code_hash, package_versions
 from reproaudit.running.partial import Clock, Partial
 
 PROGRESS_SECONDS = 0.1
@@ -41,6 +43,7 @@ class Job:
     Attributes:
         key: the caller's number for it.
         module: the paper's module.
+        code: the hash of its code, as it was planned.
         experiment: the experiment's name.
         settings: every setting, by name.
         seeds: the seeds to measure together.
@@ -52,6 +55,7 @@ class Job:
 
     key: int
     module: Module
+    code: str
     experiment: str
     settings: Mapping[str, SettingValue]
     seeds: tuple[int, ...]
@@ -231,8 +235,24 @@ def compute(
     )
 
 
+@cache
+def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
+    """A module's experiments, once it is sure that its code is what was planned."""
+    if not module.importable and "numba" in sys.modules:
+        # compiled code that lies in the user's folder need not be of these sources
+        import numba
+
+        numba.config.CACHE_DIR = str(  # type: ignore[attr-defined]
+            Path.home() / ".cache" / "reproaudit" / "numba" / code
+        )
+    experiments = module.load()
+    if code_hash(module.file, module.roots) != code:
+        raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
+    return experiments
+
+
 def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
-    experiment = job.module.load()[job.experiment]
+    experiment = _loaded(job.module, job.code)[job.experiment]
     settings = build_settings(experiment.settings, job.settings)
     result: object = experiment.measure(settings, session)
     if not isinstance(result, Mapping) or not all(

@@ -274,6 +274,7 @@ class _Run:
         return Job(
             key=self._keys,
             module=self.plan.papers[first.paper].module,
+            code=claimed.tasks[0].code,
             experiment=first.experiment,
             settings=dict(first.settings),
             seeds=tuple(cell.seed for cell in cells),
