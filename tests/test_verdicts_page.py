@@ -46,6 +46,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "custom": model.CustomModel,
     "settings": model.SettingModel,
     "responses": model.ResponseModel,
+    "disputes": model.DisputeModel,
     "origin": model.OriginModel,
     "beside": model.BesideModel,
     "group": model.GroupModel,

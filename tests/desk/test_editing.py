@@ -201,7 +201,8 @@ def lines_of(text: str, loc: Loc) -> range:
         start, node = found[0].start_mark.line, found[1]
     end = node.end_mark
     lines = text.splitlines()
-    stop = end.line + isinstance(node, yaml.ScalarNode)
+    inline = isinstance(node, yaml.ScalarNode) and node.style not in ("|", ">")
+    stop = end.line + inline
     while stop > start + 1 and not lines[stop - 1].split("#")[0].strip():
         stop -= 1  # a parser's mark lies behind the blank lines and comments that follow
     return range(start, stop)

@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 
 from desks import RunningDesk, copied, running
 
-from reproaudit.desk.guard import MOST_BODY_BYTES
+from reproaudit.desk.guard import LARGEST_BODY
 from reproaudit.desk.server import listening
 from reproaudit.errors import UsageError
 
@@ -120,7 +120,7 @@ def test_only_pages_and_forms_are_served(desk: RunningDesk, method: str) -> None
 
 def test_a_long_body_is_refused(desk: RunningDesk) -> None:
     origin = f"http://{desk.host}"
-    body = b"reason=" + b"x" * MOST_BODY_BYTES
+    body = b"reason=" + b"x" * LARGEST_BODY
     assert desk.send("POST", "/variable/2", body, origin=origin).status == 413
     for length in ("99999999999", "-1", "1e9"):
         answer = desk.send("POST", "/variable/2", b"", origin=origin, content_length=length)

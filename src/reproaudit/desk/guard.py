@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BODY_BYTES = 64 * 1024
+LARGEST_BODY = 64 * 1024
 """The largest body of a request; a reason has a few hundred bytes."""
 
 BODY_TIMEOUT = 10.0
@@ -114,9 +114,9 @@ class Guard:
 
 async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
     """The body of a request, or the answer to one that is too long or too slow."""
-    too_long = _refusal(413, f"Expected at most {MOST_BODY_BYTES} bytes.")
+    too_long = _refusal(413, f"Expected at most {LARGEST_BODY} bytes.")
     stated = headers.get("content-length", "0")
-    if not stated.isdecimal() or len(stated) > 9 or int(stated) > MOST_BODY_BYTES:
+    if not stated.isdecimal() or len(stated) > 9 or int(stated) > LARGEST_BODY:
         return b"", too_long
     body, more = b"", True
     try:
@@ -127,7 +127,7 @@ async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | N
                     return b"", _refusal(400, "The request broke off.")
                 body += message.get("body", b"")
                 more = message.get("more_body", False)
-                if len(body) > MOST_BODY_BYTES:
+                if len(body) > LARGEST_BODY:
                     return b"", too_long
     except TimeoutError:
         return b"", _refusal(408, "The request took too long.")

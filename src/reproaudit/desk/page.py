@@ -45,8 +45,8 @@ ICON = (
     '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
 )
 
-DeskForm = dict[str, str]
-DeskChange = Callable[[YamlText, date], YamlText]
+Fields = dict[str, str]
+TextEdit = Callable[[YamlText, date], YamlText]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Order:
     """
 
     words: str
-    change: DeskChange
+    change: TextEdit
     next: str
 
 
@@ -166,12 +166,12 @@ class _Desk:
     def _view_of(self, version: Any) -> DeskView:
         return DeskView(version, self._session.reviewer, self._session.blind)
 
-    def _conflict(self, kind: str, key: Any, form: DeskForm) -> Response:
+    def _conflict(self, kind: str, key: Any, form: Fields) -> Response:
         """The item has changed: its present state, with what was typed, to choose from."""
         view = self._view()
         return self._shown(kind, view, 409, item=_found(view, kind, key), typed=form, stale=True)
 
-    def _of_variable(self, view: DeskView, item: Any, form: DeskForm) -> Order:
+    def _of_variable(self, view: DeskView, item: Any, form: Fields) -> Order:
         who = self._session.reviewer
         if form.get("do") == "withdraw":
             take = partial(acts.withdraw_decision, name=item.name, reviewer=who)
@@ -190,7 +190,7 @@ class _Desk:
             f"/variable/{after[0].index}" if after else "",
         )
 
-    def _of_setting(self, _view: DeskView, item: Any, form: DeskForm) -> Order:
+    def _of_setting(self, _view: DeskView, item: Any, form: Fields) -> Order:
         here = f"/setting/{item.name}"
         if form.get("do") != "correct":
             return self._of_dispute(
@@ -209,7 +209,7 @@ class _Desk:
 
         return Order(f"setting {item.name} corrected", corrected, here)
 
-    def _of_claim(self, _view: DeskView, item: Any, form: DeskForm) -> Order:
+    def _of_claim(self, _view: DeskView, item: Any, form: Fields) -> Order:
         here = f"/claim/{item.index}"
         identifier = item.claim.id
         if form.get("do") == "answer":
@@ -225,10 +225,10 @@ class _Desk:
             return self._of_dispute(about, f"control {key} of {identifier}", form, here)
         return self._of_dispute(Disputed(claim=identifier), identifier, form, here)
 
-    def _of_finding(self, _view: DeskView, item: Any, form: DeskForm) -> Order:
+    def _of_finding(self, _view: DeskView, item: Any, form: Fields) -> Order:
         return self._of_answer(item.finding.id, form, f"/finding/{item.index}")
 
-    def _of_dispute(self, about: Disputed, words: str, form: DeskForm, here: str) -> Order:
+    def _of_dispute(self, about: Disputed, words: str, form: Fields, here: str) -> Order:
         who = self._session.reviewer
         if form.get("do") == "withdraw":
             return Order(
@@ -243,7 +243,7 @@ class _Desk:
             here,
         )
 
-    def _of_answer(self, to: str, form: DeskForm, here: str) -> Order:
+    def _of_answer(self, to: str, form: Fields, here: str) -> Order:
         by = _needed(form, "by", "Say who answers.")
         statement = _needed(form, "statement", "Write the answer.")
         where = form.get("locator", "").strip() or None
@@ -363,14 +363,14 @@ def _todos(view: DeskView) -> list[tuple[str, tuple[str | int, ...], str]]:
     ]
 
 
-def _needed(form: DeskForm, name: str, words: str) -> str:
+def _needed(form: Fields, name: str, words: str) -> str:
     text = form.get(name, "").strip()
     if not text:
         raise UsageError(words)
     return text
 
 
-async def _form(request: Request) -> DeskForm:
+async def _form(request: Request) -> Fields:
     """The fields of a form; a line break is one character."""
     try:
         pairs = parse_qsl(

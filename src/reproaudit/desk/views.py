@@ -55,7 +55,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True)
-class Remark:
+class Opinion:
     """What one reviewer says: who, what, why and when."""
 
     who: str
@@ -65,7 +65,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Remarks:
+class Opinions:
     """What is said of one thing.
 
     Attributes:
@@ -74,8 +74,8 @@ class Remarks:
         hidden: whether others may have said something that is not shown yet.
     """
 
-    own: Remark | None
-    others: Sequence[Remark]
+    own: Opinion | None
+    others: Sequence[Opinion]
     hidden: bool
 
 
@@ -89,7 +89,7 @@ class VariableView:
     result: str
     read_on: str
     evidence: Sequence[tuple[str, str]]
-    words: Remarks
+    words: Opinions
     follows: Mapping[str, str]
     stamp: str
 
@@ -101,7 +101,7 @@ class SettingView:
     name: str
     setting: Setting
     source: str
-    words: Remarks
+    words: Opinions
     stamp: str
 
 
@@ -113,7 +113,7 @@ class ControlView:
     title: str
     differences: str
     why: str
-    words: Remarks
+    words: Opinions
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class ClaimView:
 
     index: int
     claim: Claim
-    words: Remarks
-    checks: Sequence[tuple[CheckView, Remarks]]
+    words: Opinions
+    checks: Sequence[tuple[CheckView, Opinions]]
     controls: Sequence[ControlView]
     findings: Sequence[tuple[int, Finding]]
     responses: Sequence[Response]
@@ -182,7 +182,7 @@ class DeskView:
 
     def _variable(self, index: int, one: Mapping[str, Any], entries: Sequence[Any]) -> VariableView:
         reviews = [
-            Remark(*(str(review.get(f, "")) for f in ("reviewer", "decision", "reason", "as_of")))
+            Opinion(*(str(review.get(f, "")) for f in ("reviewer", "decision", "reason", "as_of")))
             for review in one.get("reviews") or ()
             if isinstance(review, Mapping) and review.get("reviewer") != TODO
         ]
@@ -316,10 +316,10 @@ class DeskView:
         found = self.version.text.at((field,)) or []
         return [one for one in found if isinstance(one, Mapping)]
 
-    def _disputes(self, about: Disputed) -> Remarks:
+    def _disputes(self, about: Disputed) -> Opinions:
         said = {"reviewer", "reason", "as_of"}
         found = [
-            Remark(
+            Opinion(
                 str(one.get("reviewer")), "disputed", str(one.get("reason")), str(one.get("as_of"))
             )
             for one in self._entries("disputes")
@@ -328,11 +328,11 @@ class DeskView:
         own = any(one.who == self.reviewer for one in found)
         return self._words(found, settled=own or self.signed)
 
-    def _words(self, every: Sequence[Remark], *, settled: bool) -> Remarks:
+    def _words(self, every: Sequence[Opinion], *, settled: bool) -> Opinions:
         own = next((one for one in every if one.who == self.reviewer), None)
         others = [one for one in every if one.who != self.reviewer]
         hidden = self.blind and not settled
-        return Remarks(own, () if hidden else others, hidden)
+        return Opinions(own, () if hidden else others, hidden)
 
 
 def _decision(text: str) -> ReviewDecision:

@@ -162,7 +162,7 @@ _CLAIM_WORDS = {"id", "statement", "locator", "weight"}
 
 
 def _audit_words(audit: Audit) -> dict[str, Any]:
-    kept = {"paper", "variables", "not_audited", "findings", "responses", "figures"}
+    kept = {"paper", "variables", "not_audited", "findings", "responses", "disputes", "figures"}
     data = audit.model_dump(mode="json", include=kept)
     data["claims"] = [
         {
@@ -180,7 +180,8 @@ def _audit_words(audit: Audit) -> dict[str, Any]:
 
 
 def _card_words(card: Scorecard) -> dict[str, Any]:
-    data = card.model_dump(mode="json", include={"paper", "not_audited", "findings", "responses"})
+    said = {"paper", "not_audited", "findings", "responses", "disputes"}
+    data = card.model_dump(mode="json", include=said)
     data["claims"] = [
         {
             **claim.model_dump(mode="json", include=_CLAIM_WORDS),

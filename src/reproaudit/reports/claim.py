@@ -86,6 +86,8 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
         yield "findings", o.joined(about)
     for response in phrasing.responses_to(card, claim.id):
         yield "response", phrasing.response_words(response)
+    for dispute in phrasing.disputes_of_claim(card, claim.id):
+        yield "disputed", phrasing.dispute_words(dispute)
 
 
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:

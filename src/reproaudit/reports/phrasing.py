@@ -25,6 +25,7 @@ from reproaudit.scorecard.model import (
     ClaimModel,
     ControlModel,
     CustomModel,
+    DisputeModel,
     DocumentationModel,
     OriginModel,
     PartModel,
@@ -250,6 +251,24 @@ def response_words(response: ResponseModel) -> str:
     """Returns who answered when and what, and where it is published."""
     where = f" ({response.locator})" if response.locator else ""
     return f"{response.by}, {response.as_of}: {response.statement}{where}"
+
+
+def disputes_of_claim(scorecard: Scorecard, claim: str) -> list[DisputeModel]:
+    """Returns the disputes of a claim, its tolerances and its controls."""
+    return [one for one in scorecard.disputes if one.claim == claim]
+
+
+def dispute_words(dispute: DisputeModel) -> str:
+    """Returns what is disputed, by whom, when and why."""
+    about = "the claim as it is stated"
+    if dispute.source is not None:
+        about = f"the source of {dispute.source}"
+    elif dispute.tolerance is not None:
+        about = f"the tolerance of '{dispute.tolerance}'"
+    elif dispute.control is not None:
+        positive = dispute.control == "positive"
+        about = "the positive control" if positive else f"control {dispute.control}"
+    return f"{about}, by {dispute.reviewer}, {dispute.as_of}: {dispute.reason}"
 
 
 def agreement_words(agreement: AgreementModel) -> str:

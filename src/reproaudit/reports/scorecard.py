@@ -44,6 +44,7 @@ def scorecard_document(
             *_figures(card),
             _documentation(card),
             _ledger(card),
+            *_disputed_sources(card),
             _findings(card),
             _not_audited(card),
             _environment(card),
@@ -219,6 +220,14 @@ def _ledger(card: Scorecard) -> o.Section:
     block = o.Tabular(columns, rows, caption) if rows else empty
     title = "Underspecification ledger"
     return o.Section(title, (block,), anchor="ledger", detail=o.Detail.FULL)
+
+
+def _disputed_sources(card: Scorecard) -> Iterator[o.Section]:
+    """Yields the disputes of settings' sources, if there are any."""
+    disputes = [one for one in card.disputes if one.source is not None]
+    if disputes:
+        items = [o.Item((phrasing.dispute_words(one),)) for one in disputes]
+        yield o.Section("Disputed sources", (o.Bullets(items),), anchor="disputed")
 
 
 def _findings(card: Scorecard) -> o.Section:

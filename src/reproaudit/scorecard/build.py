@@ -27,6 +27,7 @@ from reproaudit.scorecard.model import (
     ControlModel,
     Coverage,
     CustomModel,
+    DisputeModel,
     DocumentationModel,
     EnvironmentModel,
     LedgerModel,
@@ -96,6 +97,7 @@ def build(
         custom=tuple(custom),
         settings=settings_of(audit, tier),
         responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
+        disputes=tuple(DisputeModel(**one.model_dump(mode="json")) for one in audit.disputes),
     )
 
 

@@ -207,6 +207,18 @@ class ResponseModel(ReportModel):
     as_of: str
 
 
+class DisputeModel(ReportModel):
+    """A reviewer's objection to a claim, its tolerance or control, or a setting's source."""
+
+    claim: str | None
+    tolerance: str | None
+    control: int | str | None
+    source: str | None
+    reviewer: str
+    reason: str
+    as_of: str
+
+
 class CustomModel(ReportModel):
     """Records of other seeds, settings or single experiments; they feed no verdict."""
 
@@ -320,6 +332,7 @@ class Scorecard(ReportModel):
     """These records by experiment and settings."""
     settings: tuple[SettingModel, ...] = ()
     responses: tuple[ResponseModel, ...] = ()
+    disputes: tuple[DisputeModel, ...] = ()
     origin: OriginModel | None = None
     """None if the measurements are ours."""
     beside: tuple[BesideModel, ...] = ()
