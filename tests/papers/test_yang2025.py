@@ -754,7 +754,7 @@ def test_the_command_line_reads_them_from_a_data_dir(
     arguments += ["--set", "steps=20", "--store", str(tmp_path), "--data-dir", str(REAL)]
     assert run_command(arguments) == 0
     (path,) = tmp_path.rglob("pictures/*.json")
-    record = json.loads(path.read_text())
+    record = json.loads(path.read_text())["record"]
     assert record["proxy"] is None
     assert any(name.startswith("MNIST") for name in record["data"])
 
