@@ -146,7 +146,7 @@ def write_paper(folder: Path, slug: str = "mini", **changes: Any) -> Path:
 def program(*arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.Popen[str]:
     """The command line as a program of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "reproaudit.cli", *arguments],
+        [sys.executable, "-m", "reproaudit", *arguments],
         stdout=more.pop("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
         text=True,

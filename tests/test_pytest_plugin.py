@@ -42,6 +42,7 @@ def author(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     write_paper(pytester.path / "audits")
     (pytester.path / "audits" / "mini.py").unlink()  # judging needs no module
     measure(pytester)
+    pytester.makeini("[pytest]\n")  # so that no other configuration is found further up
     pytester.makepyfile(test_own="def test_own():\n    pass\n")
     return pytester
 

@@ -318,7 +318,7 @@ def run_paper(
     audits: Folder | None = None,
     trust: bool = False,
     ask: Callable[[str], bool] | None = None,
-    remedy: str = "Pass trust=True",
+    remedy: str = "pass trust=True",
 ) -> PaperScorecard:
     """Runs what is missing of a tier, controls included, and returns the scorecard.
 

@@ -163,7 +163,7 @@ def require_consent(
     *,
     trust: bool = False,
     ask: Callable[[str], bool] | None = None,
-    remedy: str = "Pass --trust",
+    remedy: str = "pass --trust",
 ) -> None:
     """Returns if every module is shipped, trusted or allowed now; otherwise raises.
 
@@ -191,8 +191,7 @@ def require_consent(
         if asking is None or not asking(f"Run {code.about}, which does not come with reproaudit?"):
             raise ConsentError(
                 f"{code.about} does not come with reproaudit, and nobody has allowed it to run. "
-                f"Read it; then {remedy[:1].lower()}{remedy[1:]}, or add this line to "
-                f"{trust_file()}: {code.digest}"
+                f"Read it; then {remedy}, or add this line to {trust_file()}: {code.digest}"
             )
         remember(code)
         known |= {code.digest}

@@ -14,7 +14,7 @@ collected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,7 +103,7 @@ class ClaimTests:
                 store=self.store,
                 trust=self.trust,
                 ask=_never,
-                remedy="Pass --reproaudit-trust",
+                remedy="pass --reproaudit-trust",
             )
         from reproaudit.commands.report import has_records
         from reproaudit.running.store import Store
@@ -118,51 +118,16 @@ class ClaimTests:
     def _measured(self, slug: str) -> Path | None:
         """Returns the folder with the measurements of a paper; None if there is none."""
         if self._folders is None:
-            self._folders = dict(_manifests(self.measurements, self.paths))
+            from reproaudit.judging.submissions.finding import submission_folders
+
+            slugs = [file.stem for path in self.paths for file in _audit_files(path)]
+            self._folders = submission_folders(self.measurements, slugs)
         return self._folders.get(slug)
 
 
 def _never(_question: str) -> bool:
     """Answers no: pytest has taken the terminal."""
     return False
-
-
-def _manifests(folders: Iterable[Path], audits: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Yields the slugs of the papers that have measurements, each with its folder.
-
-    A folder has a manifest, or subfolders named after papers that have one. A manifest that does
-    not name its paper stands for the only audit there is.
-
-    Raises:
-        UsageError: if a folder has neither, or it is open which paper is meant.
-    """
-    from reproaudit.errors import UsageError
-    from reproaudit.judging.submissions.manifest import NAMES, read_manifest
-    from reproaudit.judging.submissions.misfit import Misfits
-
-    def has_manifest(folder: Path) -> bool:
-        return any((folder / name).exists() for name in NAMES)
-
-    for folder in folders:
-        if not has_manifest(folder):
-            below = [one for one in sorted(folder.glob("*/")) if has_manifest(one)]
-            if not below:
-                raise UsageError(
-                    f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
-                    "a subfolder named after the paper."
-                )
-            yield from ((one.name, one) for one in below)
-            continue
-        paper = read_manifest(folder, Misfits())[0].paper
-        if paper is None:
-            stems = [file.stem for path in audits for file in _audit_files(path)]
-            if len(stems) != 1:
-                raise UsageError(
-                    f"{folder}: its manifest names no paper, and there are {len(stems)} audits. "
-                    "Write 'paper: SLUG' into it."
-                )
-            (paper,) = stems
-        yield paper, folder
 
 
 def _audit_files(path: Path) -> list[Path]:

@@ -7,7 +7,6 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -73,7 +72,7 @@ def test_every_form_of_the_grammar(audits: Path, file: Path) -> None:
         "control wang2024.directions/positive=dispute: e",
         "source length.tokens=dispute: f",
         "setting initial_scale.alternatives=1e-2, 0.044",
-        "setting loss_factor.value=1",
+        "setting loss_factor.value=0.25",
         "setting tokens.locator=row Experiment Setup, first line",
         "answer wang2024.length-loss=We agree.",
     )
@@ -95,7 +94,7 @@ def test_every_form_of_the_grammar(audits: Path, file: Path) -> None:
         {"source": "length.tokens", "reason": "f"},
     ]
     assert audit.settings["initial_scale"].alternatives == (0.01, 0.044)
-    assert audit.settings["loss_factor"].value == 1
+    assert audit.settings["loss_factor"].value == 0.25
     assert audit.responses[0].by == "R2"
 
 
@@ -236,7 +235,7 @@ def test_what_is_no_audit_is_not_edited(tmp_path: Path, data: bytes) -> None:
 
 
 @pytest.fixture
-def draft(tmp_path: Path) -> Iterator[Path]:
+def draft(tmp_path: Path) -> Path:
     card = ROOT / "tests" / "cards" / "table.md"
     out = ["--out", str(tmp_path / "drafts")]
     assert run_command(["new", "sheep2032", "--card", str(card), *out]) == 0

@@ -404,7 +404,7 @@ def test_directions_see_every_block() -> None:
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
 def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = AUDIT.experiments[experiment].measurements
+    declared = AUDIT.measurements_of(experiment)
     values = AUDIT.values_of(experiment, "smoke")
     found = measured(experiment)
     assert found.names == declared.keys()
@@ -458,7 +458,7 @@ def test_every_alternative_of_the_ledger_is_implemented(
 
 @pytest.mark.parametrize("claim", AUDIT.claims, ids=lambda c: c.id)
 def test_controls_differ_from_the_experiment(claim: Any) -> None:
-    for control in (*claim.controls, claim.positive_control):
+    for control in (*AUDIT.controls_of(claim), AUDIT.positive_control_of(claim)):
         other = measured(control.experiment, **control.settings)
         assert not same(measured(claim.experiment), other)
 

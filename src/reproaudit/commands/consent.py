@@ -1,47 +1,33 @@
-"""Consent to code that does not come with reproaudit, before it runs."""
+"""Names code that does not come with reproaudit before a command runs it."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 
 from rich.console import Console
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.errors import UsageError
-from reproaudit.running.fingerprint import code_hash
+from reproaudit.consent import foreign_code, require_consent
 
-TRUST_VARIABLE = "REPROAUDIT_TRUST"
+TRUST_EVERYTHING = "REPROAUDIT_TRUST"
 """The environment variable that stands for ``--trust`` if it is 1."""
 
 
 def confirm_code(entries: Iterable[Entry], trust: bool) -> None:
-    """Names the code that does not come with reproaudit, before it runs, and asks for consent.
+    """Prints the foreign code of papers that are to be run, with its hash, and asks for consent.
 
     Args:
-        entries: the papers that are to be run.
+        entries: the papers.
         trust: whether consent was given on the command line.
 
     Raises:
-        UsageError: if there is no consent.
+        ConsentError: if there is no consent.
     """
-    console = Console(stderr=True)
-    foreign = [entry for entry in entries if not entry.module.importable]
-    for entry in foreign:
-        file = entry.module.file.resolve()
-        digest = code_hash(file, entry.module.roots)
-        text = f"{entry.slug}: the code of {file} will run, with hash {digest}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-    if not foreign or trust or os.environ.get(TRUST_VARIABLE) == "1":
-        return
-    if sys.stdin is not None and sys.stdin.isatty():
-        console.print(
-            "It is not part of reproaudit and has all your rights. Run it? [y/N] ", end=""
-        )
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
-    raise UsageError(
-        f"{', '.join(entry.slug for entry in foreign)}: nothing was run. This code is not part of "
-        f"reproaudit and has all your rights. Read it, and consent with --trust."
-    )
+    modules = [entry.module for entry in entries]
+    trust = trust or os.environ.get(TRUST_EVERYTHING) == "1"
+    require_consent(modules, trust=trust)
+    for module in modules:
+        if (code := foreign_code(module)) is not None:
+            text = f"running {code.about}, which does not come with reproaudit"
+            Console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)

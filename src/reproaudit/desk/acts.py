@@ -121,7 +121,7 @@ def correct(text: YamlText, setting: str, field: str, value: SettingValue) -> Ya
     if field not in SETTING_FIELDS:
         raise UsageError(f"a setting has no '{field}'. {did_you_mean(field, SETTING_FIELDS)}")
     loc = (*setting_loc(text, setting), field)
-    if value in ((), "") and field in ("locator", "why", "alternatives"):
+    if value in ((), [], "") and field in ("locator", "why", "alternatives"):
         return text if text.at(loc) is None else text.without(loc)
     return text.put(loc, value, SETTING_FIELDS[: SETTING_FIELDS.index(field)])
 

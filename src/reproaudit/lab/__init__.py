@@ -2,8 +2,9 @@
 
 An experiment is an `Experiment`: typed settings and a function from settings and a `Session` to
 `Measurements`. `train` is the loop that can be cut off and resumed, `generator` and
-`torch_generator` give random numbers that depend on seed, purpose and index alone, and
-`observation_steps`, `join_phases`, `compiled` and `one_thread` are shared by several papers.
+`torch_generator` give random numbers that depend on seed, purpose and index alone, `ablated_data`
+gives a control its data by the name of what they lack, and `observation_steps`, `join_phases`,
+`compiled` and `one_thread` are shared by several papers.
 
 A name is imported with its first use, so that what only lists or checks papers starts without
 torch and Numba.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reproaudit.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from reproaudit.lab.ablations import Ablation, ablated_data, another_seed
     from reproaudit.lab.compiling import compiled, one_thread
     from reproaudit.lab.experiment import Experiment, Measure, Session
     from reproaudit.lab.parts import DATA_VARIABLE, Array, join_phases, observation_steps
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from reproaudit.records import Measurements, Series
 
 _ORIGINS = {
+    "Ablation": "reproaudit.lab.ablations",
     "Array": "reproaudit.lab.parts",
     "DATA_VARIABLE": "reproaudit.lab.parts",
     "Experiment": "reproaudit.lab.experiment",
@@ -34,6 +37,8 @@ _ORIGINS = {
     "Series": "reproaudit.records",
     "Session": "reproaudit.lab.experiment",
     "Stateful": "reproaudit.lab.training",
+    "ablated_data": "reproaudit.lab.ablations",
+    "another_seed": "reproaudit.lab.ablations",
     "compiled": "reproaudit.lab.compiling",
     "generator": "reproaudit.lab.seeds",
     "join_phases": "reproaudit.lab.parts",
@@ -46,6 +51,7 @@ _ORIGINS = {
 
 __all__ = [
     "DATA_VARIABLE",
+    "Ablation",
     "Array",
     "Experiment",
     "Measure",
@@ -54,6 +60,8 @@ __all__ = [
     "Series",
     "Session",
     "Stateful",
+    "ablated_data",
+    "another_seed",
     "compiled",
     "generator",
     "join_phases",

@@ -206,7 +206,7 @@ def information_of_subsets(s: Shared, seed: int) -> Float[Array, " subset"]:
 
 @dataclass(frozen=True)
 class SeedRun:
-    """What one seed trains on and is measured on.
+    """The data of one seed, and the training on it.
 
     Attributes:
         settings: of the experiment.

@@ -1,7 +1,7 @@
-"""What the chains themselves say about parents: the modified χ² mutual information.
+"""The modified χ² mutual information between the next token and sets of earlier ones.
 
 It is computed from the transition tables alone, never from a model, so that it can say which set of
-parents a model *should* select.
+parents a model should select.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from reproaudit.papers.chen2024.task import Sequences, cross_entropy
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the weights of a seed are measured on.
+    """The data and solutions that the weights of a seed are measured on.
 
     Attributes:
         architecture: of the model.
@@ -107,7 +107,7 @@ def recovered_gain(
     windows: Windows,
     epsilon: float,
 ) -> float:
-    """How much of the mechanism's gain over a uniform vote the weights reach on some sequences.
+    """The share of the mechanism's gain over a uniform vote that the weights reach.
 
     The mechanism is the constructed head with the sharpness that is best for those sequences; the
     weights are taken as they are. 1 is all of it, 0 no better than the uniform vote.

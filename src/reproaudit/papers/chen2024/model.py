@@ -86,7 +86,7 @@ def subsets_up_to(heads: int, degree: int) -> tuple[Subset, ...]:
 
 
 class Parameters(NamedTuple):
-    """What is trained.
+    """The trained parameters.
 
     Attributes:
         lag_weights: w, the weights before the softmax over a head's window.

@@ -54,7 +54,7 @@ class Sequences:
 
     @property
     def count(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return len(self.targets)
 
     def with_shuffled_targets(self, rng: np.random.Generator) -> Sequences:

@@ -29,7 +29,7 @@ SUBSETS_PER_DRAW = 8
 """Disjoint subsets looked at under one draw of the codes, if there are positions enough."""
 
 _LOG_SHARPNESS = (-3.0, 7.0)
-"""Where log(α E‖e‖²) is searched: from near-uniform attention to attention on one token."""
+"""The range of log(α E‖e‖²): from near-uniform attention to attention on one token."""
 
 
 @dataclass(frozen=True)

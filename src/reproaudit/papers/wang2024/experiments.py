@@ -38,7 +38,7 @@ from reproaudit.papers.wang2024.task import (
 from reproaudit.papers.wang2024.training import Arm, LayerRun, Selection, observed_steps
 
 CORNER = 4
-"""How many rows and columns of the codes' block of W_KQ are kept for the reader to look at."""
+"""The number of rows and columns of the codes' block of W_KQ that are kept to look at."""
 
 ARMS = ("stochastic", "fixed")
 """The two layers of the experiment on longer sequences."""
@@ -88,7 +88,7 @@ class LongerSequences(Selection):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Of the validation sequences; the first is T."""
+        """The lengths of the validation sequences; the first is T."""
         return tuple(round(factor * self.tokens) for factor in self.length_factors)
 
 

@@ -110,7 +110,7 @@ class Net(NamedTuple):
 
 
 class NetSgd(NamedTuple):
-    """How a net is trained: on the batches that an attention layer sees under the same keys.
+    """The training of a net, on the batches that an attention layer sees under the same keys.
 
     Attributes:
         key: step k draws under child k of it.

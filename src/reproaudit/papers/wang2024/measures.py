@@ -27,7 +27,7 @@ def mean_loss_and_mass(
 
 
 def directions(weights: Weights) -> dict[str, Float[Array, " matrix"]]:
-    """How W_KQ and W_V stand to the ground truth, each as (W_KQ, W_V).
+    """The directions of W_KQ and W_V against the ground truth, each as (W_KQ, W_V).
 
     cosine: of the whole matrix, its other blocks included, with the identity in the claimed block;
     off_block: the share of the Frobenius norm outside that block; scale: the block's mean diagonal.
@@ -35,7 +35,7 @@ def directions(weights: Weights) -> dict[str, Float[Array, " matrix"]]:
     d = len(weights.V_x)
     key_query = weights.key_query.astype(np.float64)
     value = weights.value.astype(np.float64)
-    with one_thread():  # the norm's sum is shared out over threads
+    with one_thread():  # a norm's last bit depends on the number of threads
         found = (
             _cosine_with_identity(key_query, slice(d, None), slice(d, None)),
             _cosine_with_identity(value, slice(None), slice(d)),
@@ -49,7 +49,7 @@ def directions(weights: Weights) -> dict[str, Float[Array, " matrix"]]:
 
 
 def _cosine_with_identity(matrix: Array, rows: slice, columns: slice) -> tuple[float, float]:
-    """Of a whole matrix with the identity in one block; and the norm's share outside that block."""
+    """The cosine with the identity in one block, and the share of the norm outside the block."""
     norm = float(np.linalg.norm(matrix))
     if norm == 0:
         return 0.0, 0.0

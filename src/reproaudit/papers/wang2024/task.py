@@ -125,7 +125,7 @@ class SampleBatch(NamedTuple):
 
 
 class BatchLaw(NamedTuple):
-    """How batches are drawn, beside their sizes.
+    """The law that batches are drawn from, beside their sizes.
 
     Attributes:
         subset_key: of the subset that all samples share; 0 where each has its own.

@@ -53,7 +53,7 @@ class Selection(TaskSettings):
 
     @property
     def attend_query(self) -> bool:
-        """Whether the query stands among the attended tokens."""
+        """True where the query is among the attended tokens."""
         return self.attended == "tokens_and_query"
 
     @property

@@ -25,7 +25,7 @@ ParameterName = Literal["lag_weights", "coefficients", "sharpness"]
 
 
 class Parameters(NamedTuple):
-    """What is trained, changed in place; also the gradient.
+    """The trained parameters, changed in place; a gradient has the same form.
 
     Attributes:
         lag_weights: w, the weights before the softmax over a head's window.

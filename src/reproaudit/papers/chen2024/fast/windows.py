@@ -195,7 +195,7 @@ def _window_codes(tokens: Array, span: int, vocabulary: int) -> Array:
 
 
 def _seen_by_heads(codes: Array, lags: Sequence[Sequence[int]], vocabulary: int) -> Array:
-    """Of window codes, the digits at each head's own lags as a code of its own."""
+    """By head, the code of the tokens at its own lags, from codes of whole windows."""
     base = vocabulary + 1
     seen = np.zeros((len(lags), len(codes)), dtype=np.int32)
     for head, own in enumerate(lags):

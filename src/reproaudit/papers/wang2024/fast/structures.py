@@ -1,4 +1,4 @@
-"""What the compiled layer takes: its weights in blocks, and how it is trained."""
+"""The structures that the compiled layer takes: its weights in blocks, and its training."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Weights(NamedTuple):
 
 
 class Sgd(NamedTuple):
-    """How a layer is trained: online stochastic gradient descent, a fresh batch at each step.
+    """The training of a layer: online stochastic gradient descent, a fresh batch at each step.
 
     Attributes:
         key: step k draws under child k of it.

@@ -1,0 +1,35 @@
+"""Trains every run that the audit's claims need, and writes what was measured."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from train import train
+
+import reproaudit
+
+SEEDS = range(5)
+CONTROLS: list[dict[str, Any]] = [{}, {"loss": "squared"}, {"weights": "constructed"}]
+
+
+def measured(seed: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """What the audit declares of one run: two series over training steps."""
+    log = train(seed, **settings)
+    return {"norm": (log["step"], log["norm"]), "cosine": (log["step"], log["cosine"])}
+
+
+if __name__ == "__main__":
+    runs = [
+        reproaudit.MeasuredRuns(
+            "separable", {seed: measured(seed, settings) for seed in SEEDS}, settings
+        )
+        for settings in CONTROLS
+    ]
+    made = reproaudit.Origin(
+        who="the authors", source="this repository", framework="NumPy", made=date.today()
+    )
+    folder = reproaudit.write_measurements(
+        "measurements", "audits/soudry2018.yaml", runs, origin=made, tier="quick", replace=True
+    )
+    print(f"wrote {folder}")

@@ -1,0 +1,216 @@
+"""The commands that show, compare and hand on what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reproaudit.audit.catalog import Catalog
+from reproaudit.cli.options import (
+    All,
+    AnyTier,
+    Audits,
+    FailOn,
+    Formats,
+    Json,
+    Out,
+    PaperName,
+    Reports,
+    Slugs,
+    StorePath,
+    app,
+    chosen_tier,
+    exit_code,
+    fail_on_verdicts,
+)
+from reproaudit.commands.output import say
+from reproaudit.errors import AuditError
+from reproaudit.reports.formats import ALL_FORMATS, TERMINAL, chosen_formats, export_names
+
+
+@app.command("list")
+def list_papers(
+    audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
+) -> None:
+    """List the papers, their documentation scores and their last verdicts."""
+    from reproaudit.commands.report import show_list
+    from reproaudit.running.store import Store
+
+    show_list(Catalog(audits).entries.values(), Store(store), as_json)
+
+
+@app.command()
+def report(
+    slugs: Slugs = None,
+    everything: All = False,
+    tier: AnyTier = None,
+    formats: Formats = ALL_FORMATS,
+    out: Out = Path("reports"),
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    group: Annotated[
+        str | None, typer.Option("--group", help="The group of records to show, by its id.")
+    ] = None,
+    fail_on: FailOn = None,
+    as_json: Json = False,
+) -> int:
+    """Write and print scorecards from records, without running anything.
+
+    Of the highest tier, unless --tier says otherwise: the records that today's code and versions
+    made, else those of the group with most of the tier's cells. A tier without records is rendered
+    from the scorecard.json in the report folder, if there is one.
+    """
+    from reproaudit.commands.report import report_papers
+    from reproaudit.running.store import Store
+
+    wanted, chosen = fail_on_verdicts(fail_on), chosen_tier(tier)
+    entries = Catalog(audits).select(slugs or (), everything)
+    kinds = chosen_formats(formats)
+    errors: list[AuditError] = []
+    on_error = errors.append if everything or len(entries) > 1 else None
+    scorecards = report_papers(entries, Store(store), chosen, out, kinds, as_json, group, on_error)
+    for error in errors:
+        say(str(error), stderr=True, style="red")
+    return errors[0].exit_code if errors else exit_code(scorecards, wanted, failed=False)
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
+    after: Annotated[str, typer.Argument(help="The same.")],
+    formats: Formats = TERMINAL,
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder for difference.html and so on.")
+    ] = (Path("reports/diff")),
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Show what changed between two scorecards or audits, and whether it is noise.
+
+    Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
+    slug@revision, read from the git checkout. Changes are sorted into rule, settings, code,
+    environment, records and documentation. A changed result is laid to one of them only if that
+    one alone differs.
+    """
+    from reproaudit.commands.diff import show_diff
+
+    return show_diff(before, after, audits, as_json, chosen_formats(formats), out)
+
+
+@app.command()
+def judge(
+    slug: PaperName,
+    measurements: Annotated[
+        Path, typer.Option("--measurements", help="A folder with a manifest and its files.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Reports = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Judge measurements made elsewhere by the same rules.
+
+    They may be the authors' own logs or another framework's runs, and are marked as not ours. The
+    manifest is described in docs/measurements.md. Our own records, if any, are shown beside them.
+    """
+    from reproaudit.commands.judge import judge_submission
+    from reproaudit.running.store import Store
+
+    entry = Catalog(audits)[slug]
+    return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+
+
+@app.command("import")
+def import_runs(
+    slug: PaperName,
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
+    ] = None,
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
+    ] = None,
+    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
+    audits: Audits = None,
+    as_json: Json = False,
+) -> int:
+    """Turn logs of training runs into a folder that judge reads.
+
+    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
+    trainer_state.json and loose tables. Configurations beside them are set against the audit's
+    settings. See docs/import.md.
+    """
+    from reproaudit.commands.import_logs import Asked, import_logs
+
+    asked = Asked(
+        tuple(logs),
+        out,
+        mapping,
+        tuple(claims or ()),
+        tier,
+        tuple(seeds or ()),
+        who,
+        source,
+        audits,
+    )
+    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
+
+
+@app.command()
+def export(
+    slug: PaperName,
+    form: Annotated[str, typer.Option("--to", help=export_names())],
+    tier: AnyTier = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file, or the folder of a format of several.")
+    ] = None,
+    codecheckers: Annotated[
+        list[str] | None, typer.Option("--codechecker", help="Who checked, for a CODECHECK.")
+    ] = None,
+    orcids: Annotated[
+        list[str] | None, typer.Option("--orcid", help="The codechecker's ORCID iD.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", help="The CODECHECK's number, as 2026-001.")
+    ] = None,
+    report_url: Annotated[
+        str | None, typer.Option("--report-url", help="The address of the CODECHECK's report.")
+    ] = None,
+    license_url: Annotated[
+        str | None, typer.Option("--license", help="The address of an RO-Crate's licence.")
+    ] = None,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    reports: Reports = Path("reports"),
+    as_json: Json = False,
+) -> int:
+    """Write a scorecard, or an audit's faults, in a standard format.
+
+    To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
+    """
+    from reproaudit.commands.export import export_scorecard
+    from reproaudit.reports.formats import Signature, export_format
+    from reproaudit.running.store import Store
+
+    signature = Signature(
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
+    )
+    chosen, wanted, entry = export_format(form, signature), chosen_tier(tier), Catalog(audits)[slug]
+    return export_scorecard(entry, chosen, Store(store), reports, wanted, out, signature, as_json)

@@ -1,0 +1,142 @@
+"""Lets only the reviewer's own browser, on this machine, speak to the desk.
+
+Other pages in the same browser, other names of this machine (DNS rebinding), requests without the
+cookie, and long bodies are refused before anything is read or written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 64 * 1024
+"""The largest body of a request; a reason has a few hundred bytes."""
+
+BODY_TIMEOUT = 10.0
+"""Seconds in which a body must have come."""
+
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+}
+
+COPY = "Copy the address that 'reproaudit review' printed into the browser's address bar."
+
+
+class Guard:
+    """The outermost layer of the desk's application.
+
+    Attributes:
+        token: what the printed address holds; it works once.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.token: str | None = secrets.token_urlsafe(32)
+        self._app = app
+        self._host = f"127.0.0.1:{port}"
+        self._origin = f"http://127.0.0.1:{port}"
+        self._cookie = f"desk-{port}"
+        self._session = secrets.token_urlsafe(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request itself, or hands it on with its body."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        refused = self._refused(scope, headers)
+        body = b""
+        if refused is None and scope["method"] == "POST":
+            body, refused = await _body(headers, receive)
+
+        async def replayed() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+            await send(message)
+
+        await (refused or self._app)(scope, replayed, secured)
+
+    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+        """The answer to a request that goes no further; None if it may."""
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return _refusal(405, "Only pages and forms are served.")
+        if headers.getlist("host") != [self._host]:
+            return _refusal(421, f"This is {self._host}; the request was for something else.")
+        origins = headers.getlist("origin")
+        if (origins or scope["method"] == "POST") and origins != [self._origin]:
+            return _refusal(403, "A form of another page was refused.")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return _refusal(403, f"A request from another page was refused. {COPY}")
+        if scope["path"] == "/enter" and scope["method"] == "GET":
+            return self._entered(Request(scope), headers)
+        if not self._knows(headers):
+            return _refusal(403, f"This browser has not entered. {COPY}")
+        return None
+
+    def _entered(self, request: Request, headers: Headers) -> Response:
+        """Turns the token of the address into a cookie, once."""
+        shown = request.query_params.get("token", "")
+        right = self.token is not None and _equal(shown, self.token)
+        if not right and not self._knows(headers):
+            return _refusal(403, "This address is wrong, or was used. Start the command again.")
+        response = RedirectResponse("/", 303)
+        if right:
+            self.token = None
+            response.set_cookie(
+                self._cookie, self._session, path="/", httponly=True, samesite="strict"
+            )
+        return response
+
+    def _knows(self, headers: Headers) -> bool:
+        """Whether a request brings the cookie."""
+        found = SimpleCookie()
+        try:
+            for one in headers.getlist("cookie"):
+                found.load(one)
+        except CookieError:
+            return False
+        return self._cookie in found and _equal(found[self._cookie].value, self._session)
+
+
+async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
+    """The body of a request, or the answer to one that is too long or too slow."""
+    too_long = _refusal(413, f"Expected at most {MOST_BYTES} bytes.")
+    stated = headers.get("content-length", "0")
+    if not stated.isdecimal() or len(stated) > 9 or int(stated) > MOST_BYTES:
+        return b"", too_long
+    body, more = b"", True
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return b"", _refusal(400, "The request broke off.")
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(body) > MOST_BYTES:
+                    return b"", too_long
+    except TimeoutError:
+        return b"", _refusal(408, "The request took too long.")
+    return body, None
+
+
+def _equal(a: str, b: str) -> bool:
+    return secrets.compare_digest(a.encode(), b.encode())
+
+
+def _refusal(status: int, text: str) -> Response:
+    return PlainTextResponse(text + "\n", status, headers={"connection": "close"})

@@ -1,0 +1,120 @@
+"""The rule of one check, in words that need neither YAML nor the code."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reproaudit.audit.field_docs import description
+from reproaudit.audit.model import Audit, Claim
+from reproaudit.checks.aligns import Aligns
+from reproaudit.checks.kind import Condition, Kind
+from reproaudit.checks.matches import Matches
+from reproaudit.checks.measurements import Quantity
+from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.separates import Separates
+from reproaudit.reports.numbers import stated, value_words
+
+_SHOWN_ELSEWHERE = frozenset({"kind", "name", "reason", "over", "each", "among", "floor"})
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check in words.
+
+    Attributes:
+        name: the part of the claim that it decides.
+        phenomenon: what its kind looks for, one sentence.
+        rules: when it is met, a sentence for each condition.
+        measured: each measurement that it reads: what it is called here, and what it means.
+        terms: each further term of the rule: its meaning and its value.
+        reason: why the tolerance is what it is.
+    """
+
+    name: str
+    phenomenon: str
+    rules: Sequence[str]
+    measured: Sequence[tuple[str, str]]
+    terms: Sequence[tuple[str, str]]
+    reason: str
+
+
+def check_view(audit: Audit, claim: Claim, check: Kind) -> CheckView:
+    """A check of a claim in words."""
+    return CheckView(
+        name=check.name,
+        phenomenon=(inspect.getdoc(type(check)) or "").split("\n\n")[0].replace("\n", " "),
+        rules=[_rule(one, check, audit.confidence) for one in check.conditions()],
+        measured=list(_measured(audit, claim, check)),
+        terms=list(_terms(check)),
+        reason=check.reason,
+    )
+
+
+def _rule(condition: Condition, check: Kind, confidence: float) -> str:
+    """When one condition of a check is met."""
+    low, high = condition.accepted
+    if math.isinf(low):
+        bound = f"at most {_short(high)}"
+    elif math.isinf(high):
+        bound = f"at least {_short(low)}"
+    else:
+        bound = f"between {_short(low)} and {_short(high)}"
+    spread = f"the whole {100 * confidence:g} % interval over the seeds has to lie there"
+    if check.over == "every_seed":
+        spread = "on every single seed"
+    each = ""
+    if check.each is not None:
+        among = "" if check.among is None else f" among {value_words(check.among)}"
+        each = f", for each {check.each}{among}"
+    return f"{_number_words(check) or condition.label} is {bound}{each}; {spread}."
+
+
+def _short(bound: float) -> str:
+    """A bound as the audit states it; one that is worked out, to four digits."""
+    text = stated(bound)
+    return text if len(text) <= 8 else f"{bound:.4g}"
+
+
+def _number_words(check: Kind) -> str:
+    """The number that is held against the bound; empty where the condition's own label says it."""
+    if isinstance(check, Separates):
+        over, under = check.upper, check.lower
+    elif isinstance(check, Reaches) and check.relative_to is not None:
+        over, under = check.quantity, check.relative_to
+    elif isinstance(check, Matches) and check.reference is not None:
+        over, under = check.quantity, check.reference
+    elif isinstance(check, Aligns | Matches | Reaches):
+        return _quantity(check.quantities()[0])
+    else:
+        return ""
+    sign = "divided by" if check.scale == "log" else "minus"
+    return f"{_quantity(over)}, {sign} {_quantity(under)},"
+
+
+def _measured(audit: Audit, claim: Claim, check: Kind) -> Iterator[tuple[str, str]]:
+    for quantity in check.quantities():
+        declared = audit.declaration(claim.experiment, quantity.measurement)
+        yield _quantity(quantity), declared.meaning if declared is not None else ""
+
+
+def _terms(check: Kind) -> Iterator[tuple[str, str]]:
+    for name in type(check).model_fields:
+        value = getattr(check, name)
+        if name in _SHOWN_ELSEWHERE or value is None or value == {} or value == ():
+            continue
+        meaning = description(type(check), name) or name
+        yield meaning.removesuffix("."), _value(value)
+
+
+def _value(value: Any) -> str:
+    return _quantity(value) if isinstance(value, Quantity) else value_words(value)
+
+
+def _quantity(quantity: Quantity) -> str:
+    at = ", ".join(f"{axis} {value_words(one)}" for axis, one in quantity.at.items())
+    start = " before training" if quantity.step == "first" else ""
+    return quantity.measurement + (f" at {at}" if at else "") + start

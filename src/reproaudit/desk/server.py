@@ -1,0 +1,84 @@
+"""Serves the desk on the loopback address until it is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import uvicorn
+
+from reproaudit.desk.guard import Guard
+from reproaudit.desk.page import application
+from reproaudit.desk.session import DeskSession
+from reproaudit.errors import UsageError
+
+LOOPBACK = "127.0.0.1"
+
+
+def serve(
+    file: Path, reviewer: str, *, port: int, blind: bool, tell: Callable[[str], object]
+) -> None:
+    """Serves the desk until Ctrl-C.
+
+    Args:
+        file: the audit.
+        reviewer: who reviews.
+        port: the port; 0 for any free one.
+        blind: whether the others' words are hidden until the reviewer's own stand.
+        tell: takes the lines that the reviewer reads first.
+
+    Raises:
+        UsageError: if the port cannot be used.
+        SpecError: if the file cannot be edited.
+    """
+    session = DeskSession(file, reviewer, blind)
+    with listening(port) as sock:
+        server, address = desk_server(session, sock)
+        tell(f"Open {address}")
+        tell("The address works once, on this machine only. Ctrl-C ends the desk.")
+        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+            server.run(sockets=[sock])
+
+
+def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Server, str]:
+    """A server of a session on a socket, and the address that lets one browser in."""
+    guard = Guard(application(session), sock.getsockname()[1])
+    config = uvicorn.Config(
+        guard,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        loop="asyncio",
+        http="h11",
+        limit_concurrency=64,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=3,
+    )
+    address = f"http://{LOOPBACK}:{sock.getsockname()[1]}/enter?token={guard.token}"
+    return uvicorn.Server(config), address
+
+
+@contextlib.contextmanager
+def listening(port: int) -> Iterator[socket.socket]:
+    """A socket that listens on the loopback address alone.
+
+    Raises:
+        UsageError: if the port cannot be used.
+    """
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((LOOPBACK, port))
+            sock.listen()
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"--port {port}: {reason}. Choose another, or 0.") from error
+        yield sock
+    finally:
+        sock.close()

@@ -1,0 +1,103 @@
+"""A desk that runs, for tests: a server on the loopback address, and plain HTTP to it."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+from reproaudit.desk.server import desk_server, listening
+from reproaudit.desk.session import DeskSession
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    text: str
+
+
+@dataclass
+class RunningDesk:
+    """A desk that runs.
+
+    Attributes:
+        address: what is printed, with the token.
+        file: the audit.
+        cookie: what the browser holds, empty until it has entered.
+    """
+
+    address: str
+    file: Path
+    cookie: str = ""
+    host: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.host = urlsplit(self.address).netloc
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, **headers: str | None
+    ) -> Answer:
+        """One request; a header that is None is left out."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        every = {"host": self.host, "cookie": self.cookie or None, **named}
+        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in every.items():
+            if value is not None:
+                connection.putheader(name, value)
+        if body is not None and "content-length" not in every:
+            connection.putheader("content-length", str(len(body)))
+        connection.endheaders(body)
+        response = connection.getresponse()
+        answer = Answer(response.status, response.headers, response.read().decode())
+        connection.close()
+        return answer
+
+    def enter(self) -> Answer:
+        """Opens the address, and keeps the cookie."""
+        answer = self.send("GET", self.address.partition(self.host)[2])
+        self.cookie = (answer.headers["set-cookie"] or self.cookie).partition(";")[0]
+        return answer
+
+    def get(self, path: str) -> Answer:
+        return self.send("GET", path)
+
+    def post(self, path: str, /, **fields: str) -> Answer:
+        """A form of the page at a path, with its own hidden fields."""
+        body = urlencode({"stamp": self.stamp(path), **fields}).encode()
+        return self.send("POST", path, body, origin=f"http://{self.host}")
+
+    def stamp(self, path: str) -> str:
+        found = re.search(r'name="(?:stamp|version)" value="([^"]*)"', self.get(path).text)
+        return unescape(found[1]) if found else ""
+
+
+@contextmanager
+def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator[RunningDesk]:
+    """A desk of an audit."""
+    with listening(0) as sock:
+        server, address = desk_server(DeskSession(file, reviewer, blind), sock)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+        thread.start()
+        try:
+            yield RunningDesk(address, file)
+        finally:
+            server.should_exit = True
+            thread.join(10)
+
+
+def copied(folder: Path, slug: str = "wang2024") -> Path:
+    """A shipped audit in another folder."""
+    return Path(shutil.copy(ROOT / "audits" / f"{slug}.yaml", folder))

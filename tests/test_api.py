@@ -1,0 +1,411 @@
+"""The Python API: `import reproaudit`."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reproaudit as ra
+from factories import make_scorecard
+from measured import STEPS, control, descent, every_run, one_seed
+from miniatures import ENVIRONMENT, claim, write_paper
+from reproaudit import api
+from reproaudit.audit.catalog import Catalog, shipped_audits
+from reproaudit.consent import (
+    TRUST_VARIABLE,
+    foreign_code,
+    remember,
+    require_consent,
+    trusted_hashes,
+)
+from reproaudit.judging.submissions import read_submission
+from reproaudit.reports.html import html_page
+from reproaudit.reports.notebook import PaperScorecard
+from reproaudit.reports.scorecard import scorecard_document
+
+STUB = Path(ra.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def audit_file(tmp_path: Path) -> Path:
+    return write_paper(tmp_path / "audits") / "mini.yaml"
+
+
+# --- the names ------------------------------------------------------------------------------------
+
+
+def test_the_package_offers_what_the_api_defines() -> None:
+    assert sorted(ra.__all__) == sorted(api.__all__)
+    assert "from reproaudit.api import *" in STUB
+    for name in ra.__all__:
+        assert getattr(ra, name) is getattr(api, name)
+    assert set(ra.__all__) <= set(dir(ra))
+    with pytest.raises(AttributeError, match="has no attribute 'judge_measurement'"):
+        ra.judge_measurement  # noqa: B018
+
+
+def test_every_function_and_class_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    assert not [name for name in ra.__all__ if f"`{name}" not in page]
+
+
+def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    shown: dict[str, Any] = {"__name__": "page"}
+    for block in blocks:
+        if "measured_with_squared_loss" in block:
+            shown["measured_with_squared_loss"] = shown["measurements"]["separable"]
+        exec(block, shown)
+    claimed = shown["card"].claim("direction")
+    assert (claimed.decision, claimed.verdict) == ("met", "not_tested")
+    judged = ra.judge_measurements(
+        "docs/tutorial/soudry2018.yaml", shown["runs"], tier="quick"
+    ).claim("direction")
+    assert judged.controls[0].decision == "met"  # the stand-in is no control
+    settings = shown["Settings"](ablation="shuffled_targets", steps=1)
+    shown["draw"] = lambda seed: (np.arange(9), np.arange(9) + seed)
+    assert sorted(shown["training_data"](settings, 3)[1]) == list(range(3, 12))
+
+
+ASKED = """
+import sys
+before = set(sys.modules)
+import reproaudit
+own = set(sys.modules) - before
+assert not {m for m in own if m.startswith("reproaudit.")}, own
+assert not own & {"numpy", "pydantic", "yaml", "rich"}, own
+reproaudit.open_audit("ahn2023")
+reproaudit.judge_measurements
+assert not {"torch", "torchvision", "numba", "sklearn"} & set(sys.modules)
+"""
+
+
+def test_the_import_is_light_and_nothing_needs_torch() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# --- audits ---------------------------------------------------------------------------------------
+
+
+def test_an_audit_is_opened_by_slug_path_or_folder(audit_file: Path) -> None:
+    assert ra.open_audit("ahn2023").paper.slug == "ahn2023"
+    audit = ra.open_audit(audit_file)
+    assert ra.open_audit(str(audit_file)) == audit
+    assert ra.open_audit("mini", audits=audit_file.parent) == audit
+    assert ra.open_audit(audit) is audit
+    assert ra.paper_slugs() == tuple(sorted(file.stem for file in shipped_audits().glob("*.yaml")))
+    assert "mini" in ra.paper_slugs(audit_file.parent)
+    with pytest.raises(ra.UsageError, match=r"'ahn2032'.*'ahn2023'"):
+        ra.open_audit("ahn2032")
+
+
+def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
+    assert not [fault for fault in ra.find_faults("ahn2023") if fault.severity.value == "error"]
+    text = audit_file.read_text(encoding="utf-8")
+    audit_file.write_text(text.replace("at_most: 0.1", "at_mots: 0.1", 1), encoding="utf-8")
+    faults = ra.find_faults(audit_file)
+    assert any("at_mots" in str(fault) and fault.place.line > 1 for fault in faults)
+    with pytest.raises(ra.SpecError, match="at_mots"):
+        ra.open_audit(audit_file)
+
+
+# --- measurements ---------------------------------------------------------------------------------
+
+
+def test_measurements_in_memory_are_judged_as_files_are(audit_file: Path, tmp_path: Path) -> None:
+    made = ra.Origin(who="A", source="B", framework="C", made=date(2024, 5, 6))
+    card = ra.judge_measurements(audit_file, every_run(), origin=made)
+    assert {name.partition(".")[2]: verdict for name, verdict in card.verdicts.items()} == {
+        "supported": ra.Verdict.SUPPORTED,
+        "contradicted": ra.Verdict.CONTRADICTED,
+        "inconclusive": ra.Verdict.NOT_TESTED,
+        "vacuous": ra.Verdict.VACUOUS,
+    }
+    assert card.origin is not None
+    assert (card.origin.who, card.origin.made) == ("A", "2024-05-06")
+    folder = ra.write_measurements(tmp_path / "out" / "made", audit_file, every_run(), origin=made)
+    assert ra.judge_measurements(audit_file, folder) == card
+    assert ra.judge_measurements("mini", str(folder), audits=audit_file.parent) == card
+
+
+def test_numbers_reach_the_record_exactly(audit_file: Path, tmp_path: Path) -> None:
+    audit = ra.open_audit(audit_file)
+    ends = np.random.default_rng(0).normal(size=3)
+    pair, mapping = (STEPS, ends), {"steps": list(STEPS), "values": ends.tolist()}
+    series = ra.Series(steps=STEPS, values=ends)
+    for number, given in enumerate((pair, mapping, series, list(pair))):
+        runs = {"descent": {4: {"distance": given, "final": np.float32(0.1)}}}
+        ra.write_measurements(tmp_path / str(number), audit, runs)
+        (record,) = read_submission(audit, tmp_path / str(number)).records
+        assert record.seed == 4
+        assert record.measurements.series["distance"].steps == STEPS
+        assert np.array_equal(record.measurements.series["distance"].values, ends)
+        assert record.measurements.scalars == {"final": float(np.float32(0.1))}
+
+
+def test_a_measurement_may_have_any_name(tmp_path: Path) -> None:
+    one = {"kind": "scalar", "unit": "1", "meaning": "A number."}
+    measured = {"distance": {**one, "kind": "series"}, "file": one, "allow_pickle": one}
+    experiments = {"descent": {"title": "It descends", "measurements": measured}}
+    write_paper(tmp_path, experiments=experiments, claims=[claim("mini", "supported")], figures=[])
+    audit = ra.open_audit(tmp_path / "mini.yaml")
+    runs = {"descent": {0: {"file": 1.0, "allow_pickle": 2.0}}}
+    ra.write_measurements(tmp_path / "made", audit, runs)
+    (record,) = read_submission(audit, tmp_path / "made").records
+    assert record.measurements.scalars == {"file": 1.0, "allow_pickle": 2.0}
+
+
+def test_a_diverged_seed_may_hold_what_is_not_finite(audit_file: Path) -> None:
+    seeds = {seed: one_seed(0.02, seed) for seed in range(6)}
+    seeds[3] = {"distance": (STEPS, [1.0, np.inf, np.nan]), "final": np.nan}
+    with pytest.raises(ra.SpecError, match=r"runs\[0\] \(descent\), seed 3: final: .*not finite"):
+        ra.judge_measurements(audit_file, {"descent": seeds})
+    run = ra.MeasuredRuns("descent", seeds, diverged=frozenset({3}))
+    card = ra.judge_measurements(audit_file, [run, control(0.8), control(0.001)])
+    assert card.claim("supported").verdict is ra.Verdict.TECHNICAL_FAILURE
+    assert "seed 3" in card.claim("supported").why
+
+
+def bad_runs(name: str) -> Any:
+    good = one_seed(0.02, 0)
+    return {
+        "experiment": {"descend": {0: good}},
+        "undeclared": {"descent": {0: {**good, "loss": 1.0}}},
+        "shape": {"descent": {0: {"final": np.eye(2)}}},
+        "steps": {"descent": {0: {"distance": [1.0, 0.5, 0.1]}}},
+        "order": {"descent": {0: {"distance": ([0, 20, 10], [1.0, 0.5, 0.1])}}},
+        "text": {"descent": {0: {"final": "0.5"}}},
+        "complex": {"descent": {0: {"final": 1j}}},
+        "ragged": {"descent": {0: {"distance": (STEPS, [[1.0], [1.0, 2.0], [1.0]])}}},
+        "control": [descent(), control(0.7)],
+        "twice": [descent(), descent()],
+        "seed": {"descent": {-1: good}},
+        "none": {},
+        "no seed": {"descent": {}},
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("experiment", r"^runs\[0\].experiment: .*'descend'. Did you mean 'descent'"),
+        ("undeclared", r"^runs\[0\] \(descent\), seed 0: loss: .*does not declare"),
+        ("shape", r"^runs\[0\] \(descent\), seed 0: final: .*\(2, 2\)"),
+        ("steps", r"^runs\[0\] \(descent\), seed 0: distance: found no steps"),
+        ("order", r"^runs\[0\] \(descent\), seed 0: distance: found the step 10.0 after 20.0"),
+        ("text", r"^runs\[0\] \(descent\), seed 0: 'final': found no plain numbers"),
+        ("complex", r"^runs\[0\] \(descent\), seed 0: 'final': found no plain numbers"),
+        ("ragged", r"^runs\[0\] \(descent\), seed 0: 'distance': found no plain numbers"),
+        ("control", r"^runs\[1\].settings: found settings that no control of 'descent' has"),
+        ("twice", r"^runs\[1\].seeds\[0\]: found seed 0 of 'descent' a second time"),
+        ("seed", r"^runs\[0\].seeds\[0\]: found -1"),
+        ("none", r"^runs: "),
+        ("no seed", r"^runs\[0\].seeds: "),
+    ],
+)
+def test_what_does_not_fit_is_told_by_its_place_in_memory(
+    audit_file: Path, tmp_path: Path, name: str, said: str
+) -> None:
+    with pytest.raises(ra.AuditError, match=said):
+        ra.judge_measurements(audit_file, bad_runs(name))
+    with pytest.raises(ra.AuditError, match=said):
+        ra.write_measurements(tmp_path / "made", audit_file, bad_runs(name))
+    assert not (tmp_path / "made").exists()
+    assert not list(tmp_path.glob(".made*"))
+
+
+def test_a_folder_is_replaced_only_if_it_holds_measurements(
+    audit_file: Path, tmp_path: Path
+) -> None:
+    made, other = tmp_path / "made", tmp_path / "other"
+    runs, fewer = every_run(), [descent(seeds=(0,))]
+    ra.write_measurements(made, audit_file, runs)
+    with pytest.raises(ra.UsageError, match=r"exists already.*replace=True"):
+        ra.write_measurements(made, audit_file, fewer)
+    before = {file.name for file in made.iterdir()}
+    with pytest.raises(ra.SpecError):
+        ra.write_measurements(made, audit_file, bad_runs("shape"), replace=True)
+    assert {file.name for file in made.iterdir()} == before  # what was there stays
+    ra.write_measurements(made, audit_file, fewer, replace=True)
+    assert {file.name for file in made.iterdir()} == {"manifest.json", "0-descent-seed-0.npz"}
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(ra.UsageError, match=r"no manifest\.json, so it is not replaced"):
+        ra.write_measurements(other, audit_file, fewer, replace=True)
+    assert (other / "thesis.tex").exists()
+
+
+def test_what_a_manifest_says_is_not_said_twice(audit_file: Path, tmp_path: Path) -> None:
+    folder = ra.write_measurements(tmp_path / "made", audit_file, every_run())
+    with pytest.raises(ra.UsageError, match="stand in its manifest"):
+        ra.judge_measurements(audit_file, folder, tier="quick")
+    with pytest.raises(ra.UsageError, match=r"no tier 'papre'. Did you mean 'paper'"):
+        ra.judge_measurements(audit_file, every_run(), tier="papre")  # type: ignore[arg-type]
+
+
+# --- scorecards -----------------------------------------------------------------------------------
+
+
+def test_a_scorecard_finds_claims_and_failures() -> None:
+    card = PaperScorecard.of(make_scorecard())
+    first = card.claims[0]
+    assert card.claim(first.id) is first
+    assert card.claim(first.id.partition(".")[2]) is first
+    with pytest.raises(ra.UsageError, match=f"no claim .*{re.escape(first.id)}"):
+        card.claim(first.id + "x")
+    failing = {claim.id for claim in card.failures()}
+    assert failing == {
+        claim.id
+        for claim in card.claims
+        if claim.verdict in ("contradicted", "vacuous", "technical_failure")
+        or claim.decision == "missed"
+    }
+    assert failing
+    assert card.failures(()) == ()
+    with pytest.raises(ra.UsageError, match="no verdict or decision 'mised'"):
+        card.failures(["mised"])
+
+
+def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
+    card = make_scorecard()
+    hostile = '<script>alert("x")</script>'
+    paper = {**card.paper, "title": hostile}
+    claims = (card.claims[0].model_copy(update={"statement": hostile}), *card.claims[1:])
+    shown = PaperScorecard.of(card.model_copy(update={"paper": paper, "claims": claims}))
+    markup = shown._repr_html_()
+    assert "<script" not in markup
+    (frame,) = re.findall(r'<iframe sandbox="" [^>]*srcdoc="([^"]*)"', markup)
+    page = html.unescape(frame)
+    assert page == shown.page()
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(") >= 2
+    outside = markup.replace(frame, "")
+    assert not re.search(r"(src|href)=|url\(|@import", outside)
+    assert not re.search(r'src="|url\((?!#)|@import|<link', page)
+    for claim_ in shown.claims:
+        assert claim_.id in outside
+
+
+def test_a_scorecard_is_the_one_that_is_reported(tmp_path: Path) -> None:
+    card = make_scorecard()
+    mine = PaperScorecard.of(card)
+    assert isinstance(mine, ra.Scorecard)
+    assert mine.page() == html_page(scorecard_document(card))
+    written = mine.write(tmp_path)
+    assert {file.suffix for file in written} == {".html", ".json", ".md"}
+    (data,) = (file for file in written if file.suffix == ".json")
+    read = ra.open_scorecard(data)
+    assert ra.open_scorecard(data.parent) == read
+    assert read.page() == mine.page()
+    assert read.text() == mine.text() == str(mine)
+    assert card.claims[0].id in read.markdown()
+    with pytest.raises(ra.StoreError):
+        ra.open_scorecard(tmp_path / "nothing.json")
+
+
+# --- running and consent --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(TRUST_VARIABLE, str(tmp_path / "trust" / "file"))
+    return tmp_path / "trust" / "file"
+
+
+def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust: Path) -> None:
+    folder = audit_file.parent
+    module = Catalog(folder)["mini"].module
+    asked: list[str] = []
+
+    def yes(question: str) -> bool:
+        asked.append(question)
+        return True
+
+    with pytest.raises(ra.ConsentError, match=r"mini\.py.*pass --trust, or add this line to"):
+        require_consent([module], ask=lambda _question: False)
+    assert not trust.exists()
+    require_consent([module], ask=yes)
+    require_consent([module], ask=yes)
+    assert len(asked) == 1
+    code = foreign_code(module)
+    assert code is not None
+    assert code.digest[:16] in asked[0]
+    assert trusted_hashes() == {code.digest}
+    for number, change in enumerate(
+        (
+            lambda: module.file.write_text(module.file.read_text() + "# changed\n"),
+            lambda: (folder / "sibling.py").write_text("x = 1\n"),
+            lambda: (folder / "sibling.py").rename(folder / "other.py"),
+            lambda: (folder / "native.so").write_bytes(b"\x7fELF"),
+        ),
+        start=2,
+    ):
+        change()
+        require_consent([module], ask=yes)
+        require_consent([module], ask=yes)
+        assert len(asked) == number
+    (folder / "__pycache__").mkdir(exist_ok=True)
+    (folder / "__pycache__" / "mini.cpython-311.pyc").write_bytes(b"")
+    (folder / "notes.txt").write_text("no code")
+    require_consent([module], ask=yes)
+    assert len(asked) == 5
+
+
+def test_shipped_papers_never_ask_and_a_trust_file_is_read_strictly(
+    audit_file: Path, trust: Path
+) -> None:
+    def refused(_question: str) -> bool:
+        raise AssertionError("a shipped paper was asked about")
+
+    require_consent([Catalog()[slug].module for slug in Catalog().entries], ask=refused)
+    module = Catalog(audit_file.parent)["mini"].module
+    code = foreign_code(module)
+    assert code is not None
+    remember(code)
+    trust.write_text(f"# what I have read\n\n{trust.read_text()}")
+    require_consent([module], ask=lambda _question: False)
+    trust.write_text("yes, all of it\n")
+    with pytest.raises(ra.StoreError, match=r"file:1: found 'yes,'; expected a SHA-256"):
+        require_consent([module])
+
+
+def test_a_run_asks_first_then_makes_the_scorecard(
+    audit_file: Path, tmp_path: Path, trust: Path
+) -> None:
+    store = tmp_path / "runs"
+    with pytest.raises(ra.ConsentError, match="trust=True"):
+        ra.run_paper(audit_file, store=store, ask=lambda _question: False)
+    assert not store.exists()
+    chosen = ["mini.supported"]
+    with pytest.raises(ra.UsageError, match=r"no claim 'mini\.suported'"):
+        ra.run_paper(audit_file, claims=["mini.suported"], store=store, trust=True)
+    card = ra.run_paper(audit_file, claims=chosen, store=store, trust=True)
+    assert card.verdicts["mini.supported"] is ra.Verdict.SUPPORTED
+    assert card.verdicts["mini.inconclusive"] is ra.Verdict.NOT_TESTED
+    assert not trust.exists()
+    read = ra.open_scorecard(audit_file, store=store, tier="quick")
+    assert read.verdicts == card.verdicts
+    whole = ra.run_paper(audit_file, store=store, trust=True)
+    assert ra.Verdict.NOT_TESTED not in whole.verdicts.values()
+
+
+def test_without_torch_a_run_is_one_line(
+    audit_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "find_spec", lambda _name: None)
+    with pytest.raises(ra.UsageError, match=r'^torch is not installed.*reproaudit\[run\]"$'):
+        ra.run_paper(audit_file, store=tmp_path / "runs", trust=True)

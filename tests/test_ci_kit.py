@@ -1,0 +1,232 @@
+"""The author's walkthrough, the action, the hook and the snippets: run or validated as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from miniatures import SOURCES, write_paper
+from test_pytest_plugin import BLOCKED, PLUGIN
+
+ROOT = Path(__file__).parents[1]
+AUTHOR = ROOT / "examples" / "author"
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+LEFT_OUT = "…"
+
+
+@pytest.fixture
+def light(tmp_path: Path) -> dict[str, str]:
+    """An environment in which nothing can import torch; `reproaudit` and `pytest` are on PATH."""
+    folder = tmp_path / "light"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCKED)
+    python = shlex.quote(sys.executable)
+    plugin = " ".join(PLUGIN)
+    programs = {
+        "python": f'exec {python} "$@"',
+        "reproaudit": f'exec {python} -m reproaudit "$@"',
+        "pytest": f'exec {python} -m pytest {plugin} -p no:cacheprovider "$@"',
+    }
+    for name, line in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
+        "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join([str(SOURCES), str(folder)]),
+        "PYTEST_ADDOPTS": plugin,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "80",
+    }
+
+
+def bash(script: str, folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Runs a script as GitHub runs a composite action's step with `shell: bash`."""
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+# --- the walkthrough ------------------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of the page with the lines that are shown of its output."""
+    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *shown = part.splitlines()
+            yield command, [line for line in shown if line != LEFT_OUT]
+
+
+def without_numbers(line: str) -> str:
+    return re.sub(r"=+", "=", re.sub(r"\d[\d.,]*", "#", line))
+
+
+def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str]) -> None:
+    folder = tmp_path / "examples" / "author"
+    shutil.copytree(AUTHOR, folder)
+    shutil.copytree(ROOT / "docs" / "tutorial", tmp_path / "docs" / "tutorial")
+    (ini,) = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert ini == (folder / "pytest.ini").read_text(encoding="utf-8")
+    codes = []
+    for command, shown in commands():
+        if command.startswith("pip install"):
+            continue
+        code, printed = bash(command, folder, light)
+        lines = iter([without_numbers(line) for line in printed.splitlines()])
+        for line in shown:
+            assert without_numbers(line) in lines, f"{command}: {line!r} not in:\n{printed}"
+        codes.append((command, code))
+    assert [code for _, code in codes] == [0] * (len(codes) - 1) + [1]
+    assert codes[-1][0] == "pytest"
+    assert len(codes) >= 7
+
+
+def test_what_the_page_shows_of_files_stands_in_them() -> None:
+    shown = re.findall(r"^```(?:yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    files = [
+        AUTHOR / name
+        for name in (
+            "measure.py",
+            ".github/workflows/claims.yml",
+            ".gitlab-ci.yml",
+            ".pre-commit-config.yaml",
+        )
+    ]
+    assert len(shown) == len(files)
+    for text, file in zip(shown, files, strict=True):
+        assert text in file.read_text(encoding="utf-8"), file.name
+
+
+# --- the action -----------------------------------------------------------------------------------
+
+
+def run_action(folder: Path, environment: Mapping[str, str], **inputs: str) -> tuple[int, str, str]:
+    """Runs the steps of the action after the installation; the exit code, output and summary."""
+    summary = folder / "summary.md"
+    values = {name: str(one["default"]) for name, one in ACTION["inputs"].items()} | inputs
+    said = ""
+    for step in ACTION["runs"]["steps"][1:]:
+        given = {
+            name: re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda m: values[m[1]], text)
+            for name, text in step["env"].items()
+        }
+        code, printed = bash(
+            step["run"], folder, {**environment, **given, "GITHUB_STEP_SUMMARY": str(summary)}
+        )
+        said += printed
+        if code:
+            break
+    return code, said, summary.read_text(encoding="utf-8") if summary.exists() else ""
+
+
+def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> None:
+    assert ACTION["runs"]["using"] == "composite"
+    assert all({"description", "default"} == set(one) for one in ACTION["inputs"].values())
+    used: set[str] = set()
+    for step in ACTION["runs"]["steps"]:
+        assert step["shell"] == "bash"
+        assert "${{" not in step["run"]  # an input is data, never a part of a script
+        texts = [*step["env"].values(), step.get("working-directory", "")]
+        used.update(name for text in texts for name in re.findall(r"inputs\.([a-z-]+)", text))
+        for name in step["env"]:
+            assert f"${name}" in step["run"] or f"${{{name}" in step["run"]
+    assert used == set(ACTION["inputs"])
+
+
+def test_the_action_checks_judges_and_writes_the_summary(
+    tmp_path: Path, light: dict[str, str]
+) -> None:
+    shutil.copytree(AUTHOR, tmp_path / "author")
+    folder = tmp_path / "author"
+    (folder / "audits").mkdir()
+    shutil.copy(ROOT / "docs" / "tutorial" / "soudry2018.yaml", folder / "audits")
+    (folder / "audits" / "soudry2018.run.yaml").write_text("command: [python, train.py]\n")
+    train = (folder / "train.py").read_text(encoding="utf-8")
+    (folder / "train.py").write_text(train.replace("20_000", "2_000"))
+    measure = (folder / "measure.py").read_text(encoding="utf-8")
+    seeds = measure.replace("range(5)", "range(2)")
+    (folder / "measure.py").write_text(seeds)
+    assert bash("python measure.py", folder, light) == (0, "wrote measurements\n")
+    hostile = "$(touch injected)"
+    code, said, summary = run_action(folder, light, measurements="measurements", junit="j.xml")
+    assert code == 0, said
+    assert "1 audit: no errors" in said
+    assert "# Claims: 2 skipped" in summary
+    assert "soudry2018.direction" in summary
+    assert (folder / "j.xml").exists()
+    code, said, _ = run_action(
+        folder, light, measurements="measurements", **{"fail-on": "not_tested"}
+    )
+    assert code == 1, said
+    code, said, _ = run_action(folder, light, measurements=hostile)
+    assert code != 0
+    assert not (folder / "injected").exists()
+
+
+def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str, str]) -> None:
+    write_paper(tmp_path / "audits", confidence=2.0)
+    code, said, summary = run_action(tmp_path, light)
+    assert code == 2
+    assert "confidence" in said
+    assert summary.startswith("# Faults of the audits\n\n    audits/mini.yaml:")
+    (tmp_path / "none").mkdir()
+    code, said, _ = run_action(tmp_path, light, audits="none")
+    assert (code, said) == (2, "none: holds no audit\n")
+
+
+# --- the hook and the snippets --------------------------------------------------------------------
+
+
+def test_the_hook_checks_the_audits_that_a_commit_changes(
+    tmp_path: Path, light: dict[str, str]
+) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert {"id", "name", "entry", "language", "files"} <= set(hook)
+    assert (hook["language"], hook["types"]) == ("python", ["yaml"])
+    wanted = ("audits/smith2020.yaml", "papers/audits/smith2020.yml")
+    others = ("audits/smith2020.run.yaml", "audits/schema.json", "my_audits/a.yaml", "train.yaml")
+    assert all(re.search(hook["files"], name) for name in wanted)
+    assert not any(re.search(hook["files"], name) for name in others)
+    write_paper(tmp_path / "audits")
+    entry = f"{hook['entry']} audits/mini.yaml"
+    assert bash(entry, tmp_path, light)[0] == 0
+    write_paper(tmp_path / "audits", confidence=2.0)
+    assert bash(entry, tmp_path, light)[0] == 2
+
+
+def test_the_snippets_are_yaml_that_names_what_there_is() -> None:
+    workflow = yaml.safe_load((AUTHOR / ".github/workflows/claims.yml").read_text("utf-8"))
+    steps = workflow["jobs"]["claims"]["steps"]
+    (ours,) = (step for step in steps if "reproaudit@" in step.get("uses", ""))
+    assert set(ours["with"]) <= set(ACTION["inputs"])
+    assert workflow[True] == [
+        "push",
+        "pull_request",
+    ]  # to YAML 1.1 `on` is true
+    config = yaml.safe_load((AUTHOR / ".pre-commit-config.yaml").read_text("utf-8"))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert config["repos"][0]["hooks"] == [{"id": hook["id"]} for hook in hooks]
+    job = yaml.safe_load((AUTHOR / ".gitlab-ci.yml").read_text("utf-8"))["claims"]
+    assert all(isinstance(line, str) for line in job["script"])
+    assert job["artifacts"]["reports"]["junit"] in job["script"][-1]
