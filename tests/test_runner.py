@@ -137,6 +137,44 @@ def test_checkpoints_stay_until_every_seed_of_a_batch_has_its_record(store: Stor
     assert run(store, cells[1])[0] == Summary(completed=1)
 
 
+def test_a_batch_that_fails_is_tried_seed_by_seed(store: Store) -> None:
+    """Its checkpoints go once every seed has its record alone, and stay if one has none."""
+    cells = [cell("singly", seed) for seed in range(3)]
+    summary, events = run(store, *cells[:2])
+    assert summary == Summary(completed=2)
+    started = [len(one.cells) for one in events if isinstance(one, CellStarted)]
+    assert started == [2, 1, 1]
+    assert not list(store.root.rglob("*.partial"))
+    again = Store(store.root.with_name("again"))
+    assert run(again, *cells)[0] == Summary(completed=2, failed=1)
+    assert len(list(again.root.rglob("*.partial"))) == 2, "the batch's, and the failed seed's"
+
+
+def test_a_batch_without_its_data_fails_at_once(store: Store) -> None:
+    cells = [cell("no_data", seed) for seed in range(2)]
+    summary, events = run(store, *cells)
+    assert summary == Summary(failed=2)
+    assert kinds(events)["CellStarted"] == 2
+
+
+def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
+    """The other run works while this one computes its first cell."""
+    events: list[Event] = []
+
+    def meanwhile(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, CellStarted) and event.cells[0].seed == 0:
+            run(store, cell(seed=1), executor=InProcess())
+
+    summary = run_cells(
+        [cell(seed=0), cell(seed=1)], locate, store, on_event=meanwhile, executor=InProcess()
+    )
+    assert summary == Summary(completed=2)
+    reused = {one.cell.seed: one.reused for one in events if isinstance(one, CellFinished)}
+    assert reused == {0: False, 1: True}
+    assert not list(store.root.rglob("*.lock"))
+
+
 @pytest.mark.parametrize("experiment", ["descent", "together"])
 def test_divergence_is_a_status_and_no_nan_is_written(store: Store, experiment: str) -> None:
     wild = [cell(experiment, seed, rate=1e18) for seed in (0, 1)]
@@ -281,7 +319,7 @@ def test_a_cell_held_by_another_run_comes_last(
     monkeypatch.setattr(time, "sleep", nap)
     summary, events = run(store, cell(seed=0), cell(seed=1), executor=InProcess())
     assert summary == Summary(completed=2)
-    assert CellWaiting((cell(seed=0),)) in events
+    assert [one for one in events if isinstance(one, CellWaiting)] == [CellWaiting((cell(seed=0),))]
     finished = [one.cell.seed for one in events if isinstance(one, CellFinished)]
     assert finished == [1, 0]
     assert len(naps) == 3

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import Timeout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -328,6 +329,7 @@ def test_cells_measured_together_have_work_of_their_own(tmp_path: Path) -> None:
         store.partial(cell(), names).folder for names in (["a"], ["b"], ["a", "b"], ["a", "c"])
     }
     assert len(folders) == 4
+    assert store.partial(cell(), [NAME]).folder.name == f"{NAME}.partial"
 
 
 def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
@@ -437,3 +439,17 @@ def test_a_lock_that_is_gone_can_still_be_released(tmp_path: Path) -> None:
     store.path(CELL, NAME).with_suffix(".lock").unlink()
     lock.release(finished=True)
     assert store.try_lock(CELL, NAME) is not None
+
+
+def test_a_lock_that_is_held_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    def acquire(_self: Any, timeout: float) -> None:
+        waited.append(timeout)
+        raise Timeout("held")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", acquire)
+    assert Store(tmp_path).try_lock(CELL, NAME) is None
+    assert waited == [0]

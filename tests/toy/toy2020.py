@@ -108,6 +108,14 @@ def place(_settings: Settings, session: Session) -> dict[int, Measurements]:
     return {seed: Measurements(scalars={"process": os.getpid()}) for seed in session.seeds}
 
 
+def singly(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Fails for several seeds together; the work up to then is kept. Alone, seed 2 fails."""
+    found = descent(settings, session)
+    if len(session.seeds) > 1 or session.seeds == (2,):
+        raise RuntimeError("one at a time")
+    return found
+
+
 def no_data(settings: Settings) -> dict[str, str]:
     raise FileNotFoundError("the data set 'digits' is not there")
 
@@ -116,6 +124,7 @@ EXPERIMENTS = {
     "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
     "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
     "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
+    "singly": Experiment(Settings, singly, seeds_together=frozenset({"cpu"})),
     "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
     "dies_once": Experiment(Settings, dies_once),
