@@ -7,7 +7,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -52,7 +52,7 @@ class RunningDesk:
         """One request; a header that is None is left out."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         every = {"host": self.host, "cookie": self.cookie or None, **named}
-        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection = http.client.HTTPConnection(self.host, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in every.items():
             if value is not None:
@@ -60,10 +60,9 @@ class RunningDesk:
         if body is not None and "content-length" not in every:
             connection.putheader("content-length", str(len(body)))
         connection.endheaders(body)
-        response = connection.getresponse()
-        answer = Answer(response.status, response.headers, response.read().decode())
-        connection.close()
-        return answer
+        with closing(connection):
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read().decode())
 
     def enter(self) -> Answer:
         """Opens the address, and keeps the cookie."""
@@ -95,7 +94,7 @@ def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator
             yield RunningDesk(address, file)
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)
 
 
 def copied(folder: Path, slug: str = "wang2024") -> Path:

@@ -203,7 +203,8 @@ def lines_of(text: str, loc: Loc) -> range:
     lines = text.splitlines()
     inline = isinstance(node, yaml.ScalarNode) and node.style not in ("|", ">")
     stop = end.line + inline
-    while stop > start + 1 and not lines[stop - 1].split("#")[0].strip():
+    comment = None if isinstance(node, yaml.ScalarNode) else "#"  # a text may hold a #
+    while stop > start + 1 and not lines[stop - 1].partition(comment or "\n")[0].strip():
         stop -= 1  # a parser's mark lies behind the blank lines and comments that follow
     return range(start, stop)
 

@@ -16,6 +16,7 @@ import pytest
 from reproaudit.audit.disputes import version_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit
+from reproaudit.audit.variables import VariableName
 from reproaudit.cli import run_command
 from reproaudit.desk.saving import (
     ChangedError,
@@ -161,7 +162,9 @@ def test_all_orders_or_none_and_the_difference_is_printed(
 
 
 def test_a_sign_off_is_bound_to_what_the_audit_states(audits: Path, file: Path) -> None:
-    assert order(audits, more=("--sign-off",)) == 0
+    assert order(audits, more=("--sign-off",)) == 2
+    every = [f"{name.value}=agree: so" for name in VariableName]
+    assert order(audits, *every, more=("--sign-off",)) == 0
     signed = load_audit(file)
     assert signed.sign_offs[0].version == version_of(signed)
     edited(file, "Pseudocode=disagree: no", who="R3")  # another reviewer's word

@@ -126,7 +126,7 @@ def test_a_long_body_is_refused(desk: RunningDesk) -> None:
         answer = desk.send("POST", "/variable/2", b"", origin=origin, content_length=length)
         assert answer.status in (400, 413)
     chunks = b"".join(b"%x\r\n%s\r\n" % (4096, b"x" * 4096) for _ in range(40)) + b"0\r\n\r\n"
-    with socket.create_connection(tuple(desk.host.split(":")), timeout=10) as raw:  # type: ignore[arg-type]
+    with socket.create_connection(tuple(desk.host.split(":")), timeout=60) as raw:  # type: ignore[arg-type]
         raw.sendall(
             f"POST /variable/2 HTTP/1.1\r\nhost: {desk.host}\r\ncookie: {desk.cookie}\r\n"
             f"origin: {origin}\r\ntransfer-encoding: chunked\r\n\r\n".encode()

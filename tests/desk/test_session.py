@@ -117,7 +117,9 @@ def test_blind_hides_the_others_until_ones_own_word_stands(tmp_path: Path) -> No
         desk.enter()
         shown = "".join(desk.get(page).text for page in pages)
         assert not any(words in shown for words in theirs)
+        assert run_command([*order, "--set", "Open Datasets=agree: meanwhile"]) == 0
         desk.post("/variable/2", decision="disagree", reason="mine")
+        assert "meanwhile" not in desk.get("/changes").text
         assert "theirs too" in desk.get("/variable/2").text
         assert "their words" not in "".join(desk.get(page).text for page in pages)
         assert "theirs too" not in desk.get("/changes").text
@@ -171,6 +173,6 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         assert desk.enter().status == 303
         assert desk.get("/").status == 200
         program.send_signal(signal.SIGINT)
-        _, complaints = program.communicate(timeout=20)
+        _, complaints = program.communicate(timeout=120)
     assert program.returncode == 0
     assert complaints == ""

@@ -64,6 +64,10 @@ def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_
     after = before.with_text(text)
     if sign:
         refuse_faults(before, after)
+        if left := acts.undecided(text, reviewer):
+            raise UsageError(
+                f"decide on all variables before you sign off. Open: {', '.join(left)}."
+            )
         if after.audit is None:
             raise SpecError(f"{file}: a draft with errors is not signed off. Mend them first.")
         text = acts.sign_off(text, reviewer, version_of(after.audit), before.today)

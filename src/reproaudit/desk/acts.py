@@ -150,6 +150,15 @@ def setting_loc(text: YamlText, setting: str) -> Loc:
     raise UsageError(f"no one setting '{setting}'. {hint}")
 
 
+def undecided(text: YamlText, reviewer: str) -> list[str]:
+    """The variables on which a reviewer has not decided."""
+    return [
+        str(one.get("name"))
+        for one in text.at(("variables",)) or []
+        if reviewer not in [review.get("reviewer") for review in one.get("reviews") or ()]
+    ]
+
+
 def sign_off(text: YamlText, reviewer: str, version: str, today: date) -> YamlText:
     """The reviewer's sign-off of a version, in place of an earlier one."""
     entry = {"reviewer": reviewer, "version": version, "as_of": today}

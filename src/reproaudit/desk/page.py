@@ -123,7 +123,11 @@ class _Desk:
     async def _changes(self, _request: Request) -> Response:
         view = self._view()
         hides = self._session.blind and not view.signed
-        own = difference(self._session.first, view.version, context=0 if hides else 3)
+        if hides:  # one's own edits alone, and no line beside them
+            steps = self._session.steps
+            own = "".join(difference(one.before, one.after, context=0) for one in steps)
+        else:
+            own = difference(self._session.first, view.version)
         by_git = None if hides else git_difference(self._session.path)
         return self._shown("changes", view, own=own, by_git=by_git, hides=hides)
 
