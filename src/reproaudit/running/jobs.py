@@ -140,6 +140,10 @@ class JobSession:
         """``"cpu"`` or ``"cuda"``."""
         return self._job.device
 
+    def begin(self) -> None:
+        """Starts the clock: what came before was importing, not measuring."""
+        self._began = time.monotonic()
+
     @property
     def clock(self) -> Clock:
         """When the work began, and how long it has taken, resumed parts included."""
@@ -254,6 +258,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
 def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
     experiment = _loaded(job.module, job.code)[job.experiment]
     settings = build_settings(experiment.settings, job.settings)
+    session.begin()
     result: object = experiment.measure(settings, session)
     if not isinstance(result, Mapping) or not all(
         isinstance(one, Measurements) for one in result.values()
