@@ -17,11 +17,16 @@ from reproaudit import __version__
 from reproaudit.cli import auditing, measuring, showing
 from reproaudit.cli.options import app
 from reproaudit.commands.output import GuardedOutput, say
-from reproaudit.errors import AuditError, TechnicalError
+from reproaudit.errors import AuditError, TechnicalError, UsageError
 
 __all__ = ["app", "auditing", "main", "measuring", "run_command", "showing"]  # commands register
 
 INTERRUPTED = 130
+
+OF_THE_EXTRA_RUN = frozenset(
+    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
+)
+"""What only the extra `run` installs, by the names that are imported."""
 
 _ClickException: Any = typer.BadParameter.__mro__[2]
 """Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""
@@ -55,6 +60,16 @@ def run_command(arguments: Sequence[str]) -> int:
             return 2
         say(f"{error.format_message()} See 'reproaudit --help'.", stderr=True, style="red")
         return 2
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in OF_THE_EXTRA_RUN:
+            raise
+        say(
+            f"{error.name} is not installed, and running experiments needs it. Install the extra: "
+            "pip install 'reproaudit[run]'.",
+            stderr=True,
+            style="red",
+        )
+        return UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
 
