@@ -5,16 +5,22 @@ BIN := $(VENV)/bin
 TOOLS := build/tools
 LOGGERS := .venv-importers
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
+COMPUTES := torch|torchvision|triton|nvidia|cuda|numpy|scipy|scikit-learn|numba|llvmlite|sympy|setuptools
+COMPAT := tests/papers tests/test_training.py tests/test_papers.py tests/test_stats.py \
+  tests/test_checks.py tests/test_movement.py tests/test_sharing.py
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: audit test lint types contracts slow importers bench bench-scaling bench-check schema lock vulnerabilities clean
+.PHONY: audit test lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
-	$(BIN)/reproaudit report --all --tier quick --format html,md,json
 
-test: lint types contracts
+test: lint types contracts seals
 	$(BIN)/pytest -n auto --dist worksteal
+
+seals: $(READY)
+	$(BIN)/reproaudit seal --verify
 
 slow: $(READY)
 	$(BIN)/pytest --slow -n auto --dist worksteal
@@ -38,14 +44,37 @@ importers: $(READY)
 	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check --group importers
 	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/importing/test_real_loggers.py
 
+# What computes, in the pinned versions and at the lower bounds of pyproject.toml; the rest as pinned.
+compat: $(READY)
+	$(BIN)/pytest -n auto --dist worksteal $(COMPAT)
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet uv
+	$(PYTHON) -m venv $(OLDEST)
+	grep -vE '^($(COMPUTES))' constraints.txt > build/rest.txt
+	$(TOOLS)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	  -c build/rest.txt -e '.[dev]'
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(COMPAT)
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+bench-paper-tier: $(READY)
+	$(BIN)/python -m benchmarks.paper_tier
+
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.register
 
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks.checking
+
+# How often each kind of check is met by chance, how many parts a claim may have, and what is found.
+calibrate: $(READY)
+	$(BIN)/python -m benchmarks.calibrate --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.multiplicity
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json
@@ -71,4 +100,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) $(LOGGERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOGGERS) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

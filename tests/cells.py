@@ -58,6 +58,7 @@ def same_numbers(one: Record) -> dict[str, Any]:
     plain = one.model_dump(mode="json")
     for name in ("started", "seconds"):
         del plain[name]
+    del plain["environment"]["revision"]  # of a checkout in which somebody may work meanwhile
     return plain
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 
 import pytest
 
@@ -11,9 +12,10 @@ import pytest
 def pytest_configure() -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
-    What the tests run is their own code.
+    What the tests run is their own code. Answers that commands remember stay out of the home.
     """
     os.environ["REPROAUDIT_TRUST"] = "1"
+    os.environ["REPROAUDIT_MEMO"] = tempfile.mkdtemp(prefix="reproaudit-answers-")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

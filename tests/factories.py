@@ -17,10 +17,12 @@ import numpy as np
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.variables import VariableName
-from reproaudit.judging.verdict import Lookup
+from reproaudit.judging.alternatives import AlternativeRun
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import Scorecard
+from reproaudit.stats import Decision
 
 LAYERS = (1, 2, 3)
 LENGTHS = (5, 10, 20, 40)
@@ -71,6 +73,7 @@ def claim(name: str, experiment: str, **changes: Any) -> dict[str, Any]:
                 "experiment": experiment,
                 "settings": {"mechanism": "none"},
                 "why": "trains without the mechanism",
+                "scale_reason": "Its distance is as large after a tenth of the steps.",
             }
         ],
         "positive_control": {
@@ -104,7 +107,8 @@ def matches() -> dict[str, Any]:
         "reason": "Two points of accuracy matter to nobody.",
         "quantity": {"measurement": "accuracy"},
         "target": 0.9,
-        "margin": 0.02,
+        "margin": 0.0222,
+        "scale": "log",
     }
 
 
@@ -114,8 +118,10 @@ def converges() -> dict[str, Any]:
         "name": "the loss",
         "reason": "Less is not what the paper plots.",
         "loss": {"measurement": "loss"},
+        "continued": {"measurement": "continued_loss"},
         "falls_by": 10.0,
         "settles_within": 1.2,
+        "ablation_misses": ["falls"],
     }
 
 
@@ -125,6 +131,8 @@ CLAIMS = (
     claim("layers", "good", checks=[by_layer()], weight=1.0),
     claim("contradicted", "opposite"),
     claim("missed", "assumed_opposite"),
+    claim("conditional", "guessed"),
+    claim("unattainable", "unreachable"),
     claim("undecided", "noisy", checks=[matches()]),
     claim("vacuous", "same", positive_control=NO_SOLUTION),
     claim("every-seed", "good", checks=[aligns(over="every_seed")], positive_control=NO_SOLUTION),
@@ -164,6 +172,7 @@ def experiment(title: str, **own: Any) -> dict[str, Any]:
             "accuracy": measured("scalar"),
             "layer_distance": measured("array", layer),
             "loss": measured("series"),
+            "continued_loss": measured("scalar"),
             "weights": measured("array", layer, row, column),
             "error": measured("array", length),
         },
@@ -190,7 +199,8 @@ def audit_data(slug: str = "toy", **changes: Any) -> dict[str, Any]:
         },
         "experiments": {
             name: experiment(
-                f"What {name} does", **({"init_scale": GUESS} if name == "assumed_opposite" else {})
+                f"What {name} does",
+                **({"init_scale": GUESS} if name in ("assumed_opposite", "guessed") else {}),
             )
             for name in BEHAVIOURS
         },
@@ -288,7 +298,8 @@ def measurements(level: float, spread: float, seed: int) -> Measurements:
     return Measurements(
         scalars={
             "distance": level * math.exp(spread * noise),
-            "accuracy": 0.89 - 0.1 * level + 0.1 * spread * noise,
+            "accuracy": 0.9 - 0.1 * level + 0.1 * spread * noise,
+            "continued_loss": float(fall[-1]) * math.exp(spread * noise) / 1.01,
         },
         series={"loss": Series(steps=steps, values=fall * math.exp(spread * noise))},
         arrays={
@@ -310,6 +321,11 @@ def _good(mechanism: str, seed: int) -> dict[str, Any]:
 
 def _opposite(mechanism: str, seed: int) -> dict[str, Any]:
     return {"measurements": measurements({**LEVELS, "full": 0.4}[mechanism], 0.1, seed)}
+
+
+def _unreachable(mechanism: str, seed: int) -> dict[str, Any]:
+    levels = {"full": 0.4, "none": 0.8, "constructed": 0.2}
+    return {"measurements": measurements(levels[mechanism], 0.1, seed)}
 
 
 def _noisy(mechanism: str, seed: int) -> dict[str, Any]:
@@ -348,6 +364,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "good": _good,
     "opposite": _opposite,
     "assumed_opposite": _opposite,
+    "guessed": _good,
+    "unreachable": _unreachable,
     "noisy": _noisy,
     "same": _same,
     "wild": _wild,
@@ -415,4 +433,19 @@ def make_scorecard(
 ) -> Scorecard:
     """The toy paper's scorecard; `changes` replace parts of the audit."""
     audit = make_audit(slug, **changes)
-    return build(audit, tier, make_lookup(audit, tier, younger=younger), custom_records=2)
+    lookup = make_lookup(audit, tier, younger=younger)
+    return build(audit, tier, lookup, custom_records=2, alternatives=alternatives(tier))
+
+
+def alternatives(tier: TierName) -> dict[str, list[AlternativeRun]]:
+    """The toy paper's multiverse: one value flips `toy.conditional`, the other settles nothing."""
+    missed = AlternativeRun(
+        "init_scale", 0.1, tier, Decision.MISSED, True, "met by default, missed with it"
+    )
+    open_one = AlternativeRun(
+        "init_scale", 0.01, tier, Decision.UNDECIDED, False, "too few seeds to say more"
+    )
+    lower = AlternativeRun(
+        "init_scale", 0.1, "quick", Decision.MET, True, "missed by default, met with it"
+    )
+    return {"toy.conditional": [missed, open_one], "toy.missed": [lower]}

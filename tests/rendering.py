@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from reproaudit.reports.formats import PAGES, Rendered
-from reproaudit.reports.html import html_page
-from reproaudit.reports.index import Elsewhere, index_document
+from reproaudit.reports.register.entries import EntrySource, paper_entry
+from reproaudit.reports.register.model import Register
+from reproaudit.reports.register.page import register_page
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.model import Scorecard
@@ -35,5 +36,10 @@ def render_json(card: Scorecard) -> str:
     return render(card, "json")
 
 
-def render_html_index(cards: Sequence[Scorecard], elsewhere: Sequence[Elsewhere] = ()) -> str:
-    return html_page(index_document(cards, elsewhere))
+def register_of(cards: Sequence[Scorecard]) -> Register:
+    sources = [EntrySource(str(card.paper["slug"]), "0" * 64, card) for card in cards]
+    return Register(tier=cards[0].tier, papers=tuple(paper_entry(one, ()) for one in sources))
+
+
+def render_register(cards: Sequence[Scorecard]) -> str:
+    return register_page(register_of(cards))

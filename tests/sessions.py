@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from reproaudit.cell import RunForm
+
 
 class Killed(Exception):
     pass
@@ -22,6 +24,7 @@ class MemorySession:
 
     seeds: tuple[int, ...] = (0,)
     device: str = "cpu"
+    form: RunForm = "fast"
     kept: dict[str, bytes] = field(default_factory=dict)
     told: list[tuple[str, int, int]] = field(default_factory=list)
     cut: int | None = None

@@ -161,3 +161,4 @@ def test_a_paper_names_its_controls(tmp_path: Path) -> None:
         kept = record.measurements.series
         assert kept["norm"].values[-1] > 0.05  # it moved
         assert kept["loss"].values[-1] < kept["loss"].values[0]  # and it trained
+        assert record.steps == 400  # so that 'trains: false' could not hide it

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
-from rendering import render_html, render_html_index, render_markdown, render_scorecard
+from rendering import render_html, render_markdown, render_register, render_scorecard
 from reproaudit.audit.agreement import agreement, nominal_alpha
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
@@ -106,6 +106,13 @@ def test_what_is_disputed_counts_as_the_card_has_it(card: str) -> None:
         assert reviewed_yes(one) is (card == "Yes")
 
 
+def test_different_decisions_that_mean_the_same_are_counted_together() -> None:
+    """To disagree with a No, and to call it not applicable, both count as documented."""
+    (one,) = read(variable("disagree", "not_applicable", card="No"))
+    assert majority(one) is None
+    assert reviewed_yes(one) is True
+
+
 def test_a_single_reviewer_agrees_with_nobody() -> None:
     assert agreement(read(variable("agree"), variable("disagree"))) is None
 
@@ -156,7 +163,7 @@ def shown(card: Scorecard) -> dict[str, str]:
         "terminal": out.getvalue(),
         "markdown": render_markdown(card),
         "html": render_html(card),
-        "index": render_html_index([card]),
+        "index": render_register([card]),
     }
     return {name: " ".join(text.replace("&#39;", "'").split()) for name, text in texts.items()}
 
@@ -170,7 +177,7 @@ def test_agreement_and_open_disagreements_are_shown_everywhere(card: Scorecard) 
     for name, text in shown(card).items():
         assert "3 reviewers (R1, R2, R3) agree in 8 of 11 pairs of decisions (73 %)" in text, name
         assert f"Krippendorff's alpha, nominal: {found.alpha:.2f}" in text, name
-        assert "R1 agree, R2 disagree; disputed, counts as the card has it (Yes)" in text, name
+        assert "R1 agree, R2 disagree; disputed, counts as documented" in text, name
         if name != "index":
             said = "R1 agree, R2 agree, R3 not applicable; counts as most have it (agree)"
             assert said in text, name

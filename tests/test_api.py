@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from measured import STEPS, control, descent, every_run, one_seed
 from miniatures import ENVIRONMENT, claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, shipped_audits
+from reproaudit.cli import run_command
 from reproaudit.consent import (
     TRUST_FILE_VARIABLE,
     foreign_code,
@@ -78,6 +80,8 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = shown["Settings"](ablation="shuffled_targets", steps=1)
     shown["draw"] = lambda seed: (np.arange(9), np.arange(9) + seed)
     assert sorted(shown["training_data"](settings, 3)[1]) == list(range(3, 12))
+    moved = shown["moved"](np.array([3.0, 4.0]), lambda w: np.multiply(w, 2.0, out=w), np.sum)
+    assert moved == {"parameters_moved": 1.0, "training_loss_moved": 1.0}
 
 
 ASKED = """
@@ -259,6 +263,30 @@ def test_what_a_manifest_says_is_not_said_twice(audit_file: Path, tmp_path: Path
         ra.judge_measurements(audit_file, every_run(), tier="papre")  # type: ignore[arg-type]
 
 
+def test_the_command_line_judges_as_the_api_does(
+    audit_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ra.write_measurements(tmp_path / "measured", audit_file, every_run())
+    one = ra.open_audit(audit_file).claims[0].id
+    where = ["--audits", str(audit_file.parent), "--measurements", str(folder)]
+    where += ["--store", str(tmp_path / "none"), "--reports", str(tmp_path / "none"), "--json"]
+    for claims in ([], [one]):
+        asked = [word for claim in claims for word in ("--claim", claim)]
+        assert run_command(["judge", "mini", *where, *asked]) == 0
+        card = ra.judge_measurements(audit_file, folder, claims=claims)
+        assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(card.as_data()))
+        assert len(card.claims) == (len(claims) or len(ra.open_audit(audit_file).claims))
+    ours = ra.judge_measurements(audit_file, folder)
+    asked_at: list[str] = []
+    beside = ra.judge_measurements(
+        audit_file, folder, beside=lambda tier: asked_at.append(tier) or ours
+    ).beside
+    assert asked_at == [ours.tier]
+    assert [entry.verdict for entry in beside] == [claim.verdict for claim in ours.claims]
+    with pytest.raises(ra.UsageError, match=r"no claim 'mini\.other'"):
+        ra.judge_measurements(audit_file, folder, claims=["mini.other"])
+
+
 # --- scorecards -----------------------------------------------------------------------------------
 
 
@@ -308,7 +336,7 @@ def test_a_scorecard_is_the_one_that_is_reported(tmp_path: Path) -> None:
     assert isinstance(mine, ra.Scorecard)
     assert mine.page() == html_page(scorecard_document(card))
     written = mine.write(tmp_path)
-    assert {file.suffix for file in written} == {".html", ".json", ".md"}
+    assert {file.suffix for file in written} == {".html", ".json", ".md", ".csv"}
     (data,) = (file for file in written if file.suffix == ".json")
     read = ra.open_scorecard(data)
     assert ra.open_scorecard(data.parent) == read

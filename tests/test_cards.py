@@ -320,6 +320,19 @@ def test_check_lists_what_a_draft_leaves_open(
                for fault in faults)  # fmt: skip
 
 
+def test_force_does_not_write_through_a_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new(tmp_path) == 0
+    audit, kept = next(tmp_path.glob("*.yaml")), tmp_path / "kept.txt"
+    kept.write_text("not an audit")
+    audit.unlink()
+    audit.symlink_to(kept)
+    assert new(tmp_path, "--force") == 2
+    assert "is a link" in capsys.readouterr().err
+    assert kept.read_text() == "not an audit"
+
+
 def test_nothing_is_overwritten_without_force(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -368,7 +381,9 @@ def test_editors_find_a_schema_that_is_there(tmp_path: Path) -> None:
 
 FILLED = {
     "decision: TODO": "decision: agree", "as_of: TODO": "as_of: 2026-11-20", "at_least: TODO":
-    "at_least: 0.5", "scale: TODO": "scale: linear", "TODO": "Written by a person.",
+    "at_least: 0.5", "scale: TODO": "scale: linear",
+    "meaning: TODO": "meaning: Written by a person.\n        range: [-2, 2]",
+    "TODO": "Written by a person.",
 }  # fmt: skip
 
 
@@ -416,3 +431,25 @@ def test_the_skeleton_is_sound(tmp_path: Path) -> None:
     ast.parse(path.read_text())
     (experiment,) = Module("p", path, importable=False).load().values()
     assert [*experiment.settings.__dataclass_fields__] == ["mechanism"]
+
+
+def test_a_draft_without_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ["--title", "On: sheep", "--authors", "A. Ram, B. Ewe", "--venue", "ICML 2031"]
+    said += ["--arxiv", "3101.00001", "--reviewer", "R. Reader", "--out", str(tmp_path)]
+    assert run_command(["new", "sheep2031", *said]) == 0
+    text = (tmp_path / "sheep2031.yaml").read_text(encoding="utf-8")
+    data = yaml.safe_load(text)
+    assert data["paper"] == {
+        "slug": "sheep2031",
+        "title": "On: sheep",
+        "authors": ["A. Ram", "B. Ewe"],
+        "venue": "ICML",
+        "year": 2031,
+        "arxiv": "3101.00001",
+    }
+    assert {one["card"]["result"] for one in data["variables"]} == {"TODO"}
+    assert {one["reviews"][0]["reviewer"] for one in data["variables"]} == {"R. Reader"}
+    capsys.readouterr()
+    for wrong, remedy in (["--arxiv", "x"], "such as 2306"), (["--venue", "ICML"], "its year"):
+        assert run_command(["new", "goat2031", *wrong, "--out", str(tmp_path)]) == 2
+        assert remedy in capsys.readouterr().err

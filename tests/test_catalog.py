@@ -16,6 +16,7 @@ from reproaudit.audit import catalog as catalog_module
 from reproaudit.audit.catalog import Catalog, shipped_audits
 from reproaudit.audit.paper_module import one_line
 from reproaudit.cli import run_command
+from reproaudit.cli.options import known_slugs
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.records import Measurements
 
@@ -70,9 +71,81 @@ def test_a_users_folder(tmp_path: Path) -> None:
     catalog = Catalog(folder)
     assert set(catalog.entries) == {*Catalog().entries, "mini"}
     assert catalog.locate("mini").file == folder / "mini.py"
+
+
+def test_an_audit_that_stands_alone_is_judged_and_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_paper(tmp_path / "mine")
     (folder / "mini.py").unlink()
-    with pytest.raises(SpecError, match=r"mini\.yaml: has no module .*mini\.py"):
-        _ = Catalog(folder).entries
+    entry = Catalog(folder)["mini"]
+    assert entry.code is None
+    with pytest.raises(SpecError, match=r"mini\.yaml: has no module .*but not run"):
+        _ = entry.module
+    store = ["--audits", str(folder), "--store", str(tmp_path / "runs")]
+    assert run_command(["run", "mini", *store]) == 2
+    assert "checked, reviewed and judged, but not run" in capsys.readouterr().err
+    assert run_command(["check", "mini", "--audits", str(folder)]) == 0
+    assert run_command(["list", *store]) == 0
+    assert "mini" in capsys.readouterr().out
+    assert run_command(["report", "mini", *store]) == 2
+    assert "no records of mini" in capsys.readouterr().err
+
+
+def test_a_users_folder_is_named_by_a_variable_or_by_pyproject(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_paper(tmp_path / "one", "one")
+    write_paper(tmp_path / "project" / "two", "two")
+    (tmp_path / "project" / "below").mkdir()
+    (tmp_path / "project" / "pyproject.toml").write_text('[tool.reproaudit]\naudits = "two"\n')
+    monkeypatch.chdir(tmp_path / "project" / "below")
+    assert "two" in Catalog().entries
+    assert "two" not in Catalog(tmp_path / "one").entries, "the command line stands before it"
+    monkeypatch.setenv("REPROAUDIT_AUDITS", str(tmp_path / "one"))
+    assert "one" in Catalog().entries
+    assert "two" not in Catalog().entries, "and the variable before the file"
+    monkeypatch.setenv("REPROAUDIT_AUDITS", str(tmp_path / "absent"))
+    with pytest.raises(UsageError, match=r"no such folder\. REPROAUDIT_AUDITS names"):
+        _ = Catalog().entries
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.reproaudit]\naudits = 3\n", "expected a folder's path"),
+        ("[tool.reproaudit\n", "cannot be read"),
+        ("tool = 1\n", "cannot be read"),
+        ('[tool.reproaudit]\naudits = "absent"\n', r"\[tool.reproaudit\] in .* names a folder"),
+    ],
+)
+def test_a_faulty_table_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=said):
+        _ = Catalog().entries
+
+
+def test_check_takes_slugs_files_and_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_paper(tmp_path / "mine")
+    for named in (["mini", "--audits", str(folder)], [str(folder)], [str(folder / "mini.yaml")]):
+        assert run_command(["check", *named]) == 0
+        assert capsys.readouterr().out.count("1 audit:") == 1
+    (tmp_path / "empty").mkdir()
+    assert run_command(["check", str(tmp_path / "empty")]) == 2
+    assert "no audit is in this folder" in capsys.readouterr().err
+    assert run_command(["check", "minj", "--audits", str(folder)]) == 2
+    assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
+
+
+def test_a_shell_completes_slugs() -> None:
+    slug = next(iter(Catalog().entries))
+    assert known_slugs(slug[:-1]) == [slug]
+    assert known_slugs("nothing") == []
 
 
 def test_a_users_paper_stands_before_a_shipped_one(tmp_path: Path) -> None:
@@ -100,7 +173,7 @@ def test_a_users_folder_runs_from_end_to_end(
     """One claim for every verdict that needs no failure, in seconds, from two files."""
     folder = write_paper(tmp_path / "mine")
     arguments = ["run", "mini", "--audits", str(folder), "--store", str(tmp_path / "runs")]
-    assert run_command([*arguments, "--json"]) == 0
+    assert run_command([*arguments, "--tier", "paper", "--json"]) == 0
     card = json.loads(capsys.readouterr().out)
     verdicts = {one["id"]: one["verdict"] for one in card["claims"]}
     assert verdicts == {
@@ -168,3 +241,27 @@ def test_a_refused_measurement_is_told_in_one_line_without_a_link() -> None:
     said = one_line(caught.value)
     assert said.startswith("ValidationError: scalars.loss: Input should be a valid number (")
     assert "http" not in said
+
+
+def test_an_audit_of_the_documentation_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No seeds, settings, experiments or claims: still checked, listed and reported."""
+    text = (shipped_audits() / "wang2024.yaml").read_text(encoding="utf-8")
+    head, rest = text.split("\nseeds:")[0], text.split("\nvariables:")[1]
+    variables = rest.split("\nsettings:")[0]
+    audits, out = tmp_path / "audits", tmp_path / "reports"
+    audits.mkdir()
+    alone = f"{head}\nvariables:{variables}\n".replace("slug: wang2024", "slug: mine2024")
+    (audits / "mine2024.yaml").write_text(alone, encoding="utf-8")
+    mine = ("--audits", str(audits))
+    assert run_command(["check", "mine2024", *mine]) == 0
+    assert capsys.readouterr().out == "1 audit: no errors, no warnings\n"
+    assert run_command(["report", "mine2024", *mine, "--out", str(out)]) == 0
+    card = json.loads((out / "quick" / "mine2024" / "scorecard.json").read_text(encoding="utf-8"))
+    assert card["claims"] == []
+    assert len(card["documentation"]["variables"]) == 9
+    assert "Dataset Splits" in (out / "quick/mine2024/scorecard.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run_command(["judge", "mine2024", *mine, "--template", str(tmp_path / "t")]) == 2
+    assert "states no claims" in capsys.readouterr().err

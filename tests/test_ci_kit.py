@@ -2,80 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from miniatures import SOURCES, write_paper
-from test_pytest_plugin import BLOCKED, PLUGIN
+from miniatures import write_paper
+from walkthroughs import bash, blocks, light_environment, run_page
 
 ROOT = Path(__file__).parents[1]
 AUTHOR = ROOT / "examples" / "author"
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-LEFT_OUT = "…"
 
 
 @pytest.fixture
 def light(tmp_path: Path) -> dict[str, str]:
-    """An environment in which nothing can import torch; `reproaudit` and `pytest` are on PATH."""
-    folder = tmp_path / "light"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(BLOCKED)
-    python = shlex.quote(sys.executable)
-    plugin = " ".join(PLUGIN)
-    programs = {
-        "python": f'exec {python} "$@"',
-        "reproaudit": f'exec {python} -m reproaudit "$@"',
-        "pytest": f'exec {python} -m pytest {plugin} -p no:cacheprovider "$@"',
-    }
-    for name, line in programs.items():
-        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
-        (folder / name).chmod(0o755)
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
-        "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
-        "PYTHONPATH": os.pathsep.join([str(SOURCES), str(folder)]),
-        "PYTEST_ADDOPTS": plugin,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "COLUMNS": "80",
-    }
-
-
-def bash(script: str, folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """Runs a script as GitHub runs a composite action's step with `shell: bash`."""
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=dict(environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return done.returncode, done.stdout
+    return light_environment(tmp_path / "light")
 
 
 # --- the walkthrough ------------------------------------------------------------------------------
-
-
-def commands() -> Iterator[tuple[str, list[str]]]:
-    """Every command of the page with the lines that are shown of its output."""
-    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *shown = part.splitlines()
-            yield command, [line for line in shown if line != LEFT_OUT]
 
 
 def without_numbers(line: str) -> str:
@@ -86,20 +36,12 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     folder = tmp_path / "examples" / "author"
     shutil.copytree(AUTHOR, folder)
     shutil.copytree(ROOT / "docs" / "tutorial", tmp_path / "docs" / "tutorial")
-    (ini,) = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (ini,) = blocks("ci.md", "ini")
     assert ini == (folder / "pytest.ini").read_text(encoding="utf-8")
-    codes = []
-    for command, shown in commands():
-        if command.startswith("pip install"):
-            continue
-        code, printed = bash(command, folder, light)
-        lines = iter([without_numbers(line) for line in printed.splitlines()])
-        for line in shown:
-            assert without_numbers(line) in lines, f"{command}: {line!r} not in:\n{printed}"
-        codes.append((command, code))
-    assert [code for _, code in codes] == [0] * (len(codes) - 1) + [1]
-    assert codes[-1][0] == "pytest"
-    assert len(codes) >= 7
+    ran = run_page("ci.md", folder, light, without_numbers)
+    assert [code for _, code, _ in ran] == [0] * (len(ran) - 1) + [1]
+    assert ran[-1][0] == "pytest"
+    assert len(ran) >= 7
 
 
 def test_what_the_page_shows_of_files_stands_in_them() -> None:
@@ -161,7 +103,7 @@ def test_the_action_checks_judges_and_writes_the_summary(
     folder = tmp_path / "author"
     (folder / "audits").mkdir()
     shutil.copy(ROOT / "docs" / "tutorial" / "soudry2018.yaml", folder / "audits")
-    (folder / "audits" / "soudry2018.run.yaml").write_text("command: [python, train.py]\n")
+    shutil.copy(ROOT / "examples" / "command" / "soudry2018.run.yaml", folder / "audits")
     train = (folder / "train.py").read_text(encoding="utf-8")
     (folder / "train.py").write_text(train.replace("20_000", "2_000"))
     measure = (folder / "measure.py").read_text(encoding="utf-8")

@@ -113,7 +113,7 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--tier", "quik"], "no tier 'quik'. Did you mean 'quick'?"),
         (["report", "mini", "--tier", "custom"], "no tier 'custom'."),
         (["run", "mini", "--fail-on", "contradict"], "Did you mean 'contradicted'?"),
-        (["report", "mini", "--fail-on", "bad"], "--fail-on: no verdict 'bad'."),
+        (["report", "mini", "--fail-on", "bad"], "--fail-on: no verdict or decision 'bad'."),
         (["report", "mini", "--format", "pdf"], "--format: no format 'pdf'."),
         (["run", "mini", "--seeds", "4-0"], "--seeds '4-0': found '4-0'. Write 0-4, or 7,9,20-22."),
         (["run", "mini", "--seeds", "one"], "--seeds 'one': found 'one'."),
@@ -317,13 +317,38 @@ def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) ->
         assert len(one["per_seed"]) == len(one["seeds"]) == 5
     code, out, _ = done("run", "mini")
     assert code == 0
-    for word in ("supported", "contradicted", "inconclusive", "vacuous"):
-        assert f"mini.{word}" in out
+    words = ("supported", "contradicted", "inconclusive", "vacuous")
+    for word in words:
+        assert f"\n  {word} " in out
+        assert f"mini.{word}" not in out, "the details are for --verbose"
+    page = done.store.parent / "reports" / "quick" / "mini" / "scorecard.html"
+    assert out.splitlines()[-1] == f"page: {page}"
+    assert page.is_file()
+    code, out, _ = done("run", "mini", "--verbose", "--out", str(done.folder / "elsewhere"))
+    assert code == 0
+    assert all(f"mini.{word}" in out for word in words)
+    assert out.splitlines()[-1] == f"page: {done.folder / 'elsewhere/quick/mini/scorecard.html'}"
+
+
+def test_all_papers_are_told_on_one_screen(done: Place) -> None:
+    code, out, _ = done("report", "mini", "--all", "--tier", "quick")
+    assert code == 0
+    assert "mini.supported" not in out
+    assert out.splitlines()[-1].startswith(f"page: {done.out / 'quick' / 'mini'}")
+    _, detailed, _ = done("report", "mini", "--all", "--tier", "quick", "--verbose")
+    assert "mini.supported" in detailed
+
+
+def test_progress_tells_the_part_of_each_cell(at: Place) -> None:
+    _, _, errors = at("run", "mini", "--tier", "smoke")
+    for part in ("own", "control", "constructed"):
+        assert f" {part}: mini " in errors, part
 
 
 def test_fail_on(done: Place) -> None:
     for command in ("run", "report"):
-        assert done(command, "mini", "--fail-on", "contradicted")[0] == 1
+        assert done(command, "mini", "--fail-on", "contradicted")[0] == 0, "not at this tier"
+        assert done(command, "mini", "--fail-on", "missed")[0] == 1
         assert done(command, "mini", "--fail-on", "technical_failure,vacuous")[0] == 1
         assert done(command, "mini", "--fail-on", "technical_failure,not_tested")[0] == 0
 
@@ -437,7 +462,14 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     code, out, _ = done("report", "mini")
     assert code == 0
     folder = done.out / "quick" / "mini"
-    assert {f.name for f in folder.iterdir()} == {f"scorecard.{x}" for x in ("html", "json", "md")}
+    pages = {f"scorecard.{x}" for x in ("html", "json", "md")}
+    assert {f.name for f in folder.iterdir()} == {
+        *pages,
+        "pictures.csv",
+        "register.json",
+        "badge.svg",
+        "badges",
+    }
     assert (done.out / "quick" / "index.html").exists()
     assert f"wrote {done.out / 'quick' / 'index.html'}" in out
     assert "mini.supported" in out
@@ -496,7 +528,7 @@ def test_list(done: Place) -> None:
     code, out, _ = done("list", "--json")
     entries = {one["slug"]: one for one in json.loads(out)}
     assert entries["mini"]["tier"] == "quick"
-    assert entries["mini"]["verdicts"]["supported"] == 1
+    assert entries["mini"]["verdicts"]["supported at reduced scale"] == 1
     assert (entries["mini"]["strict"], entries["mini"]["reviewed"]) == (2, 2)
     done.store = done.folder / "none"
     untested = {one["slug"]: one for one in json.loads(done("list", "--json")[1])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 
 import reproaudit
 from cells import cell, locate, records, same_numbers, start
-from reproaudit.errors import TechnicalError
+from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.records import CellStatus
 from reproaudit.running.code_hash import CodeClosure
 from reproaudit.running.events import Event, Progress, Summary
@@ -27,7 +28,7 @@ from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
 pytest.importorskip("distributed", reason="the optional package 'distributed' is not installed")
-from reproaudit.running.dask_cluster import DaskCluster
+from reproaudit.running.dask_cluster import DaskCluster, is_open
 
 SECONDS = 60
 HERE = "127.0.0.1"
@@ -41,9 +42,9 @@ class Cluster:
     address: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def scheduler(self) -> None:
-        self._start("scheduler", "dask_scheduler", "--port", "0", "--no-dashboard")
-        self.address = self._read("scheduler", r"Scheduler at:\s+(tcp://\S+)")
+    def scheduler(self, *options: str) -> None:
+        self._start("scheduler", "dask_scheduler", "--port", "0", "--no-dashboard", *options)
+        self.address = self._read("scheduler", r"Scheduler at:\s+((?:tcp|tls)://\S+)")
 
     def worker(self, name: str, *options: str) -> None:
         folder = str(self.folder / name)
@@ -179,7 +180,7 @@ def test_other_code_on_the_worker_is_refused(
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
     other = CodeClosure(digest="0" * 32, packages=frozenset())
-    monkeypatch.setattr("reproaudit.running.dask_cluster.code_closure", lambda *_: other)
+    monkeypatch.setattr("reproaudit.running.dask_cluster.closure_of", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
     assert "other code" in str(records(store)["descent", 0].error)
@@ -263,3 +264,60 @@ def test_a_killed_driver_loses_no_finished_cell(tmp_path: Path, cluster: Cluster
     assert (summary.present, summary.failed) == (len(kept), 0)
     run(undisturbed, None, *wanted)
     assert numbers(store) == numbers(undisturbed)
+
+
+def make_certificates(folder: Path, authority: Path | None = None) -> Path:
+    """ca.pem, cert.pem and key.pem as docs/cluster.md makes them."""
+    folder.mkdir()
+    new = ("req", "-newkey", "rsa:2048", "-nodes")
+    ca = authority or folder
+    commands = [
+        (*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"),
+        (*new, "-subj", "/CN=reproaudit", "-keyout", "key.pem", "-out", "request.pem"),
+        ("x509", "-req", "-days", "2", "-in", "request.pem", "-CA", str(ca / "ca.pem"),
+         "-CAkey", str(ca / "ca.key"), "-CAcreateserial", "-out", "cert.pem"),
+    ]  # fmt: skip
+    for command in commands:
+        subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_an_encrypted_cluster_takes_only_its_own_certificates(tmp_path: Path) -> None:
+    tls, other = make_certificates(tmp_path / "tls"), make_certificates(tmp_path / "other")
+    given = [
+        f"--tls-{option}={tls / name}"
+        for option, name in (("ca-file", "ca.pem"), ("cert", "cert.pem"), ("key", "key.pem"))
+    ]
+    cluster = Cluster(tmp_path / "cluster")
+    try:
+        cluster.scheduler("--protocol", "tls", *given)
+        cluster.worker("one", "--nthreads", "1", *given)
+        store = Store(tmp_path / "runs")
+        executor = DaskCluster(cluster.address, "cpu", tls)
+        assert run_cells([cell()], locate, store, executor=executor).completed == 1
+        with pytest.raises(TechnicalError, match="no scheduler answers"):
+            DaskCluster(cluster.address, "cpu", other).__enter__()
+        with pytest.raises(UsageError, match=r"ca\.pem is no file"):
+            DaskCluster(cluster.address, "cpu", tmp_path).__enter__()
+        (other / "key.pem").write_text("not a key")
+        with pytest.raises(UsageError, match="cannot be used"):
+            DaskCluster(cluster.address, "cpu", other).__enter__()
+    finally:
+        cluster.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "is_so"),
+    [
+        ("tcp://127.0.0.1:8786", False),
+        ("tcp://[::1]:8786", False),
+        ("localhost:8786", False),
+        ("tls://10.1.2.3:8786", False),
+        ("@scheduler.json", False),
+        ("tcp://10.1.2.3:8786", True),
+        ("node7:8786", True),
+    ],
+)
+def test_an_open_scheduler_beyond_this_machine_is_known(address: str, is_so: bool) -> None:
+    assert is_open(address) is is_so

@@ -26,7 +26,7 @@ from reproaudit.commands.diff import read_side
 from reproaudit.diff.compare import compare
 from reproaudit.diff.model import Change, ClaimChange, ComparedScorecard, Comparison
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.judging.verdict import Lookup
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.reports import outline as o
 from reproaudit.reports.difference import cause_words, comparison_document

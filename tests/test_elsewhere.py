@@ -27,7 +27,10 @@ from reproaudit.diff.model import ComparedScorecard
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.judging.submissions import read_submission
 from reproaudit.records import Measurements
-from reproaudit.reports.files import read_scorecard, write_index, write_report
+from reproaudit.reports.files import read_scorecard, write_report
+from reproaudit.reports.markdown import markdown_text
+from reproaudit.reports.register.writing import write_register
+from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 DOCUMENTED = Path(__file__).parents[1] / "docs" / "measurements.md"
@@ -144,6 +147,20 @@ def test_fewer_seeds_than_the_rule_has_are_not_enough(tmp_path: Path) -> None:
     one = claim(judged(write(tmp_path, manifest(*few))), "distance")
     assert (one.verdict, one.decision) == ("not_tested", None)
     assert "3 of 5 seeds" in one.why
+    assert one.estimate is not None
+    assert one.interval is not None
+    assert (len(one.seeds), len(one.per_seed)) == (3, 3), "where they lie is shown"
+
+
+def test_one_logged_run_is_shown_without_an_interval(tmp_path: Path) -> None:
+    alone = [run(m, seeds=[SEEDS[0]]) for m in ("full", "none", "constructed")]
+    card = judged(write(tmp_path, manifest(*alone)))
+    one = claim(card, "distance")
+    assert (one.verdict, one.decision) == ("not_tested", None)
+    assert one.estimate is not None
+    assert one.interval is None
+    assert "1 of 5 seeds" in one.why
+    assert "not tested" in markdown_text(scorecard_document(card)).lower()
 
 
 def test_more_seeds_than_the_rule_has_all_count(tmp_path: Path) -> None:
@@ -168,6 +185,7 @@ def test_a_measurement_left_out_leaves_its_claim_untested(tmp_path: Path) -> Non
     assert claim(card, "distance").verdict == "supported"
     assert claim(card, "layers").verdict == "not_tested"
     assert "not supplied from elsewhere" in claim(card, "layers").why
+    assert claim(card, "layers").pictures == ()
     assert "losses" not in {figure.id for figure in card.figures}
 
 
@@ -571,7 +589,7 @@ def links_in(page: Path) -> list[str]:
 
 def rows_of(page: Path, text: str) -> list[str]:
     """What a reader sees of the table rows that hold a text, each on one line."""
-    rows = re.findall(r"<tr>.*?</tr>", page.read_text(encoding="utf-8"), re.DOTALL)
+    rows = re.findall(r"<tr\b.*?</tr>", page.read_text(encoding="utf-8"), re.DOTALL)
     shown = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
     return [row for row in shown if text in row]
 
@@ -581,11 +599,11 @@ def test_the_index_sets_measurements_from_elsewhere_beside_ours(tmp_path: Path) 
     theirs = judged(write(tmp_path / "logs", manifest(*FULL)), ours)
     out = tmp_path / "reports"
     write_report(ours, out)
-    (alone,) = write_index([ours], out)
+    (alone,) = write_register([ours], out)
     before = alone.read_bytes()
     assert b"elsewhere" not in before
     write_report(theirs, out)
-    (index,) = write_index([ours], out)
+    (index,) = write_register([ours], out)
     page = "toy/elsewhere/by_ben_sample_2026_11_02/scorecard.html"
     anchors = [f"{page}#claim-{n}" for n in (1, 2, 3)]
     assert [one for one in links_in(index) if "elsewhere" in one] == [page, *anchors]
@@ -600,7 +618,7 @@ def test_the_index_sets_measurements_from_elsewhere_beside_ours(tmp_path: Path) 
     assert "supported exact" in mine
     assert "measured by Ben Sample (not ours, 2026-11-02) supported exact" in other
     (out / "paper" / page).unlink()
-    write_index([ours], out)
+    write_register([ours], out)
     assert index.read_bytes() == before
 
 
@@ -608,7 +626,7 @@ def test_a_paper_that_only_others_measured_stands_in_the_index(tmp_path: Path) -
     theirs = judged(write(tmp_path / "logs", manifest(*FULL)))
     write_report(theirs, tmp_path)
     other = factories.make_scorecard("toy_two")
-    (index,) = write_index([other], tmp_path)
+    (index,) = write_register([other], tmp_path)
     assert len(rows_of(index, "measured by Ben Sample")) == 1 + len(theirs.claims)
 
 
@@ -616,9 +634,9 @@ def test_hostile_names_stay_text_in_the_index(tmp_path: Path) -> None:
     who = "<script>alert(1)</script> & co"
     stated = manifest(*FULL, who=who, source='"><img src=x>')
     write_report(judged(write(tmp_path / "logs", stated)), tmp_path)
-    (index,) = write_index([factories.make_scorecard()], tmp_path)
+    (index,) = write_register([factories.make_scorecard()], tmp_path)
     text = index.read_text(encoding="utf-8")
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "<img" not in text
     assert len(rows_of(index, f"measured by {who}")) >= 2
 

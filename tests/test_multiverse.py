@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from factories import NO_SOLUTION, aligns, audit_data, claim, matches, setting
-from rendering import render_json
+from rendering import render_json, render_register
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -26,7 +26,9 @@ from reproaudit.cli import run_command
 from reproaudit.commands.explain import parse_against
 from reproaudit.commands.run import parse_duration
 from reproaudit.errors import UsageError
-from reproaudit.judging.verdict import Lookup, Verdict
+from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns
+from reproaudit.judging.model import Verdict
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.multiverse.completions import (
     Override,
     batch_of,
@@ -41,18 +43,20 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.cost import Costs
 from reproaudit.multiverse.effects import Judged, classify
+from reproaudit.multiverse.ledger import ablation_batches, alternatives_run
 from reproaudit.multiverse.model import (
     AlternativeClass,
     AlternativeModel,
     CompletionStatus,
     Multiverse,
 )
-from reproaudit.multiverse.read import advice, agreeing_claims, read
+from reproaudit.multiverse.read import advice, read
 from reproaudit.multiverse.smallest_set import smallest_sets
 from reproaudit.records import CellStatus, Environment, Measurements, Record
 from reproaudit.reports.html import html_page
 from reproaudit.reports.markdown import markdown_text
 from reproaudit.reports.multiverse import multiverse_document
+from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import OriginModel, Scorecard, SettingModel
@@ -487,22 +491,84 @@ def decided_by(default: float, **effects: float) -> Values:
     return values
 
 
-def test_agreement_needs_every_alternative_of_every_guess_at_the_papers_scale() -> None:
+def ledger_of(audit: Audit, lookup: Lookup, claim_id: str = "guesses.hangs") -> LedgerRuns:
+    """What the judge is told of a claim's alternatives at the paper tier."""
+    stated = next(one for one in audit.claims if one.id == claim_id)
+    runs = alternatives_run(audit, "paper", lookup)[claim_id]
+    return LedgerRuns.of_claim(audit, stated, "paper", runs)
+
+
+def test_to_contradict_every_alternative_of_every_guess_must_be_run_and_missed() -> None:
     audit = make()
     missed = lookup_of(audit, decided_by(0.5))
-    assert agreeing_claims(audit, "paper", missed) == {"guesses.hangs", "guesses.beside"}
+    assert ledger_of(audit, missed).all_missed
+    assert ledger_of(audit, missed, "guesses.beside").all_missed
     one_met = lookup_of(audit, decided_by(0.5, init_scale=0.01))
-    assert agreeing_claims(audit, "paper", one_met) == {"guesses.beside"}
+    assert not ledger_of(audit, one_met).all_missed
+    assert ledger_of(audit, one_met, "guesses.beside").all_missed
 
     def unfinished(settings: Mapping[str, Any], seed: int) -> float | None:
         return None if settings["width"] == 128 and seed == 4 else 0.5 + 0.01 * seed
 
-    assert agreeing_claims(audit, "paper", lookup_of(audit, unfinished)) == frozenset()
+    partly = ledger_of(audit, lookup_of(audit, unfinished))
+    assert (partly.all_missed, partly.counted()) == (False, "5 of 6 alternatives run")
     other_code = made_up(audit, decided_by(0.5), lambda s: f"c0de{s['width']}")
-    assert agreeing_claims(audit, "paper", other_code) == frozenset()
+    assert ledger_of(audit, other_code).counted() == "5 of 6 alternatives run"
     recalled = setting(1, source="recalled")
     remembered = make(settings={**SHARED, "recalled": recalled})
-    assert agreeing_claims(remembered, "paper", lookup_of(remembered, decided_by(0.5))) == set()
+    assert not ledger_of(remembered, lookup_of(remembered, decided_by(0.5))).all_missed
+
+
+def width(runs: Mapping[str, tuple[AlternativeRun, ...]]) -> AlternativeRun:
+    return next(one for one in runs["guesses.hangs"] if one.setting == "width")
+
+
+def test_an_alternative_is_met_only_if_its_ablation_misses() -> None:
+    """At width 128 the check is met with the mechanism and without it: it shows nothing there."""
+    audit = make()
+
+    def blind(settings: Mapping[str, Any], seed: int) -> float | None:
+        return (0.03 if settings["width"] == 128 else 0.5) * math.exp(0.02 * math.sin(seed))
+
+    met = width(alternatives_run(audit, "paper", lookup_of(audit, blind)))
+    assert (met.decision, met.flips) == (Decision.UNDECIDED, False)
+    assert met.note == "met with it, but met on its ablation"
+
+    def honest(settings: Mapping[str, Any], seed: int) -> float | None:
+        level = 0.03 if settings["width"] == 128 and settings["mechanism"] != "none" else 0.5
+        return level * math.exp(0.02 * math.sin(seed))
+
+    flips = width(alternatives_run(audit, "paper", lookup_of(audit, honest)))
+    assert (flips.decision, flips.flips) == (Decision.MET, True)
+
+    def not_yet(settings: Mapping[str, Any], seed: int) -> float | None:
+        unrun = settings["width"] == 128 and settings["mechanism"] == "none"
+        return None if unrun else honest(settings, seed)
+
+    waiting = width(alternatives_run(audit, "paper", lookup_of(audit, not_yet)))
+    assert (waiting.decision, waiting.flips) == (Decision.UNDECIDED, False)
+    assert "0 of 5 seeds have been run" in waiting.note
+
+
+def test_the_ablations_of_alternatives_that_are_met_are_planned() -> None:
+    audit = make()
+    lookup = lookup_of(audit, decided_by(0.03, init_scale=0.5))
+    every, needed = ablation_batches(audit, "paper"), ablation_batches(audit, "paper", lookup)
+    assert set(needed) < set(every)
+    changed = {name for batch in needed for name, _ in batch.overrides} - {"mechanism"}
+    assert changed == {"width", "epsilon", "rate", "spread"}, "those with init_scale are missed"
+    assert {batch.tier for batch in every} == {"quick"}, "the controls' own scale"
+    assert all(("mechanism", "none") in batch.overrides for batch in every)
+    cells = list(cells_of_batches(audit, needed, "paper"))
+    assert {cell.tier for cell in cells} == {varied_tier("quick")}
+
+
+def test_a_control_that_replaces_the_setting_is_not_run_again() -> None:
+    own = {"experiment": "main", "settings": {"width": 1}, "why": "too narrow"}
+    audit = make(claims=[claim("hangs", "main", id="guesses.hangs", controls=[own])])
+    batches = ablation_batches(audit, "quick")
+    assert [b.overrides for b in batches if dict(b.overrides)["width"] != 1] == []
+    assert (("width", 1),) in [b.overrides for b in batches]
 
 
 def test_counts_are_plain_on_designed_sets_and_have_intervals_on_samples() -> None:
@@ -827,6 +893,47 @@ def test_assumed_evidence_contradicts_once_every_alternative_agrees(
     assert run_command(["multiverse", "guesses", "--tier", "paper", *where, *out]) == 0
     assert verdict() == Verdict.CONTRADICTED
     capsys.readouterr()
+
+
+def test_an_alternative_that_flips_a_claim_makes_its_verdict_conditional(
+    command: Command, folder: Path, tmp_path: Path
+) -> None:
+    """From the command to every format; at the paper tier what the quick tier found is printed."""
+    where = ["--audits", str(folder), "--store", str(tmp_path / "runs"), "--device", "cpu"]
+    audit, store = Catalog(folder)["guesses"].audit(), Store(tmp_path / "runs")
+    for tier in ("quick", "paper"):
+        assert run_command(["run", "guesses", "--tier", tier, *where]) == 0
+    assert {c.verdict for c in scorecard_of(store, audit, "quick").claims} == {Verdict.SUPPORTED}
+    _, _, said = command()
+    assert re.search(r"also their ablations, at most \d+ cells", said)
+    varied = list(store.records("guesses", varied_tier("quick")))
+    assert {r.settings["mechanism"] for r in varied} == {"full", "none"}
+    unneeded = [r for r in varied if r.settings["init_scale"] == 1.0 and r.experiment == "main"]
+    assert {r.settings["mechanism"] for r in unneeded} == {"full"}, "it came out missed"
+
+    card = scorecard_of(store, audit, "quick")
+    hangs = next(one for one in card.claims if one.id == "guesses.hangs")
+    assert (hangs.verdict, hangs.headline) == ("conditional", "conditional at reduced scale")
+    sentence = "supported if init_scale = 0.02 or 0.01; missed if init_scale = 1.0"
+    assert [one.sentence for one in hangs.hangs_on] == [sentence]
+    assert hangs.alternatives_run is not None
+    assert (hangs.alternatives_run.run, hangs.alternatives_run.of) == (6, 6)
+    assert "not settled: " in hangs.why
+    document = scorecard_document(card)
+    pages = [html_page(document), markdown_text(document), render_json(card)]
+    pages.append(render_register([card]))
+    for page in pages:
+        assert sentence in page.replace("\\", "")
+        assert "conditional at reduced scale" in page
+
+    whole = scorecard_of(store, audit, "paper")
+    above = next(one for one in whole.claims if one.id == "guesses.hangs")
+    assert (above.verdict, above.headline, above.hangs_on) == ("supported", "supported", ())
+    assert above.alternatives_run is not None
+    assert (above.alternatives_run.run, above.alternatives_run.of) == (0, 6)
+    page = " ".join(markdown_text(scorecard_document(whole)).split())
+    assert "at the quick tier, without bearing on this verdict: " in page
+    assert "missed with init_scale = 1, beyond seed noise" in page.replace("\\", "")
 
 
 def test_change_labels() -> None:

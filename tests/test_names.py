@@ -38,9 +38,12 @@ def defined(files: Iterator[Path]) -> dict[str, dict[str, set[str]]]:
 
 
 def role_of(place: str) -> str:
-    """The module of a paper that a name belongs to; the plain and the fast form are one role."""
+    """The module of a paper that a name belongs to.
+
+    The plain and the fast form are one role, and so are experiments and their settings.
+    """
     module = place.split("/")[2].removesuffix(".py")
-    return "model" if module == "fast" else module
+    return {"fast": "model", "plain": "model", "settings": "experiments"}.get(module, module)
 
 
 TOOL = defined(file for file in PACKAGE.rglob("*.py") if PAPERS not in file.parents)

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from factories import make_scorecard
 from miniatures import ENVIRONMENT
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.reports import outline as o
 from reproaudit.reports.files import write_report
 from reproaudit.reports.formats import EXPORTS, PAGES, TERMINAL, export_names, page_names
@@ -48,7 +48,13 @@ def written(reports: Path) -> list[str]:
     return sorted(file.name for file in (reports / "paper" / PAPER).iterdir())
 
 
-ALL = ["scorecard.html", "scorecard.json", "scorecard.md"]
+ALL = [
+    "badge.svg",
+    "badges",
+    "pictures.csv",
+    "register.json",
+    *(f"scorecard.{one}" for one in ("html", "json", "md")),
+]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -98,7 +104,8 @@ def test_json_is_whole_in_every_encoding(reports: Path, encoding: str) -> None:
 def test_every_file_is_named(reports: Path) -> None:
     done = report(reports, subprocess.PIPE, "--format", "html,md,json")
     names = [Path(line).name for line in done.stdout.decode().splitlines()]
-    assert names == [*(f"scorecard.{name}" for name in PAGES), "index.html"]
+    scorecard = [f"scorecard.{name}" for name in PAGES]
+    assert names == [*scorecard, "pictures.csv", "index.html"]
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.variables import Variable
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import UsageError
-from reproaudit.judging.verdict import Verdict
+from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.reports.phrasing import records_words
 from reproaudit.running.fingerprint import fingerprint_of

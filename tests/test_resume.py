@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -87,12 +89,13 @@ def shortened(folder: Path) -> Path:
     for group in settings:
         for name in ("steps", "halve_every", "prompts", "test_prompts", "validation_prompts"):
             if name in group:
-                quick = group[name]["quick"]
+                whole = {"value": group[name]["value"], "reason": "As at full scale."}
+                quick = group[name].setdefault("quick", whole)
                 quick["value"] = max(1, quick["value"] // 20)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
     (folder / "ahn2023.yaml").write_text(text, encoding="utf-8")
     (folder / "ahn2023.py").write_text(
-        "from reproaudit import training\n"
+        "from reproaudit.lab import training\n"
         "from reproaudit.papers.ahn2023 import EXPERIMENTS\n"
         "training.CHECKPOINT_SECONDS = 0.05\n"
         "__all__ = ['EXPERIMENTS']\n"
@@ -104,3 +107,45 @@ def shortened(folder: Path) -> Path:
 def test_ahn2023_killed_ten_times(tmp_path: Path) -> None:
     audits = shortened(tmp_path / "audits")
     killed_and_resumed(audits, tmp_path, "ahn2023", kills=10, longest=1.5)
+
+
+@pytest.mark.slow
+def test_fifty_kills_over_run_multiverse_report_and_verify(tmp_path: Path) -> None:
+    """Whatever is killed, and when: the end is what nobody disturbed, and nothing is damaged."""
+    audits = write_paper(tmp_path / "audits", settings={"pause": PAUSE})
+    moments = random.Random(1971)
+    commands = ("run", "multiverse", "report", "verify")
+
+    def arguments(command: str, place: str) -> list[str]:
+        store, out = str(tmp_path / place / "runs"), str(tmp_path / place / "reports")
+        more = {
+            "run": ["--trust"],
+            "multiverse": ["--trust", "--out", out],
+            "report": ["--out", out],
+        }
+        return [command, "mini", "--audits", str(audits), "--store", store, *more.get(command, [])]
+
+    killed = dict.fromkeys(commands, 0)
+    for attempt in range(50):
+        command = commands[attempt % 4] if attempt > 4 else "run"
+        process = program(*arguments(command, "rough"), start_new_session=True)
+        time.sleep(moments.uniform(0.3, 4.0))
+        running = process.poll() is None
+        os.killpg(process.pid, signal.SIGKILL) if running else None
+        process.communicate(timeout=60)
+        killed[command] += running
+    assert min(killed.values()) > 1, f"each command is met at work: {killed}"
+    for place in ("rough", "calm"):
+        for command in ("run", "multiverse", "report", "verify"):
+            code, _, errors = run_program(arguments(command, place))
+            assert code == 0, errors
+    found = [
+        scorecard(audits, tmp_path / place / "runs", "mini", tmp_path / place / "again")
+        for place in ("rough", "calm")
+    ]
+    assert found[0] == found[1]
+    answers = [
+        json.loads((tmp_path / place / "reports/quick/mini/multiverse.json").read_text())["claims"]
+        for place in ("rough", "calm")
+    ]
+    assert answers[0] == answers[1]

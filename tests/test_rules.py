@@ -47,8 +47,16 @@ def with_declaration(name: str, edit: Callable[[Declaration], Declaration]) -> A
 
 def controls(*settings: dict[str, object]) -> tuple[Control, ...]:
     return tuple(
-        Control.model_validate({"experiment": "training", "settings": one, "why": "-"})
-        for one in settings
+        Control.model_validate(
+            {
+                "experiment": "training",
+                "settings": one,
+                "why": "-",
+                "scale_reason": "-",
+                "name": "shuffled" if number == 0 else None,
+            }
+        )
+        for number, one in enumerate(settings)
     )
 
 
@@ -83,8 +91,9 @@ def test_explain() -> None:
 def test_only_doubtful_things_are_warnings() -> None:
     warnings = {rule.id for rule in RULES.values() if rule.severity is Severity.WARNING}
     assert warnings == {
+        "RA018",
         *("RA017", "RA116", "RA117", "RA119", "RA143", "RA145", "RA146", "RA153", "RA154", "RA166"),
-        "RA173",
+        *("RA173", "RA184", "RA195"),
     }
 
 
@@ -110,7 +119,7 @@ def test_a_share_at_the_end_needs_no_series() -> None:
 @pytest.mark.parametrize(
     ("scale", "level", "ids"),
     [
-        ("linear", -5.0, []),
+        ("linear", -5.0, ["RA191"]),
         ("log", 0.0, ["RA108"]),
         ("log", 0.1, []),
         ("logit", 1.0, ["RA108"]),
@@ -175,7 +184,8 @@ def test_true_is_no_coordinate() -> None:
     ],
 )
 def test_a_control_trains(settings: list[dict[str, object]], ids: list[str]) -> None:
-    assert broken(with_claim(2, controls=controls(*settings))) == ids
+    found = broken(with_claim(2, controls=controls(*settings)))
+    assert [one for one in found if one != "RA185"] == ids
 
 
 @pytest.mark.parametrize(

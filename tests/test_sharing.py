@@ -35,8 +35,13 @@ def written_out(audit: Audit) -> dict[str, Any]:
             n: one.model_dump(mode="json", exclude_none=True) for n, one in declared.items()
         }
     for claim, one in zip(data["claims"], audit.claims, strict=True):
-        claim["controls"] = [c.model_dump(mode="json") for c in audit.controls_of(one)]
-        claim["positive_control"] = audit.positive_control_of(one).model_dump(mode="json")
+        claim["controls"] = [  # the name of a shared one is its key
+            {**c.model_dump(mode="json"), "name": entry if isinstance(entry, str) else entry.name}
+            for entry, c in zip(one.controls, audit.controls_of(one), strict=True)
+        ]
+        claim["positive_control"] = audit.positive_control_of(one).model_dump(
+            mode="json", exclude={"name"}
+        )
     return data
 
 

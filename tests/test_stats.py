@@ -288,7 +288,7 @@ def test_bounds_are_decided_as_by_scipys_t_tests() -> None:
         for side in Side:
             values, parts = rng.normal(shift, 1.0, size=6), int(rng.integers(1, 5))
             expected = bound_by_tests(values, 0.0, side, parts)
-            found = stats.decide_bound(values, 0.0, side, scale=Scale.LINEAR, parts=parts)
+            found = stats.decide_bound(values, 0.0, side, scale=Scale.LINEAR, divisor=parts)
             assert found.decision is expected
             seen.add((side, expected))
     assert len(seen) == 6  # every decision, on either side
@@ -300,7 +300,7 @@ def test_equivalence_is_decided_as_by_scipys_t_tests() -> None:
     for centre in np.linspace(-3, 3, 60):
         values, parts = rng.normal(centre, 0.7, size=6), int(rng.integers(1, 5))
         expected = equivalence_by_tests(values, -1.0, 1.0, parts)
-        found = stats.decide_equivalence(values, 0.0, 1.0, scale=Scale.LINEAR, parts=parts)
+        found = stats.decide_equivalence(values, 0.0, 1.0, scale=Scale.LINEAR, divisor=parts)
         assert found.decision is expected
         seen.add(expected)
     assert seen == set(Decision)
@@ -428,8 +428,8 @@ def test_an_equivalence_that_cannot_be_judged_is_refused(
 
 
 def test_a_claim_has_parts_and_equivalence_more_than_even_confidence() -> None:
-    with pytest.raises(ValueError, match="at least one part"):
-        stats.decide_bound([1.0, 2.0], 0.0, Side.AT_MOST, scale=Scale.LINEAR, parts=0)
+    with pytest.raises(ValueError, match="divided by 1 at least"):
+        stats.decide_bound([1.0, 2.0], 0.0, Side.AT_MOST, scale=Scale.LINEAR, divisor=0)
     with pytest.raises(ValueError, match=r"between 0\.5 and 1"):
         stats.decide_equivalence([1.0, 2.0], 0.0, 1.0, scale=Scale.LINEAR, confidence=0.5)
 
@@ -438,17 +438,17 @@ def test_the_reported_interval_is_the_one_that_decides() -> None:
     values, linear = [1.0, 2.0, 3.0, 2.0, 1.5], Scale.LINEAR  # mean 1.9
 
     def bound(at: float) -> tuple[float, str]:
-        found = stats.decide_bound(values, at, Side.AT_MOST, scale=linear, parts=4)
+        found = stats.decide_bound(values, at, Side.AT_MOST, scale=linear, divisor=4)
         assert found.interval is not None
         return found.interval.confidence, found.interval.method
 
     def equivalence(target: float) -> tuple[float, str]:
-        found = stats.decide_equivalence(values, target, 0.5, scale=linear, parts=1)
+        found = stats.decide_equivalence(values, target, 0.5, scale=linear, divisor=1)
         assert found.interval is not None
         return found.interval.confidence, found.interval.method
 
     assert bound(5.0) == bound(2.0) == (0.95, "Student t")
-    assert bound(1.8) == bound(-5.0) == (0.9875, "Student t, error divided by 4 parts")
+    assert bound(1.8) == bound(-5.0) == (0.9875, "Student t, error divided by 4")
     assert equivalence(1.9) == (0.9, "Student t, two one-sided tests")
     assert equivalence(2.6) == equivalence(9.0) == (0.95, "Student t")
 
@@ -461,8 +461,8 @@ RULES = st.one_of(
 
 def decide(values: list[float], rule: Any, scale: Scale, parts: int) -> RuleResult:
     if rule[0] == "bound":
-        return stats.decide_bound(values, rule[2], rule[1], scale=scale, parts=parts)
-    return stats.decide_equivalence(values, rule[2], rule[1], scale=scale, parts=parts)
+        return stats.decide_bound(values, rule[2], rule[1], scale=scale, divisor=parts)
+    return stats.decide_equivalence(values, rule[2], rule[1], scale=scale, divisor=parts)
 
 
 def limits(rule: Any, scale: Scale) -> tuple[float, float]:
@@ -500,8 +500,8 @@ def test_parts_only_make_missing_harder(
 def test_the_two_sides_of_a_bound_never_agree(
     values: list[float], bound: float, scale: Scale, parts: int
 ) -> None:
-    most = stats.decide_bound(values, bound, Side.AT_MOST, scale=scale, parts=parts).decision
-    least = stats.decide_bound(values, bound, Side.AT_LEAST, scale=scale, parts=parts).decision
+    most = stats.decide_bound(values, bound, Side.AT_MOST, scale=scale, divisor=parts).decision
+    least = stats.decide_bound(values, bound, Side.AT_LEAST, scale=scale, divisor=parts).decision
     if Decision.MISSED in (most, least):
         assert {most, least} == {Decision.MISSED, Decision.MET}
     if most is least is Decision.MET:  # possible on the bound itself alone
@@ -663,7 +663,7 @@ VALUES = np.array([-1.3, 0.2, 0.9, -0.4, 0.6])  # mean 0, spread 0.88
 @pytest.mark.parametrize("side", list(Side))
 @pytest.mark.parametrize("bound", [-0.4, 0.4])
 def test_a_bounds_detectable_mean_is_decided_four_times_in_five(bound: float, side: Side) -> None:
-    found = stats.decide_bound(VALUES, bound, side, scale=Scale.LINEAR, parts=2)
+    found = stats.decide_bound(VALUES, bound, side, scale=Scale.LINEAR, divisor=2)
     assert found.decision is Decision.UNDECIDED
     assert found.detectable is not None
     assert (found.detectable > bound) == (found.estimate > bound)
@@ -708,7 +708,7 @@ def test_an_equivalence_detectable_within_is_met_four_times_in_five() -> None:
 
 
 def test_an_equivalence_undecided_outside_plans_for_a_miss() -> None:
-    found = stats.decide_equivalence(VALUES, 1.3, 1.0, scale=Scale.LINEAR, parts=3)
+    found = stats.decide_equivalence(VALUES, 1.3, 1.0, scale=Scale.LINEAR, divisor=3)
     assert found.decision is Decision.UNDECIDED
     assert found.detectable is not None
     assert found.detectable < found.estimate < 0.3

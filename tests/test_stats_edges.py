@@ -97,8 +97,8 @@ def test_names_and_constants_are_those_of_the_contract() -> None:
             "no number of seeds can show equivalence within a margin of 0",
         ),
         (
-            lambda: stats.decide_bound([1.0, 2.0], 1.0, Side.AT_MOST, scale=LINEAR, parts=0),
-            "a claim has at least one part: 0",
+            lambda: stats.decide_bound([1.0, 2.0], 1.0, Side.AT_MOST, scale=LINEAR, divisor=0),
+            "the error of a miss is divided by 1 at least: 0",
         ),
         (lambda: stats.equivalence_range(1.0, -0.5, LINEAR), "a margin is not negative: -0.5"),
         (

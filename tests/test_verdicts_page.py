@@ -14,9 +14,8 @@ from reproaudit.audit.findings import Effect, Finding, NotAudited
 from reproaudit.audit.loading.models import CHECKS
 from reproaudit.audit.model import Paper
 from reproaudit.audit.variables import VariableName
-from reproaudit.judging.model import IntervalModel
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
-from reproaudit.scorecard import figures, model
+from reproaudit.judging.model import EvidenceLevel, IntervalModel, Verdict
+from reproaudit.scorecard import figures, model, pictures
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
@@ -26,6 +25,17 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "documentation": model.DocumentationModel,
     "documentation.variables": model.VariableModel,
     "claims": model.ClaimModel,
+    "claims.hangs_on": model.HangsOnModel,
+    "claims.hangs_on.values": model.ValueDecisionModel,
+    "claims.alternatives_run": model.AlternativesRunModel,
+    "claims.alternatives": model.AlternativeRunModel,
+    "runs_met": model.RunsMetModel,
+    "claims.pictures": pictures.PictureModel,
+    "claims.pictures.lines": pictures.LineModel,
+    "claims.pictures.ranges": pictures.RangeModel,
+    "claims.pictures.onsets": pictures.OnsetModel,
+    "claims.pictures.stages": pictures.StageModel,
+    "claims.pictures.plateaus": pictures.PlateauModel,
     "An interval": IntervalModel,
     "A part": model.PartModel,
     "A control's answer to a part": model.AnswerModel,

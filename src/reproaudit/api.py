@@ -8,6 +8,7 @@ what to do.
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -15,10 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from reproaudit.audit.catalog import Catalog, Entry, shipped_audits
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.loading import Fault, load_audit, read_audit
-from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.audit.plan import claim_batches
-from reproaudit.cell import Cell, SettingValue
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.scope import scope_of
+from reproaudit.audit.settings import known_tier
+from reproaudit.cell import SettingValue
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.consent import ConsentError, require_consent
@@ -29,16 +32,14 @@ from reproaudit.errors import (
     StoreError,
     TechnicalError,
     UsageError,
-    did_you_mean,
 )
+from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.submissions import read_submission
 from reproaudit.judging.submissions.writing import BySeed, MeasuredRuns, write_submission
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.reports.files import read_scorecard
 from reproaudit.reports.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of, cells_of_tier, scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.stats import Decision
 
@@ -150,18 +151,6 @@ def _located(paper: PaperRef, audits: Folder | None) -> tuple[Catalog, Entry]:
     return catalog, catalog[file.stem]
 
 
-def known_tier(tier: str) -> TierName:
-    """Returns the name of a tier.
-
-    Raises:
-        UsageError: if there is no such tier.
-    """
-    for one in TIERS:
-        if tier == one:
-            return one
-    raise UsageError(f"no tier '{tier}'. {did_you_mean(tier, TIERS)}".rstrip())
-
-
 # --- measurements ---------------------------------------------------------------------------------
 
 
@@ -173,7 +162,8 @@ def judge_measurements(
     tier: Literal["quick", "paper"] = "paper",
     settings: Mapping[str, SettingValue] | None = None,
     proxy: str | None = None,
-    beside: Scorecard | None = None,
+    claims: Sequence[str] | None = None,
+    beside: Scorecard | Callable[[TierName], Scorecard | None] | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
     """Judges measurements made elsewhere by the rules of an audit.
@@ -187,12 +177,13 @@ def judge_measurements(
         tier: the scale of the runs, at which they are judged.
         settings: settings other than the tier's in every run, as "name" or "experiment.name".
         proxy: the substitute for the paper's data or method, if there was one.
-        beside: our own scorecard, to stand beside the answers.
+        claims: ids of the claims to judge; every claim by default.
+        beside: our own scorecard, to stand beside the answers; or what gives it for a tier.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Raises:
         SpecError: listing everything that does not fit the audit.
-        UsageError: if there is no such paper, no manifest, or something is no number.
+        UsageError: if there is no such paper or claim, no manifest, or something is no number.
     """
     audit = open_audit(paper, audits)
     if isinstance(measurements, Path | str):
@@ -213,7 +204,11 @@ def judge_measurements(
                 settings=settings,
                 proxy=proxy,
             )
-    return PaperScorecard.of(scorecard_of_submission(submission, beside))
+    if claims:
+        only = {"claims": scope_of(audit, submission.tier, claims).claims}
+        submission = dataclasses.replace(submission, audit=submission.audit.model_copy(update=only))
+    ours = beside(submission.tier) if callable(beside) else beside
+    return PaperScorecard.of(scorecard_of_submission(submission, ours))
 
 
 def write_measurements(
@@ -342,30 +337,14 @@ def run_paper(
         UsageError: if there is no such paper, claim or tier, or torch is not installed.
     """
     (catalog, entry), chosen = _located(paper, audits), known_tier(tier)
-    if find_spec("torch") is None:
+    if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
         raise UsageError(
             "torch is not installed, and running experiments needs it. Install it with: "
             'pip install "reproaudit[run]"'
         )
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
-    from reproaudit.commands.run import How, run_now
+    from reproaudit.commands.run import How, run_and_judge
 
-    audit, place = entry.audit(), Store(Path(store))
-    cells = cells_of_tier(audit, chosen) if claims is None else _cells(audit, claims, chosen)
-    rules = {one.id: audit.rule_hash(one, chosen) for one in audit.claims}
-    where = How(catalog, place, device=device, jobs=jobs, fresh=fresh)
-    summary = run_now(cells, [(entry, audit)], where, {audit.paper.slug: rules})
-    planned = summary.planned[audit.paper.slug]
-    return PaperScorecard.of(scorecard_of(place, audit, chosen, planned=planned))
-
-
-def _cells(audit: Audit, claims: Sequence[str], tier: TierName) -> list[Cell]:
-    """Returns the cells that some claims are judged on, each once."""
-    known = {claim.id: claim for claim in audit.claims}
-    for name in claims:
-        if name not in known:
-            raise UsageError(f"no claim '{name}'. {did_you_mean(name, known)}".rstrip())
-    batches = dict.fromkeys(
-        batch for name in claims for _, batch in claim_batches(audit, known[name], tier)
-    )
-    return [cell for batch in batches for cell in cells_of(audit, batch)]
+    how = How(catalog, Store(Path(store)), device=device, jobs=jobs, fresh=fresh)
+    (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())
+    return PaperScorecard.of(card)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from reproaudit.errors import SpecError
 
@@ -13,6 +13,9 @@ Scalar = bool | int | float | str
 SettingValue = Scalar | tuple[Scalar, ...]
 """A setting's value: a scalar, or a list of scalars of one type."""
 
+
+RunForm = Literal["fast", "plain"]
+"""How an experiment computes: as it is fast, or straight from the paper's equations."""
 
 CellKey = tuple[str, str, int]
 """A cell within its paper and tier: experiment, `canonical_settings`, seed."""

@@ -1,10 +1,11 @@
-"""Consent to run Python code that does not come with reproaudit.
+"""Consent to run code that does not come with reproaudit.
 
 The module of a paper in a user's own folder is *foreign code*: it can do whatever the user can.
 Listing, checking, judging and reporting never run it. What runs it calls `require_consent` first.
 Consent belongs to a hash over every Python file in the module's folder, its subfolders included,
 since the module may import any of them; a file that is changed, added or removed asks again. Cached
-bytecode in ``__pycache__`` is not looked at.
+bytecode in ``__pycache__`` is not looked at. Of commands (``<slug>.run.yaml``) the hash is the run
+file's, which holds the pin of the source.
 
 The trust file has one line for each hash: the hash, two spaces, and the name that was shown. It is
 ``reproaudit/trust`` in the user's configuration folder, or the file that the environment variable
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import StoreError, UsageError
 
@@ -50,19 +52,22 @@ class ForeignCode:
         module: the file or package that is run.
         files: the number of Python files under the folder.
         digest: SHA-256 over names and contents of these files, as 64 hexadecimal digits.
+        commands: of a run file, what it executes.
     """
 
     folder: Path
     module: Path
     files: int
     digest: str
+    commands: str = ""
 
     @property
     def about(self) -> str:
         """The code in a few words, with its hash, on one line."""
         others = self.files - 1
         more = f" with {others} other Python file{'' if others == 1 else 's'} beside it"
-        return f"{self.module}{more if others else ''} (sha256 {self.digest[:16]}…)"
+        runs = f" with its commands ({self.commands})" if self.commands else ""
+        return f"{self.module}{more if others else ''}{runs} (sha256 {self.digest[:16]}…)"
 
 
 def foreign_code(module: Module) -> ForeignCode | None:
@@ -75,6 +80,8 @@ def foreign_code(module: Module) -> ForeignCode | None:
     if module.importable:
         return None
     folder = module.file.resolve().parent
+    if isinstance(module, CommandModule):
+        return _command(module)
     whole = hashlib.sha256()
     count = 0
     for count, file in enumerate(sorted(_code_files(folder)), start=1):
@@ -89,6 +96,15 @@ def foreign_code(module: Module) -> ForeignCode | None:
             raise UsageError(f"{file}: cannot be read ({error.strerror}).") from error
         whole.update(f"{content}  {file.relative_to(folder).as_posix()}\n".encode())
     return ForeignCode(folder, module.file, count, whole.hexdigest())
+
+
+def _command(module: CommandModule) -> ForeignCode:
+    """The commands of a run file: its bytes pin the source, so that their hash covers both."""
+    try:
+        digest = hashlib.sha256(module.file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UsageError(f"{module.file}: cannot be read ({error.strerror}).") from error
+    return ForeignCode(module.file.resolve().parent, module.file, 1, digest, module.described())
 
 
 def _code_files(folder: Path) -> Iterator[Path]:

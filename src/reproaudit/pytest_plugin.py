@@ -227,7 +227,7 @@ def _tier(config: pytest.Config) -> TierName | None:
     name = _chosen(config, "reproaudit_tier")
     if name is None:
         return None
-    from reproaudit.api import known_tier
+    from reproaudit.audit.settings import known_tier
     from reproaudit.errors import UsageError
 
     try:
@@ -365,7 +365,7 @@ def _words(claim: ClaimModel) -> str:
     from reproaudit.reports import phrasing
 
     decision = phrasing.decision_words(claim.decision)
-    return f"{phrasing.words(claim.verdict)} ({decision}): {phrasing.claim_sentence(claim)}"
+    return f"{phrasing.verdict_title(claim)} ({decision}): {phrasing.claim_sentence(claim)}"
 
 
 def _properties(claim: ClaimModel) -> Iterator[tuple[str, str]]:

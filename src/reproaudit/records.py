@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from reproaudit.cell import CellKey, SettingValue, canonical_settings
+from reproaudit.cell import CellKey, RunForm, SettingValue, canonical_settings
 
 RECORD_VERSION = 1
 
@@ -146,6 +146,9 @@ class Environment(_Model):
     )
     packages: dict[str, str] = Field(description="versions of the packages that computed")
     revision: str | None = Field(default=None, description="git revision, '+dirty' if changed")
+    form: RunForm = Field(
+        default="fast", description="plain: straight from the paper's equations; else fast"
+    )
 
 
 class Origin(_Model):
@@ -187,6 +190,10 @@ class Record(_Model):
     environment: Environment
     started: datetime
     seconds: float = Field(description="wall-clock time, resumed parts added up")
+    steps: int | None = Field(
+        default=None,
+        description="how many steps the run reported, as training does; None of records without",
+    )
     origin: Origin | None = Field(
         default=None, description="of measurements from elsewhere: whose; None for our own"
     )

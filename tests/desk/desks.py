@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -98,5 +97,9 @@ def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator
 
 
 def copied(folder: Path, slug: str = "wang2024") -> Path:
-    """A shipped audit in another folder."""
-    return Path(shutil.copy(ROOT / "audits" / f"{slug}.yaml", folder))
+    """A shipped audit in another folder, with its first review alone."""
+    text = (ROOT / "audits" / f"{slug}.yaml").read_text(encoding="utf-8")
+    second = r"      - reviewer: second pass.*?\n        as_of: [\d-]+\n"
+    file = folder / f"{slug}.yaml"
+    file.write_text(re.sub(second, "", text, flags=re.DOTALL), encoding="utf-8")
+    return file

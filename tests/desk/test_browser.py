@@ -94,7 +94,7 @@ def test_two_reviewers_by_keyboard(browser: Any, tmp_path: Path) -> None:
             submit(page)
         assert page.url.endswith("/end"), page.inner_text("main")
         assert "They differ on" in page.inner_text("main")
-        page.goto(f"http://{desk.host}/claim/4")
+        page.goto(f"http://{desk.host}/claim/5")
         focus(page, "Dispute the claim as it is stated")
         press(page, "Enter", "Tab")
         page.keyboard.insert_text("A constructed solution misses it.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from desks import copied
 
 from reproaudit.audit.disputes import version_of
 from reproaudit.audit.loading import load_audit
@@ -35,7 +35,7 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def audits(tmp_path: Path) -> Path:
-    shutil.copy(ROOT / "audits" / "wang2024.yaml", tmp_path)
+    copied(tmp_path)
     (tmp_path / "wang2024.py").write_text("EXPERIMENTS = {}\n")
     return tmp_path
 
@@ -67,8 +67,8 @@ def test_every_form_of_the_grammar(audits: Path, file: Path) -> None:
         "dataset splits=Disagree: it has: one",
         "Open Datasets=not applicable: none",
         "claim wang2024.length-loss=dispute: a",
-        "tolerance wang2024.directions/2=dispute: b",
-        "tolerance wang2024.directions/direction of the matrix=dispute: c",
+        "tolerance wang2024.directions/5=dispute: b",
+        "tolerance wang2024.directions/direction of W_V=dispute: c",
         "control wang2024.directions/2=dispute: d",
         "control wang2024.directions/positive=dispute: e",
         "source length.tokens=dispute: f",
@@ -89,7 +89,7 @@ def test_every_form_of_the_grammar(audits: Path, file: Path) -> None:
     assert about == [
         {"claim": "wang2024.length-loss", "reason": "a"},
         {**claim, "tolerance": "attention on the selected tokens", "reason": "b"},
-        {**claim, "tolerance": "direction of the matrix", "reason": "c"},
+        {**claim, "tolerance": "direction of W_V", "reason": "c"},
         {**claim, "control": 2, "reason": "d"},
         {**claim, "control": "positive", "reason": "e"},
         {"source": "length.tokens", "reason": "f"},
@@ -109,7 +109,7 @@ def test_every_form_of_the_grammar(audits: Path, file: Path) -> None:
         ("claim wang2024.x=dispute: y", "no claim 'wang2024.x'"),
         ("claim wang2024.length-loss=dispute", "expected 'dispute: REASON'"),
         ("claim wang2024.length-loss=withdraw", "disputes no such thing"),
-        ("tolerance wang2024.length-loss/2=dispute: y", "has no check '2'"),
+        ("tolerance wang2024.length-loss/9=dispute: y", "has no check '9'"),
         ("control wang2024.length-loss/2=dispute: y", "write 1 to 1, or positive"),
         ("source codelaw=dispute: y", "Did you mean 'code_law'"),
         ("setting code_law.values=1", "Did you mean 'value'"),

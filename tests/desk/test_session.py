@@ -75,7 +75,7 @@ def test_taking_back_gives_the_same_bytes(tmp_path: Path) -> None:
     with running(copied(tmp_path)) as desk:
         desk.enter()
         before = desk.file.read_bytes()
-        desk.post("/claim/4", about="claim", do="dispute", reason="Out of reach.")
+        desk.post("/claim/5", about="claim", do="dispute", reason="Out of reach.")
         fields = {"value": "float64", "source": "recalled", "locator": "section 2"}
         desk.post("/setting/precision", do="correct", why="", alternatives="", **fields)
         setting = load_audit(desk.file).settings["precision"]
@@ -111,7 +111,7 @@ def test_blind_hides_the_others_until_ones_own_word_stands(tmp_path: Path) -> No
     dispute = "claim wang2024.length-loss=dispute: their words"
     order = ["review", "wang2024", "--audits", str(tmp_path), "--reviewer", "R1"]
     assert run_command([*order, "--set", dispute, "--set", "Pseudocode=agree: theirs too"]) == 0
-    pages = ["/", "/variable/2", "/claim/4", "/end", "/changes"]
+    pages = ["/", "/variable/2", "/claim/5", "/end", "/changes"]
     theirs = ("their words", "theirs too", "The model and its training are given in words")
     with running(file) as desk:
         desk.enter()
@@ -123,8 +123,8 @@ def test_blind_hides_the_others_until_ones_own_word_stands(tmp_path: Path) -> No
         assert "theirs too" in desk.get("/variable/2").text
         assert "their words" not in "".join(desk.get(page).text for page in pages)
         assert "theirs too" not in desk.get("/changes").text
-        desk.post("/claim/4", about="claim", do="dispute", reason="mine")
-        assert "their words" in desk.get("/claim/4").text
+        desk.post("/claim/5", about="claim", do="dispute", reason="mine")
+        assert "their words" in desk.get("/claim/5").text
     with running(file, blind=False) as desk:
         desk.enter()
         shown = "".join(desk.get(page).text for page in pages)
@@ -140,7 +140,7 @@ def test_a_draft_is_finished_at_the_desk(tmp_path: Path) -> None:
         assert "is a draft" in desk.get("/").text
         for index in range(9):
             desk.post(f"/variable/{index}", decision="agree", reason="As the card says.")
-        answers = {"at_least": ("number", "0.5"), "scale": ("", "linear")}
+        answers = {"at_least": ("number", "0.5"), "scale": ("", "log")}
         while True:
             page = desk.get("/unfinished").text
             form = re.search(

@@ -42,6 +42,7 @@ class Memory:
     """A session that keeps checkpoints in memory."""
 
     device = "cpu"
+    form = "fast"
 
     def __init__(self, *seeds: int) -> None:
         self.seeds = seeds
@@ -159,13 +160,86 @@ def test_constructed_weights_take_the_place_of_training_after_the_first_observat
 
 
 def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
-    chosen = settings("full", checkpoints_kept=3, checkpoint_every=10)
+    chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
     task = RunTask.of(0, 20, chosen)
-    test = task.prompts("test").minibatch()
+    test = task.test_prompts().minibatch()
     good, better = task.constructed(3), (np.zeros((3, 5, 5)), np.zeros((3, 5, 5)))
     saved = np.array([np.stack(better), np.stack(good), np.full((2, 3, 5, 5), 1.0)])
     expected = choice.in_context_loss(test, *good)
-    assert runs._best_saved(task, saved, test) == expected
+    assert runs._chosen_loss(task, saved) == expected
+
+
+def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
+    chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
+    tasks = [RunTask.of(0, 20, chosen)]
+    model = runs.train_models(Memory(0), "2 layers", tasks, 2, lambda *_: {})
+    stands = settings("depth", checkpoints_kept=3, checkpoint_every=10, steps=20)
+    after_20 = runs.train_models(
+        Memory(0), "2 layers", [RunTask.of(0, 20, stands)], 2, lambda *_: {}
+    )
+    # 40 steps: saved after 10, 20 and 30, the first in the slot after that of step 0
+    np.testing.assert_array_equal(model.saved[2], np.stack(after_20.end))
+    assert not any((one == np.stack(model.end)).all() for one in model.saved)
+
+
+@pytest.mark.parametrize("free", ["free", "zero"])
+def test_training_goes_on_with_adams_moments_and_the_rate_of_the_start(free: str) -> None:
+    """The same steps by hand: other minibatches, moments kept, halvings in proportion."""
+    chosen = settings("full", b_matrices=free)
+    session, tasks = Memory(2), [RunTask.of(2, 20, chosen)]
+    model = runs.train_models(session, "training", tasks, 3, lambda *_: {})
+    last = runs.continued_losses(session, tasks, model)
+    # 40 steps, halved every 15: 4 more, halved every 2; a minibatch for each 7
+    again = runs.train_models(Memory(2), "training", tasks, 3, lambda *_: {}).learner
+    schedule = Schedule(chosen.learning_rate, 2, 7, (0.99, 0.9), 1e-8, 0.01, free == "free", 40)
+    assert [schedule.rate(step) for step in range(40, 44)] == [
+        chosen.learning_rate * part for part in (1, 1, 0.5, 0.5)
+    ]
+    again.go_on([tasks[0].continued_minibatch], schedule)
+    again.advance(40, 44)
+    A, B = (matrices[0] for matrices in again.matrices())
+    assert last[0] == choice.in_context_loss(tasks[0].test_prompts().minibatch(), A, B)
+    assert last[0] != model.series["loss"].values[-1, 0]
+    first, other = tasks[0].minibatch(0).data, tasks[0].continued_minibatch(0).data
+    assert (first != other).any()
+
+
+def test_going_on_leaves_what_was_measured_before_as_it_was() -> None:
+    chosen = settings("full")
+    alone = runs.train_models(Memory(1), "training", [RunTask.of(1, 20, chosen)], 3, lambda *_: {})
+    whole = measure("full", 1)[1]
+    np.testing.assert_array_equal(whole.series["loss"].values, alone.series["loss"].values[:, 0])
+    np.testing.assert_array_equal(whole.arrays["final_b"], alone.end[1][0][:-1])
+
+
+def test_a_run_cut_off_while_it_goes_on_ends_with_the_same_loss() -> None:
+    whole = measure("sparse", 6)[6]
+    session = Memory(6)
+    EXPERIMENTS["sparse"].measure(settings("sparse"), session)
+    del session.kept[runs.CONTINUED]  # cut off after training, before it went on
+    resumed = EXPERIMENTS["sparse"].measure(settings("sparse"), session)[6]
+    assert resumed.scalars == whole.scalars
+
+
+def test_movement_is_that_of_all_models_on_the_first_minibatch() -> None:
+    moved = measure("depth", 1)[1].scalars
+    shuffled = measure("depth", 1, targets="shuffled")[1].scalars
+    still = measure("depth", 1, learning_rate=0.0)[1].scalars
+    assert still == {"parameters_moved": 0.0, "training_loss_moved": 0.0}
+    assert min(moved["parameters_moved"], shuffled["parameters_moved"]) > 1
+    assert moved["training_loss_moved"] > 0.01
+
+
+def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
+    longer = {"steps": 1200, "halve_every": 400, "prompts": 2000}
+    printed = measure("printed_optimum", 0, **longer)[0].series["distance_to_printed"].values[-1]
+    other = measure("printed_optimum", 0, weight_law="inverse_covariance", **longer)[0]
+    assert printed < 0.05 < 0.2 < other.series["distance_to_printed"].values[-1]
+    built = measure("printed_optimum", 0, weights="constructed")[0].series
+    assert built["distance_to_printed"].values[-1] < 1e-12
+    assert built["excess_loss"].values[-1] == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="shuffled"):
+        measure("printed_optimum", 0, targets="shuffled")
 
 
 def test_baselines_are_ordered_as_algebra_says() -> None:
@@ -185,21 +259,24 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
 
 def test_lengths_are_compared_with_least_squares_too() -> None:
     chosen = settings("context_length", validation_prompts=300, test_prompts=300)
-    *descent, least_squares = experiments.length_baselines(RunTask.of(1, 20, chosen), 3)
-    assert least_squares < 1e-10 < min(descent)  # without noise, 20 pairs determine w
-    *_, of_two = experiments.length_baselines(RunTask.of(1, 2, chosen), 3)
-    assert 1.0 < of_two < 5.0  # three of five directions stay unseen
+    row = experiments.length_baselines(RunTask.of(1, 20, chosen), chosen)
+    *fair, least_squares, descent, preconditioned, released = row
+    assert max(least_squares, released) < 1e-10  # without noise, 19 pairs determine w
+    assert min(*fair, descent, preconditioned) > 1e-10
+    *_, of_two, _, _, of_one = experiments.length_baselines(RunTask.of(1, 2, chosen), chosen)
+    assert 1.0 < of_two < of_one < 5.5  # three and four of five directions stay unseen
 
 
 MEASURE_ALL = """
 import pickle, sys
 import torch
-from papers.test_ahn2023 import SMALL, measure
+from papers.test_ahn2023 import EXPERIMENTS, SMALL, measure
 torch.set_num_threads(int(sys.argv[1]))
 few = {**SMALL, "precision": "float32", "prompts": 2000, "test_prompts": 2000}
+chosen = {"depth": {"validation_prompts": 2000}, "context_length": {"validation_prompts": 2000}}
 results = {
-    (name, weights): measure(name, 1, **{**few, "validation_prompts": 2000, "weights": weights})[1]
-    for name in ("sparse", "full", "depth", "context_length", "one_layer")
+    (name, weights): measure(name, 1, **few, **chosen.get(name, {}), weights=weights)[1]
+    for name in EXPERIMENTS
     for weights in ("trained", "constructed")
 }
 sys.stdout.buffer.write(pickle.dumps(results))

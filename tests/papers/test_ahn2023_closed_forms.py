@@ -50,6 +50,32 @@ def test_one_layer_loss_agrees_with_sampled_prompts(
     close(kernel.loss_and_gradient(test_prompts.minibatch(), A[None])[0], errors.mean(), 1e-10)
 
 
+def test_one_layer_loss_agrees_with_sampled_prompts_for_other_weights(
+    covariance: task.Covariance,
+) -> None:
+    identity = covariance.with_identity_weights
+    prompts = task.draw_prompts(identity, 20_000, 20, seed=3, purpose="test", dtype=np.float64)
+    same_law(prompts.w[:, :, None] * prompts.w[:, None], np.eye(5)[None])
+    A = constructed.printed_optimum(covariance.matrix, 20)[0]
+    A = A + 0.2 * np.random.default_rng(0).standard_normal((5, 5))
+    S = moments(prompts.x)
+    b = prompts.w + np.einsum("ij,bj->bi", A.T, np.einsum("bij,bj->bi", S, prompts.w))
+    errors = np.sum(b * prompts.query, axis=1) ** 2
+    same_law(errors, constructed.one_layer_loss(A, covariance.matrix, 20, np.eye(5)))
+
+
+@pytest.mark.parametrize(("n", "d"), [(20, 5), (2, 5)])
+def test_the_printed_optimum_minimises_for_weights_of_the_identity(n: int, d: int) -> None:
+    rng = np.random.default_rng(n)
+    root = rng.standard_normal((d, d))
+    sigma = root @ root.T + np.eye(d)
+    best = constructed.printed_optimum(sigma, n)[0]
+    least = constructed.one_layer_loss(best, sigma, n, np.eye(d))
+    for _ in range(20):
+        away = best + 1e-3 * rng.standard_normal((d, d))
+        assert constructed.one_layer_loss(away, sigma, n, np.eye(d)) > least
+
+
 @pytest.mark.parametrize(("n", "d"), [(20, 5), (2, 5), (7, 3)])
 def test_one_layer_optimum_minimises(n: int, d: int) -> None:
     rng = np.random.default_rng(n)
@@ -239,15 +265,18 @@ def test_the_released_baseline_is_weaker_than_the_fair_one(
     selection: task.Prompts, test_prompts: task.Prompts
 ) -> None:
     fair = baselines.FairDescent(test_prompts, selection, 4)
-    released = baselines.ReleasedDescent(test_prompts, selection, [0.2, 0.4, 0.6, 0.8, 1.0])
+    grid = [0.01, 0.02, 0.03, 0.04, 0.05]
+    released = baselines.ReleasedDescent(test_prompts, selection, grid, preconditioned=True)
     for layers in (1, 4):
-        assert fair.losses(layers)[2] < released.losses(layers)[1]
+        assert fair.losses(layers)[2] < released.loss(layers)
 
 
+@pytest.mark.parametrize("preconditioned", [False, True])
 def test_the_released_baseline_leaves_a_pair_out_and_takes_a_step_of_the_grid(
-    selection: task.Prompts, test_prompts: task.Prompts
+    selection: task.Prompts, test_prompts: task.Prompts, preconditioned: bool
 ) -> None:
-    grid, (n, d) = [0.3, 0.5, 0.7], selection.z.shape[1:]
+    """The steps of the grid are on the sum over the pairs."""
+    grid, (n, d) = [0.015, 0.025, 0.035], selection.z.shape[1:]
 
     def loss(prompts: task.Prompts, step: float) -> float:
         """Two steps, pair by pair."""
@@ -255,14 +284,27 @@ def test_the_released_baseline_leaves_a_pair_out_and_takes_a_step_of_the_grid(
         for _ in range(2):
             used = prompts.x[:, : n - 1]
             errors = np.einsum("bid,bd->bi", used, b)
-            gradient = np.einsum("bi,bid->bd", errors, used) / n
-            b = b - step * gradient @ prompts.covariance.inverse
+            gradient = np.einsum("bi,bid->bd", errors, used)
+            b = b - step * gradient @ (prompts.covariance.inverse if preconditioned else np.eye(d))
         assert b.shape == (len(prompts.w), d)
         return float(np.mean(np.sum(b * prompts.query, axis=1) ** 2))
 
     best = min(grid, key=lambda step: loss(selection, step))
-    released = baselines.ReleasedDescent(test_prompts, selection, grid)
-    close(released.losses(2)[1], loss(test_prompts, best), 1e-10)
+    released = baselines.ReleasedDescent(test_prompts, selection, grid, preconditioned)
+    close(released.loss(2), loss(test_prompts, best), 1e-10)
+
+
+def test_released_least_squares_leaves_a_pair_out_and_has_the_least_norm_when_whitened(
+    covariance: task.Covariance,
+) -> None:
+    few = task.draw_prompts(covariance, 50, 4, seed=0, purpose="few", dtype=np.float64)
+    errors = []
+    for x, w, query in zip(few.x[:, :3], few.w, few.query, strict=True):
+        # least ‖Rᵀ u‖ among the u that fit: Σ⁻¹ xᵀ (x Σ⁻¹ xᵀ)⁻¹ y
+        fitted = covariance.inverse @ x.T @ np.linalg.solve(x @ covariance.inverse @ x.T, x @ w)
+        errors.append(((w - fitted) @ query) ** 2)
+    assert baselines.released_least_squares(few) == pytest.approx(np.mean(errors), rel=1e-8)
+    assert baselines.released_least_squares(few) != pytest.approx(baselines.least_squares(few))
 
 
 def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -19,24 +19,20 @@ from beartype import beartype
 from jaxtyping import TypeCheckError, jaxtyped
 from threadpoolctl import threadpool_limits
 
+from papers.forms import close
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
 from reproaudit.lab import Measurements, generator
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.chen2024 import EXPERIMENTS, fast, information, measures, model, task
+from reproaudit.papers.chen2024 import experiments as chen_experiments
 from reproaudit.papers.chen2024.constructed import InductionHead
-from reproaudit.papers.chen2024.experiments import (
-    ALL_PARAMETERS as ALL,
-)
-from reproaudit.papers.chen2024.experiments import (
-    Phase,
-    SeedRun,
-    Simultaneous,
-    Staged,
-    initial_parameters,
-)
+from reproaudit.papers.chen2024.experiments import SeedRun, initial_parameters
 from reproaudit.papers.chen2024.fast import windows
+from reproaudit.papers.chen2024.fast.together import Places, Together, descend_seeds
 from reproaudit.papers.chen2024.model import Architecture
+from reproaudit.papers.chen2024.settings import ALL_PARAMETERS as ALL
+from reproaudit.papers.chen2024.settings import Phase, Simultaneous, Staged
 from sessions import Killed, MemorySession
 
 SUBSETS = model.subsets_up_to(3, 2)
@@ -142,6 +138,82 @@ def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
         np.testing.assert_allclose(one, plain.numpy(), atol=1e-10, rtol=0)
 
 
+def test_places_add_up_and_take_in_the_order_of_the_entries() -> None:
+    rng = generator(5, "test")
+    place = np.where(rng.random(3000) < 0.7, 4, rng.integers(0, 50, 3000))  # one is crowded
+    place[place == 7] = 8  # and one is empty
+    places = Places(place, 50, "cpu")
+    values = torch.from_numpy(rng.normal(size=(2, 3000))).requires_grad_()
+    expected = np.stack([np.bincount(place, row, 50) for row in values.detach().numpy()])
+    summed = places.total(values)
+    np.testing.assert_allclose(summed.detach().numpy(), expected, atol=1e-11)
+    slope = torch.from_numpy(rng.normal(size=(2, 50)))
+    (back,) = torch.autograd.grad((summed * slope).sum(), values)
+    np.testing.assert_array_equal(back.numpy(), slope.numpy()[:, place])
+    parts = slope.clone().requires_grad_()
+    (back,) = torch.autograd.grad((places.take(parts) * values.detach()).sum(), parts)
+    np.testing.assert_allclose(back.numpy(), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("trained", [("lag_weights",), ALL], ids="+".join)
+def test_seeds_together_train_as_each_alone(
+    lag_windows: str, reading: Any, trained: tuple[Any, ...]
+) -> None:
+    of = architecture(lag_windows)
+    counted = [
+        fast.count_windows(sequences(count), of, 3, np.float64) for count in (60, 20, 45)
+    ]  # of different sizes
+    rng = generator(6, "test")
+    together = [
+        fast.Parameters(rng.normal(size=(3, 3)), rng.normal(size=7), np.array([1.2 + i / 5]))
+        for i in range(3)
+    ]
+    alone = [fast.Parameters(*(one.copy() for one in at)) for at in together]
+    how: Any = {"epochs": 30, "learning_rate": 0.5, "trained": trained, "reading": reading}
+    descend_seeds(Together.of(counted, "cpu"), together, epsilon=1e-8, device="cpu", **how)
+    for found, expected, one in zip(together, alone, counted, strict=True):
+        before = [block.copy() for block in expected]
+        fast.descend(one, expected, epsilon=1e-8, **how)
+        for mine, plain, start, name in zip(found, expected, before, ALL, strict=True):
+            np.testing.assert_allclose(mine, plain, atol=1e-10, rtol=0)
+            assert (np.abs(plain - start).max() > 1e-4) == (name in trained)
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_a_session_of_several_seeds_measures_what_each_measures_alone(experiment: str) -> None:
+    settings = settings_of(experiment, precision="float64")
+    run = EXPERIMENTS[experiment].measure
+    together = run(settings, MemorySession((3, 1)))
+    for seed in (3, 1):
+        alone = run(settings, MemorySession((seed,)))[seed]
+        assert together[seed].model_dump() == alone.model_dump()
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_on_a_card_a_session_measures_the_same(
+    experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The card's code, on the processor in place of the card."""
+    settings = settings_of(experiment, precision="float64")
+    run = EXPERIMENTS[experiment].measure
+    alone = run(settings, MemorySession((0, 1)))
+    real = chen_experiments.descent_together
+    called: list[str] = []
+
+    def on_the_processor(*arguments: Any) -> Any:
+        called.append(arguments[3])
+        return real(*arguments[:3], "cpu")
+
+    monkeypatch.setattr(chen_experiments, "descent_together", on_the_processor)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    card = run(settings, MemorySession((0, 1), device="cuda"))
+    assert set(called) == {"cuda"}
+    for seed in (0, 1):
+        close(card[seed], alone[seed], rtol=1e-9)
+
+
 def test_the_worked_example_of_counted_windows_holds() -> None:
     tried = doctest.testmod(windows)
     assert tried.attempted > 10
@@ -176,9 +248,9 @@ def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
 def test_epochs_may_be_cut_anywhere() -> None:
     settings = settings_of("staged")
     whole, parts = initial_parameters(settings), initial_parameters(settings)
-    advance = SeedRun.start(settings, 0).descent(whole, Phase("all", 10, 1.0, ALL))
+    advance = SeedRun.start(settings, 0, "fast").descent(whole, Phase("all", 10, 1.0, ALL))
     advance(0, 10)
-    advance = SeedRun.start(settings, 0).descent(parts, Phase("all", 10, 1.0, ALL))
+    advance = SeedRun.start(settings, 0, "fast").descent(parts, Phase("all", 10, 1.0, ALL))
     for start, stop in ((0, 3), (3, 4), (4, 10)):
         advance(start, stop)
     for one, other in zip(whole, parts, strict=True):
@@ -206,6 +278,23 @@ def test_independent_tokens_have_one_law_per_sequence() -> None:
         law = np.bincount(tokens, minlength=3) / tokens.size
         joint = np.bincount(both, minlength=9).reshape(3, 3) / both.size
         assert np.abs(joint - np.outer(law, law)).max() < 0.12
+
+
+def test_other_parents_leave_the_latest_token_without_a_say() -> None:
+    """Given the tokens at lags 2 and 3 of one chain, the latest tells nothing of the next."""
+    chain = settings_of("staged", training_data="other_parents", length=40_000, dirichlet=1.0)
+    drawn = task.training_sequences(replace(chain, training_sequences=1), 3).tokens[0]
+    older, old, latest, following = (drawn[lag : len(drawn) - 3 + lag] for lag in range(4))
+    laws = []
+    for context in product(range(3), repeat=2):
+        here = (older == context[0]) & (old == context[1])
+        law = np.bincount(following[here], minlength=3) / here.sum()
+        laws.append(law)
+        for token in range(3):
+            given = np.bincount(following[here & (latest == token)], minlength=3)
+            if given.sum() > 300:
+                np.testing.assert_allclose(given / given.sum(), law, atol=0.1)
+    assert np.ptp(laws, axis=0).max() > 0.3  # and the two before it do
 
 
 def test_no_sequence_keeps_its_target_when_they_are_shuffled() -> None:
@@ -315,17 +404,17 @@ def test_the_sharpened_head_beats_its_limit() -> None:
 @pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
 def test_hard_wired_weights_are_the_induction_head(lag_windows: str) -> None:
     settings = settings_of("staged", lag_windows=lag_windows, precision="float64", length=40)
-    run = SeedRun.start(settings, 0)
+    run = SeedRun.start(settings, 0, "fast")
     hard = run.construct()
     hard.sharpness[0] = 50.0
-    predicted = fast.predict(run.evaluation.validation_windows, hard)
+    predicted = run.evaluation.prepared_validation.predict(hard)
     far = np.abs(predicted - run.evaluation.head.predict()).max(axis=1) > 1e-6
     # with common lags, position 2 has nothing at lag 2 and may match by its lag 1 alone
     assert far.mean() <= (0.2 if lag_windows == "common" else 0.0)
 
 
 def test_the_constructed_sharpness_is_the_best() -> None:
-    run = SeedRun.start(settings_of("staged", precision="float64"), 0)
+    run = SeedRun.start(settings_of("staged", precision="float64"), 0, "fast")
     best = run.construct()
     loss = measures.training_loss(best, run.evaluation)
     for factor in (0.9, 1.1):
@@ -343,7 +432,7 @@ def test_the_softmaxed_loss_has_a_floor() -> None:
 # --------------------------------------------------------------------------------- the experiments
 
 
-@pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_measurements_are_those_declared(experiment: str) -> None:
     declared = audit().measurements_of(experiment)
     values = audit().values_of(experiment, "smoke")
@@ -361,9 +450,9 @@ def test_measurements_are_those_declared(experiment: str) -> None:
             assert got.series[name].steps[0] == 0
 
 
-@pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_audit_names_every_setting(experiment: str) -> None:
-    kind = {"staged": Staged, "simultaneous": Simultaneous}[experiment]
+    kind = Staged if experiment == "staged" else Simultaneous
     assert audit().settings_of(experiment).keys() == {field.name for field in fields(kind)}
 
 
@@ -387,18 +476,57 @@ def test_a_run_that_was_cut_off_ends_the_same() -> None:
     assert _same(resumed, measured("staged"))
 
 
-@pytest.mark.parametrize(
-    "control",
-    [{"training_data": "independent_tokens"}, {"training_data": "shuffled_targets"}, {"order": 3}],
-    ids=str,
-)
-def test_controls_train_on_something_else(control: dict[str, Any]) -> None:
-    own, other = measured("staged"), measured("staged", **control)
+def test_a_control_trains_on_the_targets_of_others_and_is_measured_on_proper_ones() -> None:
+    own, other = measured("staged"), measured("staged", training_data="shuffled_targets")
     trained = other.series["trained_loss"].values
     assert trained[-1] < trained[0]
     assert own.series["trained_loss"].values[0] != trained[0]
-    same_task = "order" not in control
-    assert (own.scalars["limit_loss"] == other.scalars["limit_loss"]) is same_task
+    assert own.scalars["limit_loss"] == other.scalars["limit_loss"]
+
+
+@pytest.mark.parametrize("stage", [2, 3])
+def test_a_control_is_the_run_itself_until_its_targets_are_shuffled(stage: int) -> None:
+    changed: dict[str, Any] = {"training_data": "shuffled_targets", "data_from_stage": stage}
+    own, other = measured("staged"), measured("staged", **changed)
+    until = sum(settings_of("staged").stages[i].epochs for i in range(stage - 1))
+    for name in ("trained_loss", "subset_share", "own_lag_attention"):
+        steps = np.array(own.series[name].steps)
+        ours, theirs = own.series[name].values, other.series[name].values
+        np.testing.assert_array_equal(theirs[steps <= until], ours[steps <= until])
+    moved = {2: "own_lag_attention", 3: "sharpness"}[stage]
+    assert (own.series[moved].values[-1] != other.series[moved].values[-1]).any()
+
+
+def test_only_shuffles_that_begin_after_stage_one_leave_stage_two_a_gradient() -> None:
+    """Shuffled throughout, the empty set takes all weight, and its similarity is constant."""
+    longer: dict[str, Any] = {
+        "training_sequences": 1000,
+        "length": 60,
+        "stage_1_epochs": 1000,
+        "stage_2_epochs": 200,
+        "stage_2_learning_rate": 10.0,
+        "training_data": "shuffled_targets",
+    }
+    throughout = measured("staged", **longer)
+    assert throughout.series["subset_share"].values[-1][SUBSETS.index(())] > 0.999
+    late = measured("staged", **longer, data_from_stage=2)
+    for run, least, most in ((throughout, 0.0, 1e-5), (late, 1e-4, 1.0)):
+        attention = run.series["own_lag_attention"].values
+        change = np.abs(attention[-1] - attention[0]).max()
+        assert least <= change <= most
+
+
+def test_movement_is_that_of_all_parameters_and_of_each_stage_s_loss() -> None:
+    still: dict[str, Any] = {f"stage_{stage}_learning_rate": 0.0 for stage in (1, 2, 3)}
+    scalars = measured("staged", **still).scalars
+    assert (scalars["parameters_moved"], scalars["training_loss_moved"]) == (0.0, 0.0)
+    run = measured("staged")
+    assert run.scalars["parameters_moved"] > 0
+    assert run.scalars["training_loss_moved"] > 0
+    together = measured("simultaneous")
+    losses = together.series["trained_loss"].values
+    moved = abs(losses[-1] - losses[0]) / losses[0]
+    assert together.scalars["training_loss_moved"] == pytest.approx(moved)
 
 
 def test_a_constructed_run_starts_where_training_starts() -> None:
@@ -416,7 +544,8 @@ def test_a_constructed_run_starts_where_training_starts() -> None:
     [
         ("cross_entropy", "other", "of_probabilities.*of_softmaxed_probabilities"),
         ("precision", "float16", "float32.*float64"),
-        ("training_data", "other", "own_chain.*independent_tokens.*shuffled_targets"),
+        ("training_data", "other", "own_chain.*shuffled_targets.*other_parents"),
+        ("data_from_stage", 4, "1, 2 or 3"),
         ("weights", "other", "trained.*constructed"),
         ("lag_windows", "other", "common.*own_onwards"),
         ("length", 2, "at least 3 tokens"),

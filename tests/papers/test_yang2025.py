@@ -33,10 +33,10 @@ from reproaudit.lab import DATA_VARIABLE, Array
 from reproaudit.papers.yang2025 import (
     EXPERIMENTS,
     constructed,
-    experiments,
     fast,
     images,
     measures,
+    runs,
     task,
 )
 from reproaudit.papers.yang2025 import model as plain
@@ -225,6 +225,33 @@ def test_number_of_neurons_only_rescales_their_rate() -> None:
     assert same == pytest.approx(slow, abs=1e-13)
 
 
+@pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_weights_after_training_are_those_of_the_plain_form(name: str, start: float) -> None:
+    population = POPULATIONS[name]
+    weights, model = both_forms(population, neurons=3, start=start)
+    keys, queries, neurons = (
+        tensor.detach().numpy().copy()
+        for tensor in (weights.keys, weights.queries, weights.neurons)
+    )
+    plain.descend(weights, population, steps=40, output_scale=1 / 3, rates=(0.5, 0.9, 0.0))
+    rates = Rates(0.5, 0.9 / 3, 0.0)
+    fast.descend(model, population, steps=40, output_scale=1.0, rates=rates)
+    found = fast.weights(model, population, (keys, queries), neurons)
+    for one, tensor in zip(found, weights.all(), strict=False):
+        np.testing.assert_allclose(one, tensor.detach().numpy(), rtol=0, atol=1e-10)
+    assert np.abs(found[0] - keys).max() > 1e-3
+    x, positive, shares = (
+        plain.samples(population),
+        torch.from_numpy(population.positive),
+        torch.from_numpy(population.shares),
+    )
+    expected = plain.population_loss(weights, x, positive, 1 / 3, shares)
+    assert fast.loss_in_training(model, population, 1.0) == pytest.approx(
+        expected.item(), abs=1e-12
+    )
+
+
 def test_attention_has_no_gradient_while_neurons_are_zero() -> None:
     population = task.mixture(3)
     _, model = both_forms(population, neurons=1, start=0.0)
@@ -330,6 +357,7 @@ class Shelf:
     """A session that keeps checkpoints in memory, and can be cut off at a step."""
 
     device = "cpu"
+    form = "fast"
 
     def __init__(self, seed: int, cut_off: int | None = None) -> None:
         self.seeds = (seed,)
@@ -385,7 +413,7 @@ def test_every_seed_of_a_session_has_the_numbers_it_has_alone(
         seed: one.model_dump() for seed, one in alone.items()
     }
     monkeypatch.setattr(
-        experiments, "descend_together", functools.partial(on_the_processor, descend_together)
+        runs, "descend_together", functools.partial(on_the_processor, descend_together)
     )
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     card = measure(settings, MemorySession(seeds=(0, 1), device="cuda"))
@@ -492,6 +520,40 @@ def test_random_neurons_learn_hard_samples_without_attention(audit: Audit) -> No
     assert found.series["accuracy"].values[-1] == 1.0
 
 
+def test_movement_is_counted_from_the_start_of_the_training_that_is_measured(
+    audit: Audit,
+) -> None:
+    own = measured(audit, "simultaneous", steps=300).scalars
+    still = {"attention_rate": 0.0, "neuron_rate": 0.0}
+    for experiment in ("simultaneous", "three_classes", "three_stages", "pictures"):
+        found = measured(audit, experiment, **still).scalars
+        assert found["parameters_moved"] == found["training_loss_moved"] == 0.0
+    after = measured(audit, "simultaneous", steps=300, head_start=20000).scalars
+    assert 0 < after["parameters_moved"] < own["parameters_moved"]
+    frozen = measured(audit, "simultaneous", steps=300, attention="frozen").scalars
+    assert frozen["parameters_moved"] > 0.1
+    assert frozen["training_loss_moved"] > 0.1
+
+
+def test_the_literal_rate_with_a_longer_horizon_is_the_same_training_of_neurons(
+    audit: Audit,
+) -> None:
+    """With attention frozen the two differ by the size of their steps alone."""
+    shared: dict[str, SettingValue] = {"attention": "frozen", "steps": 400, "neurons": 16}
+    own = measured(audit, "simultaneous", **shared)
+    longer = measured(audit, "simultaneous", neuron_rate_of="parameter_longer", **shared)
+    literal = measured(audit, "simultaneous", neuron_rate_of="parameter", **shared)
+    last = {
+        name: one.series["easy_confidence"].values[-1]
+        for name, one in (("own", own), ("longer", longer), ("literal", literal))
+    }
+    assert longer.series["loss"].steps[-1] == 16 * own.series["loss"].steps[-1]
+    assert last["longer"] == pytest.approx(last["own"], abs=0.01)
+    assert last["literal"] < last["own"] - 0.05
+    staged = measured(audit, "three_stages", neuron_rate_of="parameter_longer", neurons=16)
+    assert staged.series["loss"].steps[-1] == 16 * 60
+
+
 def test_stages_of_algorithm_1_train_one_module_each(audit: Audit) -> None:
     found = measured(audit, "three_stages", stage_steps=(300, 300, 300), steps=10)
     share, signal_part = (
@@ -547,8 +609,8 @@ def test_files_are_found_and_read(
     folders: tuple[Path, Path], place: int, layout: str, zipped: bool
 ) -> None:
     write_split(folders[place] / layout, "train", zipped=zipped)
-    sums = images.checksums("mnist")
-    found = images.pictures("mnist")
+    sums = images.checksums("mnist", "train")
+    found = images.pictures("mnist", "train")
     assert found.proxy is None
     assert found.pixels.shape == (40, 20)
     assert found.pixels.min() >= 0.0
@@ -560,19 +622,23 @@ def test_files_are_found_and_read(
 
 def test_checksums_do_not_depend_on_compression(folders: tuple[Path, Path]) -> None:
     write_split(folders[1], "train", zipped=True)
-    zipped = images.checksums("mnist")
+    zipped = images.checksums("mnist", "train")
     write_split(folders[0], "train", zipped=False)
-    assert images.checksums("mnist") == zipped
+    assert images.checksums("mnist", "train") == zipped
 
 
-def test_training_split_comes_first_and_a_lone_test_split_is_named(
-    folders: tuple[Path, Path], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_another_split_stands_in_only_by_name(folders: tuple[Path, Path], audit: Audit) -> None:
     write_split(folders[0], "t10k", zipped=True, seed=1)
-    assert all("t10k" in name for name in images.checksums("mnist"))
-    assert "test split is used" in caplog.text
+    assert images.pictures("mnist", "test").proxy is None
+    assert all("t10k" in name for name in images.checksums("mnist", "train"))
+    expected = "MNIST's 'test' split in place of its 'train' split"
+    assert images.pictures("mnist", "train").proxy == expected
+    settings = settings_of(audit, "pictures", images="mnist")
+    assert EXPERIMENTS["pictures"].proxy(settings) == expected
     write_split(folders[0], "train", zipped=True)
-    assert all("train" in name for name in images.checksums("mnist"))
+    for split, stem in images.STEMS.items():
+        assert images.pictures("mnist", split).proxy is None
+        assert all(stem in name for name in images.checksums("mnist", split))
 
 
 def test_without_network_digits_stand_in_and_say_so(
@@ -601,7 +667,7 @@ def test_a_name_that_never_resolves_is_given_up_within_seconds(
     monkeypatch.setattr("urllib.request.urlopen", resolve)
     monkeypatch.setattr(images, "PROBE_SECONDS", 0.3)
     began = time.monotonic()
-    assert images.pictures("mnist").proxy == images.STAND_IN
+    assert images.pictures("mnist", "train").proxy == images.STAND_IN
     assert time.monotonic() - began < 5
     over.set()
 
@@ -610,7 +676,7 @@ def test_download_through_torchvision_keeps_whole_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "mirror"
-    for split in images.SPLITS:
+    for split in images.STEMS.values():
         write_split(source, split, zipped=True)
     resources = [
         (file.name, hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest())
@@ -623,8 +689,8 @@ def test_download_through_torchvision_keeps_whole_files(
     images._try_download.cache_clear()
     with serving(source) as url:
         monkeypatch.setattr(MNIST, "mirrors", [url])
-        assert all("train" in name for name in images.checksums("mnist"))
-    found = images.pictures("mnist")  # the mirror is gone
+        assert all("train" in name for name in images.checksums("mnist", "train"))
+    found = images.pictures("mnist", "train")  # the mirror is gone
     assert found.proxy is None
     assert len(found.labels) == 40
     assert [path.name for path in images.cache_folder().iterdir()] == ["MNIST"]
@@ -657,12 +723,12 @@ def test_only_planning_tries_a_failed_download_again(
         write_split(folder, "train", zipped=False)
 
     monkeypatch.setattr(images, "_download", download)
-    assert images.pictures("mnist").proxy == images.STAND_IN
+    assert images.pictures("mnist", "train").proxy == images.STAND_IN
     images._try_download.cache_clear()  # another process
-    assert images.pictures("mnist").proxy == images.STAND_IN
+    assert images.pictures("mnist", "train").proxy == images.STAND_IN
     assert len(tried) == 1
-    assert "MNIST train-labels-idx1-ubyte" in images.checksums("mnist")
-    assert images.pictures("mnist").proxy is None
+    assert "MNIST train-labels-idx1-ubyte" in images.checksums("mnist", "train")
+    assert images.pictures("mnist", "train").proxy is None
     assert not (folders[1] / images.FAILED).exists()
 
 
@@ -671,14 +737,14 @@ def test_torn_file_is_an_error_that_names_it(folders: tuple[Path, Path]) -> None
     path = folders[0] / "train-images-idx3-ubyte"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(TechnicalError, match="train-images-idx3-ubyte is not a whole IDX file"):
-        images.checksums("mnist")
+        images.checksums("mnist", "train")
     path.write_bytes(b"\x1f\x8bnot gzip")
     with pytest.raises(TechnicalError, match="cannot be read"):
-        images.checksums("mnist")
+        images.checksums("mnist", "train")
 
 
 def test_signals_are_unit_pictures_of_their_digits() -> None:
-    pictures = images.pictures("digits")
+    pictures = images.pictures("digits", "train")
     chosen = images.signals(
         pictures, (1, 2), 5, centred=False, scaling="unit_norm", draw=np.random.default_rng(0)
     )
@@ -692,7 +758,7 @@ def test_signals_are_unit_pictures_of_their_digits() -> None:
 
 
 def test_centred_pictures_have_the_mean_of_all_taken_off() -> None:
-    pictures = images.pictures("digits")
+    pictures = images.pictures("digits", "train")
     everything = int((pictures.labels == 2).sum())
     kept, centred = (
         images.signals(
@@ -711,7 +777,7 @@ def test_centred_pictures_have_the_mean_of_all_taken_off() -> None:
 def test_too_few_pictures_of_a_digit_are_an_error() -> None:
     with pytest.raises(TechnicalError, match="not 1000"):
         images.signals(
-            images.pictures("digits"),
+            images.pictures("digits", "train"),
             (1, 2),
             1000,
             centred=False,
@@ -720,12 +786,18 @@ def test_too_few_pictures_of_a_digit_are_an_error() -> None:
         )
 
 
-def real_mnist() -> Path | None:
-    """A folder with MNIST's own files: named by the environment, or beside the repository."""
+def real_mnist() -> tuple[Path, images.Split] | None:
+    """A folder with a split of MNIST: named by the environment, or beside the repository."""
     beside = Path(__file__).parents[2].parent / "shared" / "data" / "mnist"
     named = os.environ.get(images.DATA_VARIABLE)
     places = [Path(named)] if named else []
-    return next((place for place in [*places, beside] if images._found([place])), None)
+    found = (
+        (place, split)
+        for place in [*places, beside]
+        for split in images.STEMS
+        if images._found([place], split)
+    )
+    return next(found, None)
 
 
 REAL = real_mnist()
@@ -735,11 +807,13 @@ REAL = real_mnist()
 def test_real_files_hold_ones_and_twos(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(images.DATA_VARIABLE, str(REAL))
-    found = images.pictures("mnist")
+    assert REAL is not None
+    place, split = REAL
+    monkeypatch.setenv(images.DATA_VARIABLE, str(place))
+    found = images.pictures("mnist", split)
+    assert found.proxy is None
     counts = [int((found.labels == digit).sum()) for digit in (1, 2)]
-    split = "train" if any("train" in name for name in found.checksums) else "t10k"
-    assert counts == {"t10k": [1135, 1032], "train": [6742, 5958]}[split]
+    assert counts == {"test": [1135, 1032], "train": [6742, 5958]}[split]
     assert found.pixels.shape[1] == 784
     ones, twos = (found.pixels[found.labels == digit] for digit in (1, 2))
     assert ones.mean() < twos.mean()  # a stroke has less ink than a curve
@@ -749,9 +823,12 @@ def test_real_files_hold_ones_and_twos(
 def test_the_command_line_reads_them_from_a_data_dir(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert REAL is not None
+    place, split = REAL
     monkeypatch.setenv(images.DATA_VARIABLE, "")  # restored afterwards
     arguments = ["run", "yang2025", "--experiment", "pictures", "--seeds", "0"]
-    arguments += ["--set", "steps=20", "--store", str(tmp_path), "--data-dir", str(REAL)]
+    arguments += ["--set", "steps=20", "--set", f"split={split}"]
+    arguments += ["--store", str(tmp_path), "--data-dir", str(place)]
     assert run_command(arguments) == 0
     (path,) = tmp_path.rglob("pictures/*.json")
     record = json.loads(path.read_text())["record"]

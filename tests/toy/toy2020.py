@@ -121,7 +121,9 @@ def no_data(settings: Settings) -> dict[str, str]:
 
 
 EXPERIMENTS = {
-    "descent": Experiment(Settings, descent, phases=lambda s: {"descent": s.steps}),
+    "descent": Experiment(
+        Settings, descent, phases=lambda s: {"descent": s.steps}, has_plain_form=True
+    ),
     "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
     "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
     "singly": Experiment(Settings, singly, seeds_together=frozenset({"cpu"})),

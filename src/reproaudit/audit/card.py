@@ -80,6 +80,10 @@ class Card:
     remarks: tuple[Remark, ...] = ()
 
 
+NO_CARD = Card()
+"""A card that says nothing."""
+
+
 class CardLine(NamedTuple):
     """A line that is not blank, its blanks run together."""
 
@@ -93,6 +97,15 @@ def read_card(path: Path) -> Card:
     Raises:
         CardError: if the file cannot be read, is no text, or is no card.
     """
+    return parse_card(read_card_text(path), str(path))
+
+
+def read_card_text(path: Path) -> str:
+    """The text of a file of at most `MAX_CARD_BYTES`.
+
+    Raises:
+        CardError: if the file cannot be read, is too large or is no readable text.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_CARD_BYTES + 1)
@@ -102,12 +115,12 @@ def read_card(path: Path) -> Card:
     if len(data) > MAX_CARD_BYTES:
         raise CardError(f"{path}: found more than {MAX_CARD_BYTES} bytes; a card is a page of text")
     try:
-        return parse_card(data.decode("utf-8-sig"), str(path))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CardError(
             f"{path}:{line}: found the byte 0x{data[error.start]:02x}; expected UTF-8 text. "
-            "Save the card as plain text."
+            "Save it as plain text."
         ) from error
 
 
@@ -121,7 +134,7 @@ def parse_card(text: str, file: str = "card") -> Card:
     Raises:
         CardError: on control characters, or if this is no card.
     """
-    _refuse_control_characters(text, file)
+    refuse_control_characters(text, file)
     lines = [
         CardLine(number, " ".join(line.split()))
         for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1)
@@ -155,7 +168,8 @@ _UNREADABLE = re.compile(
 """Control characters, besides those that are blanks; and those that turn the order of a text."""
 
 
-def _refuse_control_characters(text: str, file: str) -> None:
+def refuse_control_characters(text: str, file: str) -> None:
+    """Raises a `CardError` with the first control character's place."""
     match = _UNREADABLE.search(text)
     if match is not None:
         line = text[: match.start()].count("\n") + 1

@@ -1,23 +1,40 @@
 """Pairs audits and papers by name: `audits/<slug>.yaml` with `papers/<slug>`.
 
 There is no registry. A paper joins by putting two files with one stem in place, shipped or in a
-user's own folder (``DIR/<slug>.yaml`` beside ``DIR/<slug>.py``). One without the other is an error,
-never skipped. Nothing here imports a paper's module, nor torch.
+user's own folder (``DIR/<slug>.yaml`` beside ``DIR/<slug>.py``, or beside ``DIR/<slug>.run.yaml``,
+which runs the authors' own repository). In a user's folder an audit may stand alone: it can be
+checked, reviewed and judged, but not run. Among the shipped ones, one without the other is an
+error. Nothing here imports a paper's module, nor torch.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
+if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
+    from reproaudit.audit.model import Audit
+
 PACKAGE = Path(__file__).parent.parent
+
+SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""The form of a paper's short name."""
+
+RUN_FILE = ".run.yaml"
+"""The end of the name of a file that says how an author's repository is run."""
+
+VARIABLE = "REPROAUDIT_AUDITS"
+"""The environment variable that names a folder of audits."""
 
 
 def shipped_audits() -> Path:
@@ -26,13 +43,69 @@ def shipped_audits() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent.parent / "audits"
 
 
+def configured_folder() -> tuple[Path | None, str]:
+    """The folder of a user's audits where no command line names one, and what names it.
+
+    The variable ``REPROAUDIT_AUDITS``, else ``audits`` under ``[tool.reproaudit]`` in the nearest
+    ``pyproject.toml`` at or above the working directory, relative to that file.
+
+    Raises:
+        UsageError: if that file is no TOML, or names something else than a folder's path.
+    """
+    if variable := os.environ.get(VARIABLE):
+        return Path(variable), VARIABLE
+    here = Path.cwd()
+    file = next((f for d in (here, *here.parents) if (f := d / "pyproject.toml").is_file()), None)
+    if file is None:
+        return None, ""
+    try:
+        table = (
+            tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("reproaudit", {})
+        )
+        folder = table.get("audits")
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(f"{file}: cannot be read for [tool.reproaudit]: {error}") from error
+    if not isinstance(folder, str | None):
+        raise UsageError(
+            f"{file}: [tool.reproaudit] audits is {folder!r}; expected a folder's path."
+        )
+    return (file.parent / folder if folder else None), f"[tool.reproaudit] in {file}"
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A paper: its audit and its module."""
+    """A paper: its audit and its module.
+
+    Attributes:
+        slug: the short name.
+        audit_file: the audit.
+        code: the module; None of an audit that stands alone.
+    """
 
     slug: str
     audit_file: Path
-    module: Module
+    code: Module | None
+
+    @property
+    def module(self) -> Module:
+        """The module.
+
+        Raises:
+            SpecError: if the audit stands alone, so that nothing can be run.
+        """
+        if self.code is None:
+            file = self.audit_file.with_suffix(".py")
+            raise SpecError(
+                f"{self.audit_file}: has no module {file}, so that '{self.slug}' can be checked, "
+                "reviewed and judged, but not run. Add the module to run it, "
+                f"or {self.audit_file.with_suffix(RUN_FILE).name}."
+            )
+        return self.code
+
+    @property
+    def seals_file(self) -> Path:
+        """The chain of the audit's seals, whether it exists or not."""
+        return self.audit_file.parent / "seals" / f"{self.slug}.jsonl"
 
     def audit(self) -> Audit:
         """Reads and validates the audit.
@@ -40,6 +113,8 @@ class Entry:
         Raises:
             SpecError: listing every fault.
         """
+        from reproaudit.audit.loading import load_audit
+
         return load_audit(self.audit_file)
 
 
@@ -58,16 +133,15 @@ class Catalog:
         """Every paper by slug, in alphabetical order.
 
         Raises:
-            SpecError: if an audit has no module, or a module no audit.
+            SpecError: if a shipped audit has no module, or a shipped module no audit.
             UsageError: if the user's folder does not exist.
         """
         papers = _pair(shipped_audits(), PACKAGE / "papers", shipped=True)
-        if self.folder is not None:
-            if not self.folder.is_dir():
-                raise UsageError(
-                    f"{self.folder}: no such folder. --audits takes a folder of audits."
-                )
-            papers.update(_pair(self.folder, self.folder, shipped=False))
+        folder, named_by = (self.folder, "--audits") if self.folder else configured_folder()
+        if folder is not None:
+            if not folder.is_dir():
+                raise UsageError(f"{folder}: no such folder. {named_by} names a folder of audits.")
+            papers.update(_pair(folder, folder, shipped=False))
         return dict(sorted(papers.items()))
 
     def __getitem__(self, slug: str) -> Entry:
@@ -77,8 +151,8 @@ class Catalog:
             UsageError: naming the closest slug.
         """
         if slug not in self.entries:
-            remedy = did_you_mean(slug, self.entries)
-            raise UsageError(f"unknown paper '{slug}'. {remedy}".rstrip())
+            remedies = (did_you_mean(slug, self.entries), "Papers of your own: --audits DIR.")
+            raise UsageError(f"unknown paper '{slug}'. {' '.join(filter(None, remedies))}")
         return self.entries[slug]
 
     def select(self, slugs: Iterable[str], everything: bool) -> tuple[Entry, ...]:
@@ -99,20 +173,40 @@ class Catalog:
         return self[slug].module
 
 
+def entry_of(audit_file: Path) -> Entry:
+    """The paper of an audit's file, shipped or not."""
+    slug, folder = audit_file.stem, audit_file.parent
+    shipped = folder.resolve() == shipped_audits().resolve()
+    papers = PACKAGE / "papers" if shipped else folder
+    return Entry(slug, audit_file, _code(slug, _modules(papers).get(slug), papers, shipped))
+
+
 def _pair(audits: Path, papers: Path, *, shipped: bool) -> dict[str, Entry]:
-    found = {file.stem: file for file in sorted(audits.glob("*.yaml"))}
+    found = {file.stem: file for file in audits_in(audits)}
     modules = _modules(papers)
     alone = [f"{found[s]}: has no module {papers / s}.py" for s in found.keys() - modules.keys()]
-    if shipped:  # a user's folder may hold other Python files
-        alone += [f"{modules[s]}: has no audit {audits / s}.yaml" for s in modules.keys() - found]
-    if alone:
+    alone += [f"{modules[s]}: has no audit {audits / s}.yaml" for s in modules.keys() - found]
+    if shipped and alone:
         raise SpecError(
             "\n".join(f"{line}. Add it, or remove the other." for line in sorted(alone))
         )
     return {
-        slug: Entry(slug, file, _module(slug, modules[slug], shipped))
+        slug: Entry(slug, file, _code(slug, modules.get(slug), papers, shipped))
         for slug, file in found.items()
     }
+
+
+def audits_in(folder: Path) -> list[Path]:
+    """The audits in a folder, sorted by name: ``SLUG.yaml``, and not ``SLUG.run.yaml``."""
+    return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(RUN_FILE)]
+
+
+def _code(slug: str, module: Path | None, folder: Path, shipped: bool) -> Module | None:
+    """What runs a paper: its run file in a user's folder, its module, or nothing."""
+    run_file = folder / f"{slug}{RUN_FILE}"
+    if not shipped and run_file.is_file():
+        return CommandModule(name=slug, file=run_file, importable=False)
+    return None if module is None else _module(slug, module, shipped)
 
 
 def _modules(folder: Path) -> dict[str, Path]:

@@ -3,9 +3,9 @@
 Seven of the nine variables are scored; the research type and the affiliation describe the paper.
 The *strict* score takes the card's automated classification as it stands. The *reviewed* score
 takes the reviewers' word: a disagreement flips the card, and a variable that does not apply (for
-example because a stated generator makes the data) counts as documented, since nothing is missing. A
-variable on which two decisions are equally frequent is *disputed*: it counts as the card has it,
-and the report says so.
+example because a stated generator makes the data) counts as documented, since nothing is missing.
+What most decisions come to counts; on a tie the card. A variable on which two decisions are equally
+frequent is *disputed*, and the report says so.
 
 Published rates at which papers of a sharing type were reproduced are counts, shown with a Wilson
 interval: Gundersen et al., arXiv 2412.17859.
@@ -76,13 +76,19 @@ def majority(variable: Variable) -> ReviewDecision | None:
 
 
 def reviewed_yes(variable: Variable) -> bool:
-    """True if the variable counts as documented after review; if disputed, as the card has it."""
-    decision = majority(variable)
-    if decision is None:
-        return card_says_yes(variable)
-    if decision is ReviewDecision.NOT_APPLICABLE:
-        return True
-    return card_says_yes(variable) is (decision is ReviewDecision.AGREE)
+    """True if most reviewers' decisions make the variable documented; on a tie as the card has it.
+
+    Decisions are counted by what they mean: to disagree with a No, and to say that the variable
+    does not apply, both count as documented.
+    """
+    card = card_says_yes(variable)
+    votes = [
+        one.decision is ReviewDecision.NOT_APPLICABLE
+        or card is (one.decision is ReviewDecision.AGREE)
+        for one in variable.reviews
+    ]
+    documented = 2 * sum(votes) - len(votes)
+    return card if documented == 0 else documented > 0
 
 
 def score(variables: Sequence[Variable]) -> DocumentationScore:

@@ -1,26 +1,36 @@
-"""Drafts a paper's two files from its card: the audit, and the skeleton of its experiment.
+"""Drafts a paper's two files from its card and checklist: the audit, and its experiment's skeleton.
 
-A draft holds what the card says, and `TODO` for everything else. `reproaudit check` lists each TODO
+A draft holds what they say, and `TODO` for everything else. `reproaudit check` lists each TODO
 with its place. A TODO in place of a number, a date or a decision refuses the audit, so that no
 guess of the draft can ever be judged. Quotations on the card are left out: evidence is told in the
 reviewer's own words.
 
-Every text of the card is written as one double-quoted YAML scalar, and none enters the Python
-file, so that no card can add structure or code.
+Every text of the card or the checklist is written as one double-quoted YAML scalar, and none enters
+the Python file, so that neither can add structure or code.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date
 
 from reproaudit.audit.card import Card
+from reproaudit.audit.checklist import NO_CHECKLIST, Checklist, ChecklistAnswer
 from reproaudit.audit.variables import VariableName
 
 TODO = "TODO"
 
 
-def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -> str:
+def draft_audit(
+    slug: str,
+    card: Card,
+    today: date,
+    schema: str | None = None,
+    arxiv: str | None = None,
+    reviewer: str | None = None,
+    checklist: Checklist = NO_CHECKLIST,
+) -> str:
     """The text of ``SLUG.yaml``.
 
     Args:
@@ -28,15 +38,22 @@ def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -
         card: the paper's card.
         today: the day on which the card was read.
         schema: the path of the JSON Schema for editors; None if there is none beside the draft.
+        arxiv: the arXiv identifier, if there is one.
+        reviewer: who will review it; the day of the review is then today.
+        checklist: the authors' answers to their conference's checklist.
     """
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
-    variables = "".join(_variable(name, card, today) for name in VariableName)
+    variables = "".join(
+        _variable(name, card, today, reviewer, checklist.answers.get(name, ()))
+        for name in VariableName
+    )
     return head + _AUDIT.format(
         slug=slug,
         title=_quoted(card.title),
         authors=", ".join(_quoted(name) for name in card.authors) or TODO,
         venue=_quoted(card.venue),
         year=card.year if card.year is not None else TODO,
+        arxiv=f"  arxiv: {_quoted(arxiv)}\n" if arxiv is not None else "",
         variables=variables,
     )
 
@@ -46,14 +63,39 @@ def draft_module(slug: str) -> str:
     return _MODULE.replace("SLUG", slug)
 
 
-def _variable(name: VariableName, card: Card, today: date) -> str:
+def _variable(
+    name: VariableName,
+    card: Card,
+    today: date,
+    reviewer: str | None,
+    answers: Sequence[ChecklistAnswer],
+) -> str:
     row = card.rows.get(name)
     return _VARIABLE.format(
         name=name.value,
         result=_quoted(row.result if row is not None else None),
         as_of=today.isoformat(),
+        authors=_authors(answers, today),
+        reviewer=_quoted(reviewer),
+        reviewed=today.isoformat() if reviewer is not None else TODO,
         locator=f"card, row {name.value}" if row is not None else TODO,
     )
+
+
+def _authors(answers: Sequence[ChecklistAnswer], today: date) -> str:
+    """The authors' side of a variable; nothing if they say nothing of it."""
+    entries = "".join(
+        _ANSWER.format(
+            answer=_quoted(one.answer),
+            said=f"        justification: {_quoted(one.justification)}\n"
+            if one.justification
+            else "",
+            locator=_quoted(one.locator),
+            as_of=today.isoformat(),
+        )
+        for one in answers
+    )
+    return f"    authors:\n{entries}" if entries else ""
 
 
 def _quoted(text: str | None) -> str:
@@ -71,7 +113,7 @@ paper:
   authors: [{authors}]
   venue: {venue}
   year: {year}
-
+{arxiv}
 seeds:
   smoke: [0]
   quick: [0, 1, 2, 3, 4]
@@ -125,14 +167,20 @@ not_audited:
 _VARIABLE = """\
   - name: {name}
     card: {{result: {result}, as_of: {as_of}}}
-    reviews:
-      - reviewer: TODO
+{authors}    reviews:
+      - reviewer: {reviewer}
         decision: TODO
         reason: TODO
-        as_of: TODO
+        as_of: {reviewed}
     evidence:
       - statement: TODO
         locator: {locator}
+"""
+
+_ANSWER = """\
+      - answer: {answer}
+{said}        locator: {locator}
+        as_of: {as_of}
 """
 
 _MODULE = '''\

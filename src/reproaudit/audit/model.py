@@ -65,6 +65,18 @@ class LedgerEntry(StrictModel):
     """The setting: its value, the reason for it, and its alternatives."""
 
 
+class Stage(StrictModel):
+    """One stretch of an experiment's training, as the paper divides it."""
+
+    name: Text
+    """A short name, as the paper numbers it: I, II, neurons."""
+    about: Text
+    """What is trained or what happens in it, in a few words."""
+    steps: Name
+    """The name of the setting that says how many steps it lasts: a whole number, or a list with one
+    for each stage."""
+
+
 class ExperimentSpec(StrictModel):
     """An experiment: its settings beside the shared ones, and its measurements."""
 
@@ -79,6 +91,10 @@ class ExperimentSpec(StrictModel):
     """Measurements of this experiment alone, by name. One with the name of a shared measurement
     replaces it."""
 
+    stages: tuple[Stage, ...] = ()
+    """The stages that the training is divided into, in order, for the pictures; left out where
+    training is not divided. Together they are all of the training."""
+
     @cached_property
     def chosen(self) -> frozenset[str] | None:
         """The names under `measures` as a set; None if every shared measurement is made."""
@@ -88,6 +104,9 @@ class ExperimentSpec(StrictModel):
 class Control(StrictModel):
     """A run on which the claim's checks must fail; of a positive control, must pass."""
 
+    name: Name | None = None
+    """The name by which a check's `ablation` refers to a control that is written in its claim; a
+    shared control has its name under the audit's own `controls`."""
     experiment: Name | None = None
     """The experiment that is run; the claim's own if left out."""
     settings: dict[Name, Value] = Field(default_factory=dict)
@@ -102,6 +121,11 @@ class Control(StrictModel):
     scale: Literal["quick", "same"] = "quick"
     """The control's scale at the paper tier: `quick` for the quick tier's, `same` for the
     paper's."""
+    scale_reason: Text | None = None
+    """Of a control that runs below its claim's scale, for example for fewer steps: why it may."""
+    loss_stays: Text | None = None
+    """Of a control whose training loss cannot fall: why not, by what the control is, for example
+    because its labels do not depend on its inputs. It then needs only parameters that moved."""
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
@@ -158,9 +182,28 @@ class Claim(StrictModel):
     positive_control: AnyPositiveControl
     """A constructed solution on which every check must pass, the name of one under the audit's own
     `controls`, or `not_constructible` with the reason why there is none."""
+    trains: bool = True
+    """false for a claim that something exists: nothing is trained, its ablation takes away a part
+    of what is built, and rules on learning, looks and confirmation do not apply."""
     if_diverged: Literal["missed", "technical_failure"] = "technical_failure"
     """The meaning of a seed whose run diverged: the check counts as missed, or there is no
     verdict."""
+
+
+class Movement(StrictModel):
+    """The measurements that show whether a run trained at all, so that inert controls are found."""
+
+    parameters: Name
+    """A number for each run: the norm of the change of all trained parameters over training,
+    divided by their norm at the start."""
+    training_loss: Name
+    """A number for each run: the size of the change of the training loss, divided by its size at
+    the start."""
+    at_least: float = Field(gt=0)
+    """A control whose training loss moved by less is inert, and counts for nothing; one that says
+    why its loss stays (`loss_stays`), if its parameters moved by less as well."""
+    reason: Text
+    """Why a run that moved by this much has trained."""
 
 
 class Figure(StrictModel):
@@ -188,9 +231,9 @@ class Tiers(StrictModel):
 
     smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """The seeds of the smoke tier, which only shows that everything runs and judges nothing."""
-    quick: tuple[int, ...] = Field(min_length=5)
+    quick: tuple[int, ...] = Field(default=(0, 1, 2, 3, 4), min_length=5)
     """The seeds of the quick tier, at least 5."""
-    paper: tuple[int, ...] = Field(min_length=5)
+    paper: tuple[int, ...] = Field(default=(0, 1, 2, 3, 4), min_length=5)
     """The seeds of the paper tier, at least 5."""
 
 
@@ -201,9 +244,9 @@ class Audit(StrictModel):
     """The version of this format, 1."""
     paper: Paper
     """The paper that is audited."""
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    confidence: float = Field(default=0.95, ge=0.9, lt=1)
     """The two-sided confidence of the intervals that decide, for example 0.95."""
-    seeds: Tiers
+    seeds: Tiers = Tiers()
     """The seeds that each tier runs."""
     variables: tuple[Variable, ...]
     """The nine reproducibility variables, each once."""
@@ -212,13 +255,15 @@ class Audit(StrictModel):
     measurements: dict[Name, Declaration] = Field(default_factory=dict)
     """Measurements that several experiments make, declared once, by name. Every experiment makes
     all of them unless it lists some under `measures`; it may replace one by its own."""
-    experiments: dict[Name, ExperimentSpec] = Field(min_length=1)
-    """The experiments that are run, by name."""
+    movement: Movement | None = None
+    """The measurements that tell a control that trained from an inert one."""
+    experiments: dict[Name, ExperimentSpec] = Field(default_factory=dict)
+    """The experiments that are run, by name. None where only the documentation is audited."""
     controls: dict[Name, Control] = Field(default_factory=dict)
     """Controls that several claims use, declared once, by name. A claim names them under its
     `controls` or as its `positive_control`."""
-    claims: tuple[Claim, ...] = Field(min_length=1)
-    """The claims that are judged."""
+    claims: tuple[Claim, ...] = ()
+    """The claims that are judged. None where only the documentation is audited."""
     not_audited: tuple[NotAudited, ...] = ()
     """Claims of the paper that are not judged here, with the reason."""
     findings: tuple[Finding, ...] = ()
@@ -281,11 +326,23 @@ class Audit(StrictModel):
         return one if isinstance(one, NoPositiveControl) else self.control(claim, one)
 
     def control(self, claim: Claim, written: Control | str) -> Control:
-        """A control, or the shared one of a name, as a claim uses it: with its experiment."""
-        one = self.controls[written] if isinstance(written, str) else written
+        """A control, or the shared one of a name, as a claim uses it: with its experiment.
+
+        A shared control has the name under which it is shared.
+        """
+        if isinstance(written, str):
+            one = self.controls[written].model_copy(update={"name": written})
+        else:
+            one = written
         if one.experiment is not None:
             return one
         return one.model_copy(update={"experiment": claim.experiment})
+
+    def ablations_of(self, claim: Claim) -> tuple[Control, ...]:
+        """The controls of a claim that answer for some part of it; all if a part names none."""
+        controls = self.controls_of(claim)
+        named = {check.ablation for check in claim.checks}
+        return tuple(c for c in controls if None in named or c.name in named)
 
     def ledger(self) -> Iterator[LedgerEntry]:
         """The underspecification ledger: every setting that is assumed or contradicted."""
@@ -300,21 +357,38 @@ class Audit(StrictModel):
     def rule(self, claim: Claim, tier: TierName) -> dict[str, Any]:
         """Everything that decides a claim at a tier, besides the measurements, as plain data.
 
-        Reasons are left out, since no decision depends on their wording. At the paper tier the
-        quick tier's seeds belong to it if a control runs at quick scale.
+        Reasons are left out, since no decision depends on their wording, and so are names of
+        controls by which no part calls its ablation. At the paper tier the quick tier's seeds
+        belong to it if a control runs at quick scale.
         """
-        worded = {"reason", "why", "not_constructible"}
-        controls = self.controls_of(claim)
+        worded = {"reason", "why", "not_constructible", "scale_reason", "loss_stays"}
+        ablations = {check.ablation for check in claim.checks}
+        controls = [
+            control if control.name in ablations else control.model_copy(update={"name": None})
+            for control in self.controls_of(claim)
+        ]
         positive = self.positive_control_of(claim)
         at_quick = any(isinstance(c, Control) and c.scale == "quick" for c in (*controls, positive))
         tiers = {tier, "quick"} if tier == "paper" and at_quick else {tier}
         return {
             "id": claim.id,
             "experiment": claim.experiment,
-            "checks": [one.model_dump(mode="json", exclude=worded) for one in claim.checks],
-            "controls": [one.model_dump(mode="json", exclude=worded) for one in controls],
-            "positive_control": positive.model_dump(mode="json", exclude=worded),
+            "checks": [
+                one.model_dump(
+                    mode="json",  # a field that came later leaves the rules without it as they were
+                    exclude=worded if one.ablation_misses else {*worded, "ablation_misses"},
+                )
+                for one in claim.checks
+            ],
+            "controls": [
+                one.model_dump(mode="json", exclude=worded)
+                | ({"loss_stays": True} if one.loss_stays else {})
+                for one in controls
+            ],
+            "positive_control": positive.model_dump(mode="json", exclude={*worded, "name"}),
             "if_diverged": claim.if_diverged,
+            "trains": claim.trains,
+            "movement": self.movement.model_dump(exclude=worded) if self.movement else None,
             "confidence": self.confidence,
             "seeds": {name: list(getattr(self.seeds, name)) for name in sorted(tiers)},
         }

@@ -15,12 +15,15 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from reproaudit.errors import SpecError
 
 if TYPE_CHECKING:  # what only finds papers starts without the libraries that compute
     from reproaudit.lab.experiment import Experiment
+
+OF_THE_EXTRA_RUN = frozenset(
+    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
+)
+"""What only the extra `run` installs, by the names that are imported."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,15 @@ class Module:
 
         Raises:
             SpecError: if it cannot be imported or defines no ``EXPERIMENTS``; one line.
+            ModuleNotFoundError: if a library of the extra ``run`` is not installed.
         """
         from reproaudit.lab.experiment import Experiment
 
         try:
             module = importlib.import_module(self.name if self.importable else self._in_folder())
         except ImportError as error:
+            if str(error.name).partition(".")[0] in OF_THE_EXTRA_RUN:
+                raise
             raise SpecError(
                 _moved(error) or f"{self.file}: cannot be imported: {one_line(error)}"
             ) from error
@@ -139,6 +145,8 @@ def one_line(error: BaseException, within: Path | None = None) -> str:
 
 def _message(error: BaseException) -> str:
     """The text of an exception; pydantic's without its links and the data that it refuses."""
+    from pydantic import ValidationError
+
     if not isinstance(error, ValidationError):
         return str(error)
     found = error.errors(include_url=False, include_input=False)

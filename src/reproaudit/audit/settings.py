@@ -11,12 +11,25 @@ from pydantic_core import PydanticCustomError
 from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import OneComplaint, StrictModel
+from reproaudit.errors import UsageError, did_you_mean
 
 TierName = Literal["smoke", "quick", "paper"]
 """The scale of a run."""
 
 TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
 """The tiers, from the smallest to the paper's own scale."""
+
+
+def known_tier(name: str) -> TierName:
+    """Returns the tier of that name.
+
+    Raises:
+        UsageError: if there is no such tier.
+    """
+    for tier in TIERS:
+        if name == tier:
+            return tier
+    raise UsageError(f"no tier '{name}'. {did_you_mean(name, TIERS)}".rstrip())
 
 
 def _shape(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -68,6 +68,19 @@ class Evidence(StrictModel):
     """The place of the passage: a section, appendix or page, or the row of the card."""
 
 
+class AuthorsAnswer(StrictModel):
+    """The authors' own answer about a variable, to a question of their conference's checklist."""
+
+    answer: Literal["Yes", "No", "NA"]
+    """Yes, No or NA (in quotes), as the checklist has it."""
+    justification: Text | None = None
+    """The authors' words, if they gave any."""
+    locator: Text
+    """The checklist, and the question by its number and title."""
+    as_of: date
+    """The day on which the checklist was read, YYYY-MM-DD."""
+
+
 class Variable(StrictModel):
     """One reproducibility variable: the card's result, the reviews and the evidence."""
 
@@ -75,6 +88,8 @@ class Variable(StrictModel):
     """The variable's name, one of the nine."""
     card: Classification
     """The automated classification on the reproducibility card."""
+    authors: tuple[AuthorsAnswer, ...] = ()
+    """The authors' side: their answers in a conference's checklist. They count in no score."""
     reviews: tuple[Review, ...] = Field(min_length=1)
     """The decision of each reviewer."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)

@@ -31,11 +31,14 @@ from reproaudit.checks.deciding import (
     judge_conditions,
     part_results,
 )
+from reproaudit.checks.failure_rate import FailureRate
+from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Condition
 from reproaudit.checks.matches import Matches
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 
 __all__ = [
@@ -50,7 +53,17 @@ __all__ = [
 ]
 
 Check = Annotated[
-    Aligns | Concentrates | Converges | GrowsLike | Matches | OrderedOnsets | Reaches | Separates,
+    Aligns
+    | Concentrates
+    | Converges
+    | FailureRate
+    | Follows
+    | GrowsLike
+    | Matches
+    | OrderedOnsets
+    | Reaches
+    | ScalesLike
+    | Separates,
     Field(discriminator="kind"),
 ]
 """Any kind of check; its field `kind` says which. A new kind is named here and nowhere else."""

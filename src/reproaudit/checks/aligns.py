@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Positive
-from reproaudit.checks.measurements import Quantity
+from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.stats import Scale, Side
 
 
@@ -45,3 +46,10 @@ class Aligns(Kind):
         near = self.distance is not None
         side, scale = (Side.AT_MOST, Scale.LOG) if near else (Side.AT_LEAST, Scale.LOG_COMPLEMENT)
         return (self._bounded(self.name, lambda s: s.number(quantity), bound, side, scale),)
+
+    def goal(self, _sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The distance below its bound, or the cosine above it."""
+        if self.distance is not None:
+            return self.distance, (-math.inf, float(self.at_most or 0.0))
+        assert self.cosine is not None, "refused by _one_form"
+        return self.cosine, (float(self.at_least or 0.0), math.inf)

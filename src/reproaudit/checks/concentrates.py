@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -35,6 +36,13 @@ class Concentrates(Kind):
                 self.name, self._value, self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT
             ),
         )
+
+    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The share from its bound on; with `of_the_rest` from what covers enough of the way."""
+        if not self.of_the_rest:
+            return self.share, (self.at_least, math.inf)
+        start = sample.number(self.share.model_copy(update={"step": "first"}))
+        return self.share, (start + self.at_least * max(1.0 - start, self.floor), math.inf)
 
     def follows_training(self) -> bool:
         """True with `of_the_rest`, which uses the start of training, too."""

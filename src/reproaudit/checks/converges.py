@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,47 +17,68 @@ class Converges(Kind):
     """A loss falls by at least a factor over training, and has settled by its end.
 
     Both conditions are ratios of the loss, judged on a logarithmic scale: start over end is at
-    least `falls_by`; the loss where the last `last_share` of training begins, over the loss at the
-    end, is at most `settles_within`.
+    least `falls_by`; and training on, with the schedule of the learning rate begun anew, changes
+    the loss by no more than the factor `settles_within`. A loss that training on lowers has not
+    come to its end, and one that training on raises was at no optimum that it would stay at:
+    neither has settled. Where `continued` is missing, whether the loss has settled is not tested:
+    that it no longer falls may only mean that the rate has decayed.
     """
+
+    condition_names: ClassVar[tuple[str, ...]] = ("falls", "settles")
 
     kind: Literal["converges"]
     """Which phenomenon is checked."""
     loss: Quantity
     """A series that is positive."""
+    continued: Quantity | None = None
+    """A number: the loss after training has gone on for `last_share` of its steps with the schedule
+    of the learning rate begun anew, so that a decayed rate does not pass for having settled."""
     falls_by: Annotated[float, Field(gt=1)]
     """How many times smaller the loss must end than it began."""
     settles_within: Annotated[float, Field(gt=1)]
-    """The largest factor by which it may still have fallen in the last share of training."""
+    """The largest factor by which training on for `last_share` may change the loss, up or down."""
     last_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of training that counts as its end."""
+    """For how much longer `continued` is trained, as a share of the training."""
 
     def conditions(self) -> tuple[Condition, ...]:
-        """The loss falls far enough, and it settles."""
-        return (
-            self._bounded(
-                f"{self.name}: falls by a factor",
-                lambda s: self._fall(s, 0.0),
-                self.falls_by,
-                Side.AT_LEAST,
-                Scale.LOG,
-            ),
-            self._bounded(
-                f"{self.name}: still falling at the end, by a factor",
-                lambda s: self._fall(s, 1.0 - self.last_share),
-                self.settles_within,
-                Side.AT_MOST,
-                Scale.LOG,
-            ),
+        """The loss falls far enough, and, where that is measured, it has settled."""
+        falls = self._bounded(
+            f"{self.name}: falls by a factor", self._fall, self.falls_by, Side.AT_LEAST, Scale.LOG
         )
+        falls = replace(falls, name="falls")
+        continued = self.continued
+        if continued is None:
+            return (falls,)
+        settles = self._bounded(
+            f"{self.name}: factor by which training on changes the loss",
+            lambda sample: self._still(sample, continued),
+            self.settles_within,
+            Side.AT_MOST,
+            Scale.LOG,
+        )
+        return falls, replace(settles, name="settles")
+
+    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The loss, fallen by the factor from its start."""
+        start = float(sample.series(self.loss).values[0])
+        return self.loss, (-math.inf, max(start, self.floor) / self.falls_by)
+
+    def untested(self, _runs: int) -> str | None:
+        """Why it is not tested whether the loss has settled; None where it is."""
+        if self.continued is not None:
+            return None
+        return "whether the loss has settled is not measured: the check names no 'continued' loss"
 
     def follows_training(self) -> bool:
         """True: the end of the loss is compared with its start."""
         return True
 
-    def _fall(self, sample: Sample, share: float) -> float:
-        """The factor by which the loss falls from a share of the training time to its end."""
-        series = sample.series(self.loss)
-        start = series.steps[0] + share * (series.steps[-1] - series.steps[0])
-        index = max(i for i, step in enumerate(series.steps) if step <= start)
-        return self._ratio(float(series.values[index]), float(series.values[-1]))
+    def _fall(self, sample: Sample) -> float:
+        """The factor by which the loss falls over training."""
+        values = sample.series(self.loss).values
+        return self._ratio(float(values[0]), float(values[-1]))
+
+    def _still(self, sample: Sample, continued: Quantity) -> float:
+        """The factor, at least 1, by which training on lowers or raises the loss."""
+        end, later = float(sample.series(self.loss).values[-1]), sample.number(continued)
+        return max(self._ratio(end, later), self._ratio(later, end))

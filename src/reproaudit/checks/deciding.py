@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reproaudit.checks.kind import Condition, Kind
 from reproaudit.checks.measurements import Quantity, Sample
@@ -20,12 +20,14 @@ class ConditionResult:
         condition: what was decided.
         values: `Condition.value` of each seed; `result` may show the most favourable reading.
         result: the decision with its estimate and interval.
+        untested: why the part cannot be met with these measurements; None if it can.
     """
 
     part: Kind
     condition: Condition
     values: tuple[float, ...]
     result: RuleResult
+    untested: str | None = None
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class PartResult:
 
     Attributes:
         name: of the part.
-        decision: met if all its conditions are met, missed if one is missed.
+        decision: met if all its conditions are met, missed if one is missed; undecided where a
+            part that is not tested (`untested`) would be met by what is measured.
         label: of the deciding condition.
         side: of the deciding condition, "at_most", "at_least" or "within".
         margin: of an equivalence, how far from the target still counts as equal.
@@ -42,6 +45,8 @@ class PartResult:
         reason: why the tolerance has this value.
         scale: of the deciding condition.
         floor: the resolution of the measurement on a log-type scale.
+        untested: what of the part is not tested, in a clause; None if all of it is.
+        ablation: the name of the control that must miss the part; None if none is named.
     """
 
     name: str
@@ -53,6 +58,8 @@ class PartResult:
     reason: str
     scale: Scale = Scale.LINEAR
     floor: float = FLOOR
+    untested: str | None = None
+    ablation: str | None = None
 
 
 def judge_conditions(
@@ -60,9 +67,14 @@ def judge_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Decide every condition of every part of a claim on the same seeds.
 
-    A claim is missed when one condition is; so that many conditions do not make that more likely by
-    chance, each is missed only at 1 − (1 − confidence) / (number of conditions). It is met only
-    when all are, which needs no such correction.
+    A claim is met only if every condition is, which needs no correction. It is missed if one is; so
+    that many conditions do not make that more likely by chance, the first check, the claim's
+    primary part, has one half of the error α = 1 − confidence, and all others share the other half,
+    each half by Holm's method (Scand. J. Stat. 6, 1979): as long as k conditions of a half are not
+    missed, each is held against that half over k. Where one half has no conditions, or all of its
+    conditions are missed, the other has the whole of α. This is a closed test of weighted
+    Bonferroni tests (Bretz et al., Stat. Med. 28, 2009), so α holds for all misses together.
+    Conditions that are counts over the seeds have no error, and take no share.
 
     Args:
         checks: the claim's checks, in the order of the audit.
@@ -73,16 +85,36 @@ def judge_conditions(
         MeasurementMissingError: if a record lacks a measurement that a check needs.
         ValueError: if a number lies outside the domain of its scale.
     """
-    parts = [part for check in checks for part in check.parts(samples[0])]
-    conditions = [(part, condition) for part in parts for condition in part.conditions()]
+    conditions = [
+        (check is checks[0], part, condition)
+        for check in checks
+        for part in check.parts(samples[0])
+        for condition in part.conditions()
+    ]
+    results: dict[int, RuleResult] = {}
+    shared = [i for i, (_, _, one) in enumerate(conditions) if not one.counted]
+    open_ = [[i for i in shared if conditions[i][0]], [i for i in shared if not conditions[i][0]]]
+    judged_with: dict[int, int] = {}
+    while True:
+        halves = [half for half in open_ if half]
+        divisors = {i: len(halves) * len(half) for half in halves for i in half}
+        for i, divisor in divisors.items():
+            if judged_with.get(i) != divisor:
+                results[i] = conditions[i][2].judge(samples, confidence, divisor)
+        judged_with |= divisors
+        left = [[i for i in half if results[i].decision is not Decision.MISSED] for half in open_]
+        if left == open_:
+            break
+        open_ = left
     return tuple(
         ConditionResult(
             part,
             condition,
             tuple(condition.value(s) for s in samples),
-            condition.judge(samples, confidence, len(conditions)),
+            results[i] if i in results else condition.judge(samples, confidence, 1),
+            part.untested(len(samples)),
         )
-        for part, condition in conditions
+        for i, (_, part, condition) in enumerate(conditions)
     )
 
 
@@ -94,16 +126,21 @@ def part_results(judged: Sequence[ConditionResult]) -> tuple[PartResult, ...]:
 
 def _part_result(judged: Sequence[ConditionResult]) -> PartResult:
     deciding = judged[deciding_index([one.result for one in judged])]
+    result, untested = deciding.result, deciding.untested
+    if untested is not None and result.decision is Decision.MET:
+        result = replace(result, decision=Decision.UNDECIDED)
     return PartResult(
         name=deciding.part.name,
-        decision=deciding.result.decision,
+        decision=result.decision,
         label=deciding.condition.label,
         side=deciding.condition.side,
         margin=deciding.condition.margin,
-        result=deciding.result,
+        result=result,
         reason=deciding.part.reason,
         scale=deciding.condition.scale,
         floor=deciding.part.floor,
+        untested=untested,
+        ablation=deciding.part.ablation,
     )
 
 

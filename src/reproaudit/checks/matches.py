@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
-from reproaudit.stats import Scale
+from reproaudit.stats import Scale, equivalence_range
 
 
 class Matches(Kind):
@@ -46,6 +46,16 @@ class Matches(Kind):
         else:
             target = 1.0 if scale is Scale.LOG else 0.0
         return (self._equal(self.name, self._value, target, self.margin, scale),)
+
+    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The quantity, and the range within the margin of its target."""
+        scale = Scale(self.scale)
+        if self.reference is None:
+            return self.quantity, equivalence_range(float(self.target or 0.0), self.margin, scale)
+        other = sample.number(self.reference)
+        low, high = equivalence_range(1.0 if scale is Scale.LOG else 0.0, self.margin, scale)
+        ends = self._beside(other, low, scale), self._beside(other, high, scale)
+        return self.quantity, ends
 
     def levels(self) -> Iterator[tuple[str, float, Scale]]:
         """The target, where it is a number."""

@@ -101,6 +101,9 @@ class Declaration(StrictModel):
     """The unit, for example nat; "1" (in quotes) for a pure number."""
     meaning: str
     """The measured quantity, in a sentence that a reviewer can hold against the paper."""
+    range: Annotated[tuple[float | None, ...], Field(min_length=2, max_length=2)] | None = None
+    """The least and the largest value that it can have, null for an open end: [0, null] for a loss,
+    [0, 1] for a share, [null, null] for any number. Needed to be judged on the linear scale."""
 
     def shape(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
         """The shape under these settings, without the step axis of a series."""
@@ -141,7 +144,7 @@ def misfit(
     shape = tuple(len(axis.coordinates(settings)) for axis in declaration.axes)
     found: tuple[int, ...]
     if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
-        return None
+        return _out_of_range(name, declaration, measurements.scalars[name])
     if declaration.kind is MeasurementKind.ARRAY and name in measurements.arrays:
         found = measurements.arrays[name].shape
     elif declaration.kind is MeasurementKind.SERIES and name in measurements.series:
@@ -152,7 +155,28 @@ def misfit(
         return f"has '{name}', but not as the declared {declaration.kind}"
     if found != shape:
         return f"has '{name}' of shape {found}; the audit declares {shape}"
+    if declaration.range is None:
+        return None
+    series = declaration.kind is MeasurementKind.SERIES
+    values = measurements.series[name].values if series else measurements.arrays[name]
+    return _out_of_range(name, declaration, values) if values.size else None
+
+
+def _out_of_range(name: str, declaration: Declaration, values: Any) -> str | None:
+    """What lies outside the declared range, in words; None if nothing does, up to rounding."""
+    if declaration.range is None:
+        return None
+    low, high = declaration.range
+    least, most = float(np.min(values)), float(np.max(values))
+    if low is not None and least < low - ROUNDING * max(1.0, abs(low)):
+        return f"has {least:g} as '{name}'; the audit declares at least {low:g}"
+    if high is not None and most > high + ROUNDING * max(1.0, abs(high)):
+        return f"has {most:g} as '{name}'; the audit declares at most {high:g}"
     return None
+
+
+ROUNDING = 1e-6
+"""How far beyond its range a number may lie before it counts as outside."""
 
 
 @dataclass(frozen=True)

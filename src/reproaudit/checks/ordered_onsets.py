@@ -4,26 +4,49 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.lazy import np
-from reproaudit.stats import Scale, Side, decide_every_seed, onset
+from reproaudit.stats import Scale, Side, decide_every_seed, final_value, onset
 
 if TYPE_CHECKING:
     from reproaudit.records import Series
+
+
+DEFINITIONS = tuple(itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)))
+"""The shares of a change and of the time that an onset is read at."""
+
+COME = 0.8
+"""The share of its change at which the earlier quantity has come."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The plateau of the later quantity in one run.
+
+    Attributes:
+        until: the step at which the earlier quantity has come; the last one if it does not.
+        level: the farthest that the later one may have moved by then.
+    """
+
+    until: float
+    level: float
 
 
 class OrderedOnsets(Kind):
     """One quantity changes well before another: stage-wise learning.
 
     An onset is the last crossing of a share of a change that is itself large enough to matter
-    (`reproaudit.stats.onset`). Two conditions: in every seed both changes come; and the later
-    onset is at least `by` times the earlier one, on a logarithmic scale.
+    (`reproaudit.stats.onset`). Three conditions: in every seed both changes come; the later onset
+    is at least `by` times the earlier one, on a logarithmic scale; and the later quantity waits:
+    when the earlier one has made four fifths of its change, the later one has made at most the
+    share `plateau` of its own. Two quantities that both move from the start, one of them faster,
+    have onsets far apart and no plateau.
 
     Where an onset is depends on how it is defined and how often one looked, so the ratio has a
     range: over the shares 0.4, 0.5 and 0.6, over the whole time and its first four fifths, and over
@@ -31,6 +54,8 @@ class OrderedOnsets(Kind):
     range and missed by the largest; otherwise it is undecided. Changes that come together are
     therefore never found apart because one of them was looked at less often.
     """
+
+    condition_names: ClassVar[tuple[str, ...]] = ("come", "order", "waits")
 
     kind: Literal["ordered_onsets"]
     """Which phenomenon is checked."""
@@ -44,9 +69,12 @@ class OrderedOnsets(Kind):
     """The smallest change of the later series that counts, in its units."""
     by: Annotated[float, Field(ge=1)]
     """How many times later the later onset must be, in training steps."""
+    plateau: Annotated[float, Field(gt=0, lt=1)]
+    """The largest share of its whole change that the later series may have made when the earlier
+    one has come (four fifths of its change)."""
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Both changes come, and in this order."""
+        """Both changes come, in this order, and the later one waits for the earlier one."""
         side = Side.AT_LEAST
         come = self._bounded(f"{self.name}: both changes come", self._come, 1.0, side, Scale.LINEAR)
         ratio = self._bounded(
@@ -56,14 +84,84 @@ class OrderedOnsets(Kind):
             side,
             Scale.LOG,
         )
-        return (  # whether a change came is a count over seeds, however the ratio is judged
-            replace(come, decide=lambda values, *_: decide_every_seed(values, 1.0, side)),
-            replace(ratio, kindest=lambda sample: self._ratios(sample)[1]),
+        waits = self._bounded(
+            f"{self.name}: share of the later change made when the earlier one has come",
+            lambda s: self._waiting(s)[1],
+            self.plateau,
+            Side.AT_MOST,
+            Scale.LINEAR,
         )
+        return (  # whether a change came is a count over seeds, however the ratio is judged
+            replace(
+                come,
+                decide=lambda values, *_: decide_every_seed(values, 1.0, side),
+                counted=True,
+                name="come",
+            ),
+            replace(ratio, kindest=lambda sample: self._ratios(sample)[1], name="order"),
+            replace(waits, kindest=lambda sample: self._waiting(sample)[0], name="waits"),
+        )
+
+    def onset_ranges(
+        self, sample: Sample
+    ) -> tuple[tuple[float, float, float] | None, tuple[float, float, float] | None]:
+        """The earlier and the later onset of one run as (step, least, most); None if not come.
+
+        The step is at half of the change; the range is over the definitions and observations that
+        the ratio is judged over. An onset that only a shorter horizon misses keeps its range.
+        """
+        pairs = ((self.earlier, self.earlier_change), (self.later, self.later_change))
+        earlier, later = (self._onset_range(sample.series(q), least) for q, least in pairs)
+        return earlier, later
+
+    def waiting(self, sample: Sample) -> Waiting:
+        """The later quantity's plateau in one run: its level, and until when it must last."""
+        earlier, later = sample.series(self.earlier), sample.series(self.later)
+        span = _onset_between(earlier, self.earlier_change, COME)
+        whole = final_value(later.values) - float(later.values[0])
+        if abs(whole) < self.later_change:
+            whole = math.copysign(self.later_change, whole)
+        level = float(later.values[0]) + self.plateau * whole
+        return Waiting(span[1] if span else float(earlier.steps[-1]), level)
+
+    @staticmethod
+    def _onset_range(series: Series, least_change: float) -> tuple[float, float, float] | None:
+        found = onset(series.steps, series.values, least_change=least_change)
+        if found.step is None:
+            return None
+        start, end = series.steps[0], series.steps[-1]
+        spans = [
+            span
+            for share, horizon in DEFINITIONS
+            if (
+                span := _onset_between(series, least_change, share, start + horizon * (end - start))
+            )
+        ]
+        edges = [*itertools.chain(*spans), found.step]
+        return found.step, min(edges), max(edges)
 
     def follows_training(self) -> bool:
         """True: an onset is a training step."""
         return True
+
+    def _waiting(self, sample: Sample) -> tuple[float, float]:
+        """The share of the later change made when the earlier one has come.
+
+        It is read at the two observations of the later series around that step; the smaller share
+        comes first. An earlier change that never comes counts as coming at the end.
+        """
+        earlier, later = sample.series(self.earlier), sample.series(self.later)
+        span = _onset_between(earlier, self.earlier_change, COME)
+        before, after = span or (earlier.steps[-1], earlier.steps[-1])
+        steps, values = np.asarray(later.steps, dtype=np.float64), later.values
+        whole = final_value(values) - float(values[0])
+        if abs(whole) < self.later_change:
+            whole = math.copysign(self.later_change, whole)
+        last = steps.size - 1
+        indices = np.searchsorted(steps, before, side="right") - 1, np.searchsorted(steps, after)
+        moved = [float(values[min(max(int(i), 0), last)] - values[0]) for i in indices]
+        shares = [abs(one / whole) for one in moved]  # what moves away has not waited either
+        return min(shares), max(shares)
 
     def _come(self, sample: Sample) -> float:
         """1 if both changes come, else 0."""
@@ -82,7 +180,7 @@ class OrderedOnsets(Kind):
         start, end = min(steps), max(steps)
         first = min((step for step in steps if step > 0), default=1)
         ratios: list[float] = []
-        for share, horizon in itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)):
+        for share, horizon in DEFINITIONS:
             until = start + horizon * (end - start)
             a = _onset_between(earlier, self.earlier_change, share, until)
             b = _onset_between(later, self.later_change, share, until)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal, Self
 
@@ -47,6 +48,21 @@ class Reaches(Kind):
         level = float(self.at_most if self.at_most is not None else self.at_least or 0.0)
         side = Side.AT_MOST if below else Side.AT_LEAST
         return (self._bounded(self.name, self._value, level, side, Scale(self.scale)),)
+
+    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The quantity and its side of the level."""
+        scale, other = Scale(self.scale), self.relative_to
+        ends = (
+            -math.inf if self.at_least is None else self.at_least,
+            math.inf if self.at_most is None else self.at_most,
+        )
+        if other is None:
+            return self.quantity, ends
+        beside = sample.number(other)
+        low, high = (
+            self._beside(beside, end, scale) if math.isfinite(end) else end for end in ends
+        )
+        return self.quantity, (low, high)
 
     def levels(self) -> Iterator[tuple[str, float, Scale]]:
         """The level that must be reached."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -38,6 +39,12 @@ class Separates(Kind):
     def conditions(self) -> tuple[Condition, ...]:
         """The paired ratio or difference is at least `by`."""
         return (self._bounded(self.name, self._gap, self.by, Side.AT_LEAST, Scale(self.scale)),)
+
+    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
+        """The lower quantity, far enough below the upper one."""
+        upper, scale = sample.number(self.upper), Scale(self.scale)
+        inverse = -self.by if scale is Scale.LINEAR else 1 / self.by
+        return self.lower, (-math.inf, self._beside(upper, inverse, scale))
 
     def _gap(self, sample: Sample) -> float:
         lower, upper = sample.number(self.lower), sample.number(self.upper)

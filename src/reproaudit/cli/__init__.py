@@ -14,6 +14,7 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from reproaudit import __version__
+from reproaudit.audit.paper_module import OF_THE_EXTRA_RUN
 from reproaudit.cli import auditing, measuring, showing
 from reproaudit.cli.options import app
 from reproaudit.commands.output import GuardedOutput, say
@@ -22,11 +23,6 @@ from reproaudit.errors import AuditError, TechnicalError, UsageError
 __all__ = ["app", "auditing", "main", "measuring", "run_command", "showing"]  # commands register
 
 INTERRUPTED = 130
-
-OF_THE_EXTRA_RUN = frozenset(
-    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
-)
-"""What only the extra `run` installs, by the names that are imported."""
 
 _ClickException: Any = typer.BadParameter.__mro__[2]
 """Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""

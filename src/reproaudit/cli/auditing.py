@@ -13,53 +13,80 @@ from reproaudit.cli.options import (
     Audits,
     Json,
     PaperName,
+    Slugs,
+    StorePath,
     app,
+    known_slugs,
 )
 from reproaudit.errors import UsageError
 
 
 @app.command()
 def check(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(help="Audits; the shipped ones if none.")
+    audits_named: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Slugs, files or folders; every paper's audit if none.",
+            metavar="AUDITS…",
+            autocompletion=known_slugs,
+        ),
     ] = None,
     explain: Annotated[
         str | None, typer.Option("--explain", help="Say why a rule exists, and what to do.")
     ] = None,
     audits: Audits = None,
+    store: StorePath = Path("runs"),
     as_json: Json = False,
     as_sarif: Annotated[
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and remedy."""
-    from reproaudit.commands.check import check_files, show_rule
+    from reproaudit.commands.check import audit_files, check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
         raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
         return show_rule(explain, as_json)
-    files = paths or [entry.audit_file for entry in Catalog(audits).entries.values()]
-    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text")
+    files = audit_files(audits_named or (), Catalog(audits))
+    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text", store)
 
 
 @app.command()
 def new(
     slug: Annotated[str, typer.Argument(help="The paper's short name, such as vaswani2017.")],
-    card: Annotated[Path, typer.Option("--card", help="The reproducibility card, a text file.")],
+    card: Annotated[
+        Path | None, typer.Option("--card", help="The reproducibility card, a text file.")
+    ] = None,
+    checklist: Annotated[
+        Path | None,
+        typer.Option("--checklist", help="The authors' NeurIPS paper checklist, checklist.tex."),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="The paper's title.")] = None,
+    authors: Annotated[
+        str | None, typer.Option("--authors", help="Their names, separated by commas.")
+    ] = None,
+    venue: Annotated[
+        str | None, typer.Option("--venue", help="With the year: NeurIPS 2024.")
+    ] = None,
+    arxiv: Annotated[str | None, typer.Option("--arxiv", help="Such as 2306.00297.")] = None,
+    reviewer: Annotated[
+        str | None, typer.Option("--reviewer", help="Who will review the nine variables.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
         "audits"
     ),
     force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Draft an audit and an experiment from a reproducibility card.
+    """Draft an audit and an experiment, from a reproducibility card, a checklist or nothing.
 
-    What the card leaves open is marked TODO.
+    What is left open is marked TODO.
     """
-    from reproaudit.commands.new import draft
+    from reproaudit.commands.new import Known, draft
 
-    return draft(slug, card, out, force=force, as_json=as_json)
+    known = Known(title, authors, venue, arxiv, reviewer)
+    return draft(slug, card, known, out, checklist_file=checklist, force=force, as_json=as_json)
 
 
 @app.command()
@@ -89,6 +116,46 @@ def review(
     return review_audit(
         Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
     )
+
+
+@app.command("seal")
+def seal_rule(
+    slugs: Slugs = None,
+    why: Annotated[str | None, typer.Option("--why", help="Why it changed, in a sentence.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the chain, and hold it against git.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --verify: fail without git's history.")
+    ] = False,
+    reconstruct: Annotated[
+        bool, typer.Option("--reconstruct", help="Enter what git knows from before any seal.")
+    ] = False,
+    audits: Audits = None,
+    store: StorePath = Path("runs"),
+    as_json: Json = False,
+) -> int:
+    """Seal the rule of an audit before it is confirmed, or verify the seals.
+
+    The chain is SLUG.jsonl in the folder 'seals' beside the audit; nothing in it is ever removed.
+    --verify without SLUG verifies every paper.
+    """
+    from reproaudit.commands.seal import reconstruct_history, seal_audit, verify_chains
+
+    catalog = Catalog(audits)
+    if verify + reconstruct > 1 or (why is not None and (verify or reconstruct)):
+        raise UsageError("--why, --verify and --reconstruct exclude each other. Give one of them.")
+    if strict and not verify:
+        raise UsageError("--strict goes with --verify.")
+    if verify:
+        papers = catalog.select(slugs or (), everything=not slugs)
+        return verify_chains(papers, store, strict=strict, as_json=as_json)
+    if slugs is None or len(slugs) != 1:
+        raise UsageError("name one paper. Only --verify takes several, or none for all.")
+    entry = catalog[slugs[0]]
+    if reconstruct:
+        return reconstruct_history(entry, as_json)
+    return seal_audit(entry, why, store, as_json)
 
 
 @app.command()

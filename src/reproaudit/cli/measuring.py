@@ -9,32 +9,31 @@ import typer
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli.options import (
+    COMPUTING,
     All,
     Audits,
-    CellTimeout,
-    DaskAddress,
-    DataDir,
-    Device,
+    Computing,
     FailOn,
-    Jobs,
+    FormName,
     Json,
-    Memory,
     Out,
     PaperName,
     Slugs,
     StorePath,
     Tier,
     Trust,
-    Verbose,
     app,
+    chosen_form,
     chosen_tier,
     exit_code,
-    fail_on_verdicts,
+    fail_on_outcomes,
+    with_computing,
 )
 from reproaudit.errors import UsageError
 
 
 @app.command()
+@with_computing
 def run(
     slugs: Slugs = None,
     everything: All = False,
@@ -48,69 +47,65 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
     ] = None,
-    device: Device = "auto",
-    jobs: Jobs = None,
-    cell_timeout: CellTimeout = None,
-    memory: Memory = None,
-    verbose: Verbose = False,
-    trust: Trust = False,
-    dask: DaskAddress = None,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
+    form: FormName = "fast",
+    computing: Computing = COMPUTING,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
-    data_dir: DataDir = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Run the seal's own seeds, once (paper tier).")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The folder for reports; 'reports' beside the store if none."),
+    ] = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
-    """Run the experiments that have no records yet, and print the scorecard.
+    """Run the experiments that have no records yet, write the pages, and print the verdicts.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no verdict.
+    records, which feed no verdict. With --confirm, the seeds follow from the last seal. Records of
+    the plain form, which computes straight from the paper's equations, are never mixed with others.
     """
     from reproaudit.commands.consent import confirm_code
-    from reproaudit.commands.report import show_scorecards
-    from reproaudit.commands.run import (
-        Custom,
-        How,
-        parse_limits,
-        read_data_from,
-        run_custom,
-        run_tier,
-    )
-    from reproaudit.running.store import Store
-    from reproaudit.scorecard.from_store import scorecard_of
+    from reproaudit.commands.recording import enter_run
+    from reproaudit.commands.report import finish_run
+    from reproaudit.commands.run import Custom, run_and_judge, run_custom
+    from reproaudit.scorecard.from_store import CUSTOM
 
-    read_data_from(data_dir)
-    catalog = Catalog(audits)
-    entries = catalog.select(slugs or (), everything)
-    chosen, wanted = chosen_tier(tier) or "quick", fail_on_verdicts(fail_on)
+    how = computing.how(fresh, chosen_form(form))
+    entries = how.catalog.select(slugs or (), everything)
+    if everything:
+        entries = tuple(entry for entry in entries if entry.code is not None)
+    chosen, wanted = chosen_tier(tier), fail_on_outcomes(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    how = How(
-        catalog,
-        Store(store),
-        device=device,
-        jobs=jobs,
-        fresh=fresh,
-        dask=dask,
-        limits=parse_limits(cell_timeout, memory),
-        verbose=verbose,
-    )
-    confirm_code(entries, trust)
+    if confirm and how.form == "plain":
+        raise UsageError("--confirm runs the fast form: leave --form plain out.")
+    if confirm and (custom is not None or chosen != "paper"):
+        raise UsageError(
+            "--confirm runs the paper tier on the seal's own seeds: give --tier paper, and neither "
+            "--seeds, --set nor --experiment."
+        )
+    confirm_code(entries, computing.trust)
+    how.require_device()
     if custom is not None:
+        for entry, audit in papers:
+            enter_run(entry, audit, how.store, CUSTOM, custom.cells(audit, chosen))
         return run_custom(papers, chosen, custom, how, as_json)
-    summary = run_tier(papers, chosen, how)
-    scorecards = [
-        scorecard_of(how.store, audit, chosen, planned=summary.planned[entry.slug])
-        for entry, audit in papers
-    ]
-    show_scorecards(scorecards, as_json)
+    if confirm:
+        from reproaudit.commands.confirm import confirm_papers
+
+        scorecards, failures = confirm_papers(papers, how)
+    else:
+        scorecards, failures = run_and_judge(papers, chosen, how)
+    finish_run(scorecards, out or computing.store.parent / "reports", as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
-    failed = summary.failed > 0 or "technical_failure" in verdicts
+    failed = failures > 0 or "technical_failure" in verdicts
     return exit_code(scorecards, wanted, failed)
 
 
 @app.command()
+@with_computing
 def multiverse(
     slug: PaperName,
     tier: Tier = "quick",
@@ -128,16 +123,7 @@ def multiverse(
         list[str] | None,
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
-    device: Device = "auto",
-    jobs: Jobs = None,
-    cell_timeout: CellTimeout = None,
-    memory: Memory = None,
-    verbose: Verbose = False,
-    trust: Trust = False,
-    dask: DaskAddress = None,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
-    data_dir: DataDir = None,
+    computing: Computing = COMPUTING,
     out: Out = Path("reports"),
     as_json: Json = False,
 ) -> int:
@@ -149,37 +135,29 @@ def multiverse(
     """
     from reproaudit.commands.consent import confirm_code
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.run import (
-        How,
-        parse_duration,
-        parse_limits,
-        read_data_from,
-    )
-    from reproaudit.running.store import Store
+    from reproaudit.commands.recording import enter_run, record_multiverse
+    from reproaudit.commands.run import parse_duration
+    from reproaudit.scorecard.from_store import cells_of_tier
 
-    read_data_from(data_dir)
-    catalog, chosen = Catalog(audits), chosen_tier(tier) or "quick"
+    how, chosen = computing.how(), chosen_tier(tier)
     if (explain is None) != (not against):
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
-    entry = catalog[slug]
-    confirm_code([entry], trust)
-    how = How(
-        catalog,
-        Store(store),
-        device=device,
-        jobs=jobs,
-        fresh=False,
-        dask=dask,
-        limits=parse_limits(cell_timeout, memory),
-        verbose=verbose,
-    )
-    varied = Varied(entry, entry.audit(), chosen, how, seconds)
+    entry = how.catalog[slug]
+    confirm_code([entry], computing.trust)
+    audit = entry.audit()
+    how.require_device()
+    asked = "paper" if chosen == "paper" else "multiverse"
+    rule = enter_run(entry, audit, how.store, asked, cells_of_tier(audit, chosen))
+    varied = Varied(entry, audit, chosen, how, seconds)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
-    return show_multiverse(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
+    code = show_multiverse(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
+    if chosen == "paper" and not varied.default_failed:
+        record_multiverse(entry, audit, how.store, rule)
+    return code
 
 
 @app.command()

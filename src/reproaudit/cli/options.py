@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 
-from reproaudit.audit.model import TIERS, TierName
-from reproaudit.errors import TechnicalError, UsageError, did_you_mean
+from reproaudit.cell import RunForm
+from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.reports.formats import page_names
 
 if TYPE_CHECKING:
+    from reproaudit.audit.settings import TierName
+    from reproaudit.commands.run import How
     from reproaudit.scorecard.model import Scorecard
 
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Reproducibility audits of machine-learning papers that people run.",
 )
 
-PaperName = Annotated[str, typer.Argument(help="The paper's short name.", metavar="SLUG")]
-Slugs = Annotated[list[str] | None, typer.Argument(help="Papers by short name.", metavar="SLUG…")]
+
+def known_slugs(incomplete: str) -> list[str]:
+    """Returns the papers that a half-typed name may become, for shells that complete it."""
+    from reproaudit.audit.catalog import Catalog
+
+    return [slug for slug in Catalog().entries if slug.startswith(incomplete)]
+
+
+PaperName = Annotated[
+    str,
+    typer.Argument(help="The paper's short name.", metavar="SLUG", autocompletion=known_slugs),
+]
+Slugs = Annotated[
+    list[str] | None,
+    typer.Argument(help="Papers by short name.", metavar="SLUG…", autocompletion=known_slugs),
+]
 All = Annotated[bool, typer.Option("--all", help="Every paper.")]
 Audits = Annotated[
     Path | None,
@@ -42,6 +61,9 @@ AnyTier = Annotated[
 Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+FormName = Annotated[
+    str, typer.Option("--form", help="fast, or plain: straight from the paper's equations.")
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Cells at once; one for each core if not given.")
 ]
@@ -55,11 +77,15 @@ Trust = Annotated[
     bool, typer.Option("--trust", help="Run code that does not come with reproaudit.")
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Print the traceback of a cell that failed.")
+    bool, typer.Option("--verbose", help="Print every detail, and tracebacks of cells that failed.")
 ]
 DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
+]
+DaskTls = Annotated[
+    Path | None,
+    typer.Option("--dask-tls", help="A folder with ca.pem, cert.pem and key.pem for tls://…"),
 ]
 DataDir = Annotated[
     Path | None,
@@ -67,31 +93,106 @@ DataDir = Annotated[
 ]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", help="Exit with 1 on these verdicts: contradicted[,vacuous…]."),
+    typer.Option("--fail-on", help="Exit with 1 on these outcomes: contradicted[,missed…]."),
 ]
 
 
-def fail_on_verdicts(words: str | None) -> frozenset[str]:
-    """Returns the verdicts that ``--fail-on`` names."""
-    from reproaudit.judging.verdict import Verdict
+@dataclass(frozen=True)
+class Computing:
+    """Where and how cells are computed: the options that every command that computes has."""
 
-    wanted = frozenset(word.strip() for word in (words or "").split(",") if word.strip())
-    known = [verdict.value for verdict in Verdict]
-    for word in sorted(wanted - set(known)):
-        raise UsageError(f"--fail-on: no verdict '{word}'. {did_you_mean(word, known)}")
-    return wanted
+    device: Device = "auto"
+    jobs: Jobs = None
+    cell_timeout: CellTimeout = None
+    memory: Memory = None
+    verbose: Verbose = False
+    trust: Trust = False
+    dask: DaskAddress = None
+    dask_tls: DaskTls = None
+    data_dir: DataDir = None
+    audits: Audits = None
+    store: StorePath = Path("runs")
+
+    def how(self, fresh: bool = False, form: RunForm = "fast") -> How:
+        """Returns what these options say; from here on papers look for data where they say."""
+        from reproaudit.audit.catalog import Catalog
+        from reproaudit.commands.run import How, parse_limits, read_data_from
+        from reproaudit.running.store import Store
+
+        read_data_from(self.data_dir)
+        return How(
+            Catalog(self.audits),
+            Store(self.store),
+            device=self.device,
+            jobs=self.jobs,
+            fresh=fresh,
+            dask=self.dask,
+            dask_tls=self.dask_tls,
+            limits=parse_limits(self.cell_timeout, self.memory),
+            verbose=self.verbose,
+            form=form,
+        )
+
+
+COMPUTING = Computing()
+
+
+def with_computing(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command the fields of its parameter ``computing`` as options of their own."""
+    own = inspect.signature(command, eval_str=True).parameters
+    hints = get_type_hints(Computing, include_extras=True)
+    shared = {
+        one.name: inspect.Parameter(
+            one.name, KEYWORD, default=one.default, annotation=hints[one.name]
+        )
+        for one in fields(Computing)
+    }
+    parameters = [
+        each
+        for name, one in own.items()
+        for each in (shared.values() if name == "computing" else [one.replace(kind=KEYWORD)])
+    ]
+
+    def called(**given: Any) -> int:
+        computing = Computing(**{name: given.pop(name) for name in shared})
+        return command(computing=computing, **given)
+
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def fail_on_outcomes(words: str | None) -> frozenset[str]:
+    """Returns the verdicts and decisions that ``--fail-on`` names."""
+    if words is None:
+        return frozenset()
+    from reproaudit.reports.notebook import known_outcomes
+
+    try:
+        return known_outcomes([word.strip() for word in words.split(",") if word.strip()])
+    except UsageError as error:
+        raise UsageError(f"--fail-on: {error}") from error
 
 
 def exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
-    """Returns 3 if something failed, 1 if a claim has a verdict to fail on, else 0."""
+    """Returns 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
     if failed:
         return TechnicalError.exit_code
-    return int(any(c.verdict in fail_on for one in scorecards for c in one.claims))
+    outcomes = ({c.verdict, c.decision} for one in scorecards for c in one.claims)
+    return int(any(not found.isdisjoint(fail_on) for found in outcomes))
 
 
-def chosen_tier(name: str | None) -> TierName | None:
-    """Returns the tier of that name; None if no name is given."""
-    for tier in TIERS:
-        if name in (tier, None):
-            return tier if name else None
-    raise UsageError(f"no tier '{name}'. {did_you_mean(str(name), TIERS)}")
+def chosen_form(name: str) -> RunForm:
+    """Returns the form of that name."""
+    for form in get_args(RunForm):
+        if form == name:
+            return cast("RunForm", form)
+    raise UsageError(f"--form '{name}': write fast or plain.")
+
+
+def chosen_tier(name: str) -> TierName:
+    """Returns the tier of that name, or raises a `UsageError`."""
+    from reproaudit.audit.settings import known_tier
+
+    return known_tier(name)

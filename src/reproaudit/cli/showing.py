@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,11 +23,13 @@ from reproaudit.cli.options import (
     app,
     chosen_tier,
     exit_code,
-    fail_on_verdicts,
+    fail_on_outcomes,
 )
-from reproaudit.commands.output import say
-from reproaudit.errors import AuditError
+from reproaudit.errors import UsageError
 from reproaudit.reports.formats import ALL_FORMATS, TERMINAL, chosen_formats, export_names
+
+if TYPE_CHECKING:
+    from reproaudit.scorecard.model import Scorecard
 
 
 @app.command("list")
@@ -35,10 +37,9 @@ def list_papers(
     audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
 ) -> None:
     """List the papers, their documentation scores and their last verdicts."""
-    from reproaudit.commands.report import show_list
-    from reproaudit.running.store import Store
+    from reproaudit.commands.listing import show_list
 
-    show_list(Catalog(audits).entries.values(), Store(store), as_json)
+    show_list(Catalog(audits).entries.values(), store, as_json)
 
 
 @app.command()
@@ -54,26 +55,36 @@ def report(
         str | None, typer.Option("--group", help="The group of records to show, by its id.")
     ] = None,
     fail_on: FailOn = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --all, print every detail, too.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Write and print scorecards from records, without running anything.
 
     Of the highest tier, unless --tier says otherwise: the records that today's code and versions
     made, else those of the group with most of the tier's cells. A tier without records is rendered
-    from the scorecard.json in the report folder, if there is one.
+    from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
+    on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.report import report_papers
-    from reproaudit.running.store import Store
+    from reproaudit.commands.reporting import report_once
 
-    wanted, chosen = fail_on_verdicts(fail_on), chosen_tier(tier)
+    wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
     kinds = chosen_formats(formats)
-    errors: list[AuditError] = []
-    on_error = errors.append if everything or len(entries) > 1 else None
-    scorecards = report_papers(entries, Store(store), chosen, out, kinds, as_json, group, on_error)
-    for error in errors:
-        say(str(error), stderr=True, style="red")
-    return errors[0].exit_code if errors else exit_code(scorecards, wanted, failed=False)
+    go_on = everything or len(entries) > 1
+    return report_once(
+        entries,
+        store,
+        chosen,
+        out,
+        kinds,
+        as_json,
+        group,
+        wanted,
+        go_on=go_on,
+        details=verbose or not everything,
+    )
 
 
 @app.command()
@@ -103,8 +114,23 @@ def diff(
 def judge(
     slug: PaperName,
     measurements: Annotated[
-        Path, typer.Option("--measurements", help="A folder with a manifest and its files.")
-    ],
+        Path | None,
+        typer.Option("--measurements", help="A folder with a manifest and its files."),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option("--template", help="Write a folder to be filled in, and judge nothing."),
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option("--claim", help="Only this claim; may be repeated.")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="Of the template: quick or paper (the default).")
+    ] = None,
+    fail_on: FailOn = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write the claims as JUnit test cases here.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -114,13 +140,28 @@ def judge(
     """Judge measurements made elsewhere by the same rules.
 
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
-    manifest is described in docs/measurements.md. Our own records, if any, are shown beside them.
+    manifest is described in docs/measurements.md; --template writes one with empty tables. Our own
+    records, if any, are shown beside them.
     """
-    from reproaudit.commands.judge import judge_submission
+    from reproaudit.api import judge_measurements
+    from reproaudit.commands.judge import own_scorecard, show_judged, write_template
     from reproaudit.running.store import Store
 
-    entry = Catalog(audits)[slug]
-    return judge_submission(entry, measurements, Store(store), reports, out, as_json)
+    entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
+    if template is not None and measurements is None:
+        return write_template(entry, template, chosen_tier(tier or "paper"), claims or (), as_json)
+    if measurements is None or template is not None:
+        raise UsageError("judge takes either --measurements DIR or --template DIR.")
+    if tier is not None:
+        raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
+    card = judge_measurements(
+        entry.audit(),
+        measurements,
+        claims=claims,
+        beside=lambda judged_at: own_scorecard(entry, judged_at, Store(store), reports),
+    )
+    show_judged(card, out, junit, as_json)
+    return exit_code([card], wanted, failed=False)
 
 
 @app.command("import")
@@ -201,9 +242,9 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
+    from reproaudit.api import open_scorecard
     from reproaudit.commands.export import export_scorecard
     from reproaudit.reports.formats import Signature, export_format
-    from reproaudit.running.store import Store
 
     signature = Signature(
         codecheckers=tuple(codecheckers or ()),
@@ -212,5 +253,9 @@ def export(
         report=report_url,
         license_url=license_url,
     )
-    chosen, wanted, entry = export_format(form, signature), chosen_tier(tier), Catalog(audits)[slug]
-    return export_scorecard(entry, chosen, Store(store), reports, wanted, out, signature, as_json)
+    chosen, entry = export_format(form, signature), Catalog(audits)[slug]
+
+    def scorecard() -> Scorecard:
+        return open_scorecard(entry.audit(), tier=tier, store=store, reports=reports, audits=audits)
+
+    return export_scorecard(entry, chosen, scorecard, store, out, signature, as_json)

@@ -8,20 +8,56 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from reproaudit.audit.catalog import RUN_FILE, SLUG, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
+from reproaudit.audit.loading.fault import START
 from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
+from reproaudit.audit.rules.seals import DAMAGED, DIFFERS
 from reproaudit.commands.output import print_json, say
-from reproaudit.errors import SpecError
+from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.seals.chain import last_seal
+from reproaudit.seals.kept import Chains, changes_since
+from reproaudit.seals.rule import rule_of
+from reproaudit.seals.standing import MOST_NAMED
 
 Form = Literal["text", "json", "sarif"]
 """The format in which faults are printed."""
 
 
-def check_files(files: Sequence[Path], form: Form) -> int:
-    """Prints the faults of audits; the exit code is 2 if one is an error, else 0."""
+def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
+    """The audits that a command line names by slug, file or folder; every paper's if none.
+
+    Raises:
+        UsageError: on an unknown slug, or a folder without audits.
+    """
+    if not named:
+        return [entry.audit_file for entry in catalog.entries.values()]
+    files: list[Path] = []
+    for name in named:
+        path = Path(name)
+        if path.is_dir():
+            found = audits_in(path)
+            if not found:
+                raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
+            files += found
+        elif SLUG.fullmatch(name) and not path.exists():
+            files.append(catalog[name].audit_file)
+        else:
+            files.append(path)
+    return files
+
+
+def check_files(files: Sequence[Path], form: Form, store: Path | None = None) -> int:
+    """Prints the faults of audits; the exit code is 2 if one is an error, else 0.
+
+    Args:
+        files: the audits.
+        form: how to print.
+        store: the store that may have seen entries of their chains of seals.
+    """
     with _no_garbage_collection():
-        faults = [fault for file in files for fault in read_audit(file)[1]]
+        faults = [fault for file in files for fault in _faults(file, store)]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
     if form == "json":
         print_json([_as_data(fault) for fault in faults])
@@ -32,6 +68,44 @@ def check_files(files: Sequence[Path], form: Form) -> int:
     else:
         _print(faults, len(files), errors)
     return SpecError.exit_code if errors else 0
+
+
+def _faults(file: Path, store: Path | None) -> list[Fault]:
+    """The faults of an audit and of the run file beside it, or of a run file that is named."""
+    audit, run_file = file, file.with_suffix(RUN_FILE)
+    if file.name.endswith(RUN_FILE):
+        audit = file.with_name(f"{file.name.removesuffix(RUN_FILE)}.yaml")
+        run_file = file
+    faults = list(_faults_of(audit, store)) if audit == file else []
+    if run_file.is_file() or run_file == file:
+        from reproaudit.repositories.reading import check_run_file
+
+        faults = [*faults, *check_run_file(run_file)]
+    return faults
+
+
+def _faults_of(file: Path, store: Path | None) -> Iterator[Fault]:
+    """Yields the faults of an audit, then what is wrong with its seals."""
+    audit, faults = read_audit(file)
+    yield from faults
+    entry = entry_of(file)
+    try:
+        entries = Chains(entry, store).own()
+        last = last_seal(entries)
+        if last is None or audit is None:
+            return
+        rule, text = rule_of(entry, audit)
+    except AuditError as error:
+        yield Fault(str(entry.seals_file), START, (), str(error), RULES[DAMAGED].remedy, DAMAGED)
+        return
+    what = [one.what for one in changes_since(entries, rule)]
+    what += ["the wording"] if text != last.text and not what else []
+    if what:
+        more = f" and {len(what) - MOST_NAMED} more" if len(what) > MOST_NAMED else ""
+        found = f"found changes since the seal of {last.date.date()}: "
+        message = found + "; ".join(what[:MOST_NAMED]) + more
+        remedy = RULES[DIFFERS].remedy.replace("SLUG", file.stem)
+        yield Fault(str(file), START, (), message, remedy, DIFFERS)
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reproaudit.audit.catalog import Entry
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.commands.output import say
 from reproaudit.consent import require_consent
-from reproaudit.running.fingerprint import code_hash
+from reproaudit.running.fingerprint import closure_of
 
 
 def confirm_code(entries: Sequence[Entry], trust: bool) -> None:
@@ -23,6 +24,9 @@ def confirm_code(entries: Sequence[Entry], trust: bool) -> None:
     for entry in entries:
         if not entry.module.importable:
             file = entry.module.file.resolve()
-            digest = code_hash(file, entry.module.roots)
-            say(f"{entry.slug}: the code of {file} will run, with hash {digest}", stderr=True)
+            digest = closure_of(entry.module).digest
+            what = f"the code of {file}"
+            if isinstance(entry.module, CommandModule):
+                what = f"what {entry.module.file} says ({entry.module.described()})"
+            say(f"{entry.slug}: {what} will run, with hash {digest}", stderr=True)
     require_consent((entry.module for entry in entries), trust=trust)

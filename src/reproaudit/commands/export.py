@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TierName
 from reproaudit.commands.output import print_json, say_written
-from reproaudit.commands.report import scorecards_to_report
 from reproaudit.reports.files import as_read, replace_file
 from reproaudit.reports.formats import ExportFormat, ExportRequest, Signature
-from reproaudit.running.store import Store
 from reproaudit.scorecard.model import Scorecard
 
 
 def export_scorecard(
     entry: Entry,
     form: ExportFormat,
-    store: Store,
-    reports: Path,
-    tier: TierName | None,
+    scorecard: Callable[[], Scorecard],
+    store: Path,
     out: Path | None,
     signature: Signature,
     as_json: bool,
@@ -30,9 +27,8 @@ def export_scorecard(
     Args:
         entry: the paper.
         form: the format.
+        scorecard: reads its scorecard; called if the format needs one.
         store: the folder of its records.
-        reports: the folder of its scorecard, for want of records.
-        tier: the tier to export; None for the highest that there is.
         out: a file, or the folder of a format that is one; None for a place below `exports`.
         signature: what only a person can say.
         as_json: whether to print JSON.
@@ -41,12 +37,8 @@ def export_scorecard(
         UsageError: if there is nothing to export, or the signature does not suit the format.
         StoreError: if something cannot be read or written.
     """
-
-    def scorecard() -> Scorecard:
-        (card,) = scorecards_to_report([entry], store, tier, reports)
-        return as_read(card)
-
-    made = form.write(ExportRequest(scorecard, entry.audit_file, signature))
+    request = ExportRequest(lambda: as_read(scorecard()), entry.audit_file, signature, store)
+    made = form.write(request)
     place = Path("exports", entry.slug, *([made.tier] if made.tier else []))
     written = {_place(form, out, place, name): data for name, data in made.files.items()}
     for path, data in written.items():

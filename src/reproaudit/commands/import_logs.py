@@ -16,14 +16,16 @@ from rich.table import Table
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.values import shown
+from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.errors import UsageError
+from reproaudit.folders import new_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
 from reproaudit.importing.comparing import ComparedSetting, compare_settings, manifest_settings
 from reproaudit.importing.finding import FoundLogs, find_runs
 from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
 from reproaudit.importing.mapping import MappingFile, read_mapping
-from reproaudit.importing.roles import PlacedRun, Scope, place_runs, role_words, scope_of
-from reproaudit.importing.writing import Header, digest_of, new_folder, write_folder
+from reproaudit.importing.roles import PlacedRun, place_runs, role_words
+from reproaudit.importing.writing import Header, digest_of, write_folder
 from reproaudit.judging.submissions import read_submission
 
 MAX_LISTED = 12
@@ -75,7 +77,8 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         for declaration in audit.measurements_of(experiment).values()
         for axis in declaration.axes
     )
-    with new_folder(asked.out) as folder, tempfile.TemporaryDirectory() as scratch:
+    remedy = "Name another with --out, or remove it."
+    with new_folder(asked.out, remedy) as folder, tempfile.TemporaryDirectory() as scratch:
         found = find_runs(asked.logs, axes, mapping.step, Path(scratch))
         placed = place_runs(audit, scope, found.runs, mapping, seeds)
         if not placed:

@@ -2,65 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import Audit, TierName
-from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.audit.model import TierName
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.report import has_records
 from reproaudit.diff.results import part_change
-from reproaudit.judging.submissions import Submission, read_submission
+from reproaudit.folders import new_folder
+from reproaudit.judging.submissions import Submission
+from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
 from reproaudit.reports.difference import change_words
-from reproaudit.reports.files import read_scorecard, refresh_index, write_report
+from reproaudit.reports.export.junit import junit_xml
+from reproaudit.reports.files import read_scorecard, replace_file, write_report
+from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
-from reproaudit.scorecard.from_store import choose_records, lookup_chosen
+from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import BesideModel, ClaimModel, OriginModel, Scorecard
 
 
-def judge_submission(
-    entry: Entry, measurements: Path, store: Store, reports: Path, out: Path | None, as_json: bool
+def write_template(
+    entry: Entry, folder: Path, tier: TierName, claims: Sequence[str], as_json: bool
 ) -> int:
+    """Writes a manifest and empty tables with all that the claims' verdicts need.
+
+    Raises:
+        UsageError: if a claim is unknown, or the folder exists and holds something.
+    """
+    files = template_files(entry.audit(), tier, claims)
+    with new_folder(folder, "Name another with --template, or remove it.") as new:
+        for name, text in files.items():
+            (new / name).write_text(text, encoding="utf-8")
+    if as_json:
+        print_json([str(folder / name) for name in files])
+    else:
+        say(f"wrote {folder / 'manifest.yaml'} and {len(files) - 1} tables, to be filled in")
+        say(f"then: reproaudit judge {entry.slug} --measurements {folder}")
+    return 0
+
+
+def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: bool) -> None:
     """Writes the scorecard of measurements from elsewhere where asked to, and prints it.
 
     Args:
-        entry: the paper.
-        measurements: the folder with the manifest.
-        store: the folder of our own records.
-        reports: the folder of our own scorecards, for want of records.
+        card: the scorecard.
         out: the folder for the scorecard's pages; None to print only.
+        junit: the file for the claims as test cases; None for none.
         as_json: whether to print JSON.
-
-    Raises:
-        UsageError: if there is no manifest.
-        SpecError: listing everything that does not fit.
     """
-    audit = entry.audit()
-    submission = read_submission(audit, measurements)
-    card = scorecard_of_submission(
-        submission, own_scorecard(entry, audit, submission.tier, store, reports)
-    )
-    written = () if out is None else (*write_report(card, out), *refresh_index(out, card.tier))
+    written = [] if out is None else [*write_report(card, out), *refresh_register(out, card.tier)]
+    if junit is not None:
+        replace_file(junit, junit_xml([card]).encode())
+        written.append(junit)
     if as_json:
         print_json(card.as_data())
     else:
         show(scorecard_document(card))
     say_written(written, as_json=as_json)
-    return 0
 
 
-def own_scorecard(
-    entry: Entry, audit: Audit, tier: TierName, store: Store, reports: Path
-) -> Scorecard | None:
+def own_scorecard(entry: Entry, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
     """Returns our own scorecard: from records, else from the report folder; None if neither."""
-    slug = audit.paper.slug
+    audit, slug = entry.audit(), entry.slug
     if has_records(store, audit, tier):
-        chosen = choose_records(store, audit, tier, today=todays_groups(entry.module))
-        return build(audit, tier, lookup_chosen(audit, chosen))
+        return scorecard_of(store, audit, tier, today=todays_groups(entry.code))
     committed = reports / tier / slug / "scorecard.json"
     return read_scorecard(committed) if committed.is_file() else None
 
@@ -94,6 +104,7 @@ def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:
                 id=claim.id,
                 decision=own.decision,
                 verdict=own.verdict,
+                headline=own.headline,
                 evidence=phrasing.evidence_label(own),
                 reading=phrasing.claim_sentence(own),
                 difference=_difference(own, claim),

@@ -14,7 +14,7 @@ from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
-from reproaudit.judging.verdict import Lookup
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.lab.settings import build_settings
 from reproaudit.multiverse.completions import (
     Design,
@@ -29,6 +29,7 @@ from reproaudit.multiverse.completions import (
     varied_tier,
 )
 from reproaudit.multiverse.cost import Costs, Steps
+from reproaudit.multiverse.ledger import ablation_batches
 from reproaudit.multiverse.model import Multiverse
 from reproaudit.multiverse.read import read
 from reproaudit.reports.files import write_multiverse
@@ -77,7 +78,10 @@ class Varied:
         return lookup_variations(self.how.store, self.audit, self._today)
 
     def run(self, design: Design) -> Multiverse:
-        """Runs what a design lacks, the default first, and reads it."""
+        """Runs what a design lacks, and reads it.
+
+        The default is run first; after the alternatives come the ablations of those that are met.
+        """
         batches = batches_of(self.audit, design, self.tier)
         default = [batch for batch in batches if not batch.overrides]
         cells = len(list(cells_of_batches(self.audit, batches, self.tier)))
@@ -93,6 +97,9 @@ class Varied:
             self._say(f"with the default's times: {self._left(costs, batches)}")
         rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
         self._run(rest, self._within_budget(costs))
+        ablations = ablation_batches(self.audit, self.tier, self.lookup())
+        if ablations:
+            self._run(costs.ranked(self.audit, ablations), self._within_budget(costs))
         return read(self.audit, self.tier, design, self.lookup())
 
     def ensure(self, batches: Sequence[Batch]) -> None:
@@ -123,10 +130,19 @@ class Varied:
     def _plan(self, design: Design, batches: Sequence[Batch], cells: int) -> str:
         whole = size(choices_of(self.audit, self.tier))
         of = "" if design.kind == "full" else f" of {whole:,} possible ones"
-        return (
+        costs, ablations = self._costs(), ablation_batches(self.audit, self.tier)
+        added = [batch for batch in ablations if batch not in batches]
+        also = sum(len(batch.seeds) for batch in added)
+        said = (
             f"{counted(len(design.completions), 'completion')}{of}, {counted(cells, 'cell')}; "
-            f"{self._left(self._costs(), batches)}"
+            f"{self._left(costs, batches)}"
         )
+        if also:
+            said += (
+                "; of the alternatives that come out met also their ablations, at most "
+                f"{counted(also, 'cell')}: {self._left(costs, added)}"
+            )
+        return said
 
     def _left(self, costs: Costs, batches: Sequence[Batch]) -> str:
         lookup = self.lookup()

@@ -1,24 +1,26 @@
-"""`reproaudit report` and `list`: scorecards from records, or from a scorecard.json."""
+"""`reproaudit report`: scorecards from records, or from a scorecard.json."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+import os
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.documentation import score
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.commands.output import print_json, say, say_written, show
+from reproaudit.commands.output import print_json, say, say_written, show, terminal
+from reproaudit.commands.recording import told_by_seals
 from reproaudit.errors import AuditError, UsageError
-from reproaudit.reports.files import read_scorecard, write_index, write_report
-from reproaudit.reports.formats import TERMINAL
-from reproaudit.reports.index import ListEntry, index_document, list_document
-from reproaudit.reports.phrasing import verdict_counts
+from reproaudit.reports.files import read_scorecard, write_report
+from reproaudit.reports.formats import PAGES, TERMINAL
+from reproaudit.reports.register.writing import PAGE, write_register
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.running.groups import TiedGroupsError, todays_groups
+from reproaudit.reports.screen import print_screen
+from reproaudit.running.groups import todays_groups
+from reproaudit.running.memo import memo_folder
+from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import highest_tier, scorecard_of
+from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import Scorecard
 
 
@@ -31,8 +33,9 @@ def report_papers(
     as_json: bool,
     group: str | None = None,
     on_error: Callable[[AuditError], None] | None = None,
-) -> list[Scorecard]:
-    """Writes the reports of papers, then prints them; returns the scorecards.
+    details: bool = True,
+) -> tuple[list[Scorecard], list[Path]]:
+    """Writes the reports of papers, then prints them; returns the scorecards and the files.
 
     Args:
         entries: the papers.
@@ -43,16 +46,53 @@ def report_papers(
         as_json: whether to print JSON instead of the scorecards.
         group: the beginning of the id of the group of records to show; None for today's.
         on_error: told why a paper cannot be shown, and the others are; None raises instead.
+        details: whether to print everything, or each claim on one line alone.
 
     Raises:
         UsageError: if no paper has anything to report.
     """
     scorecards = scorecards_to_report(entries, store, tier, out, group, on_error)
     written = _write(scorecards, out, formats - {TERMINAL})
-    if as_json or TERMINAL in formats:
-        show_scorecards(scorecards, as_json)
+    if as_json:
+        print_scorecards(scorecards)
+    elif TERMINAL in formats:
+        show_scorecards(scorecards, written, details)
+        return scorecards, written
+    _say_written(written, as_json)
+    return scorecards, written
+
+
+def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, details: bool) -> None:
+    """Writes the pages of papers that were run, and ends with every claim on one line.
+
+    Args:
+        scorecards: the papers.
+        out: the report folder.
+        as_json: whether to print JSON instead.
+        details: whether to print everything before.
+
+    Raises:
+        StoreError: if the pages cannot be written; what there is to print is printed first.
+    """
+    written: list[Path] = []
+    try:
+        written = _write(scorecards, out, PAGES)
+    finally:
+        if as_json:
+            print_scorecards(scorecards)
+            _say_written(written, as_json)
+        else:
+            show_scorecards(scorecards, written, details)
+
+
+def _say_written(written: Sequence[Path], as_json: bool) -> None:
+    """Prints the files that were written; of several papers, their number and the registers."""
+    registers = [path for path in written if path.name == PAGE]
+    if len({path.parent for path in written if path.name != PAGE}) > 1:
+        folder = os.path.commonpath([path.parent for path in written])
+        say(f"wrote {len(written)} files below {folder}", stderr=as_json)
+        written = registers
     say_written(written, as_json=as_json)
-    return scorecards
 
 
 def scorecards_to_report(
@@ -63,7 +103,10 @@ def scorecards_to_report(
     group: str | None = None,
     on_error: Callable[[AuditError], None] | None = None,
 ) -> list[Scorecard]:
-    """Returns every paper's scorecard: from its records, else from its file in the report folder.
+    """Returns every paper's scorecard: from its records, else from the report folder.
+
+    There the records that were exported with the report are judged anew; without them, the
+    scorecard is read as it was written.
 
     Raises:
         TiedGroupsError: if two groups of records of one paper may be meant.
@@ -94,11 +137,17 @@ def _scorecard(
     entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None
 ) -> Scorecard | None:
     audit = entry.audit()
+    if not audit.claims:  # its documentation is all that there is to show
+        return scorecard_of(store, audit, tier or "quick")
     for one in [tier] if tier else reversed(TIERS):
         if has_records(store, audit, one):
-            today = todays_groups(entry.module)
-            return scorecard_of(store, audit, one, today=today, wanted=group)
-        committed = out / one / entry.slug / "scorecard.json"
+            today = todays_groups(entry.code)
+            card = scorecard_of(store, audit, one, today=today, wanted=group)
+            return told_by_seals(card, entry, audit, store)
+        folder = out / one / entry.slug
+        if (shipped := folder / FILE_NAME).is_file():
+            return _from_shipped(entry, audit, one, shipped, group)
+        committed = folder / "scorecard.json"
         if committed.is_file():
             card = read_scorecard(committed)
             if card.digest is None:
@@ -107,65 +156,50 @@ def _scorecard(
     return None
 
 
+def _from_shipped(
+    entry: Entry, audit: Audit, tier: TierName, file: Path, group: str | None
+) -> Scorecard:
+    """Returns the scorecard from the records that lie in the report folder, judged today."""
+    store = unpack_records(file, memo_folder().parent / "shipped")
+    today = todays_groups(entry.code)
+    card = scorecard_of(store, audit, tier, today=today, wanted=group)
+    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
+
+
 def has_records(store: Store, audit: Audit, tier: TierName) -> bool:
     """Returns whether a store holds a record of a paper at a tier."""
     return next(iter(store.records(audit.paper.slug, tier)), None) is not None
 
 
 def _write(scorecards: Sequence[Scorecard], out: Path, formats: Collection[str]) -> list[Path]:
-    """Writes the reports and, with HTML, an index for every tier among them."""
+    """Writes the reports and, with HTML, the register of every tier among them."""
     written = [path for one in scorecards for path in write_report(one, out, formats)]
     if "html" in formats:
-        written += write_index(_with_earlier(scorecards, out), out)
+        written += write_register(scorecards, out)
     return written
 
 
-def _with_earlier(scorecards: Sequence[Scorecard], out: Path) -> list[Scorecard]:
-    """Returns these scorecards and those of other papers in the report folder, in order."""
-    every = {(one.tier, str(one.paper["slug"])): one for one in scorecards}
-    for tier in {one.tier for one in scorecards}:
-        for file in (out / tier).glob("*/scorecard.json"):
-            if (tier, file.parent.name) not in every:
-                every[tier, file.parent.name] = read_scorecard(file)
-    return [every[key] for key in sorted(every)]
+def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
+    """Prints scorecards as JSON: an object of one, a list of several."""
+    several = [one.as_data() for one in scorecards]
+    print_json(several[0] if len(several) == 1 else several)
 
 
-def show_scorecards(scorecards: Sequence[Scorecard], as_json: bool) -> None:
-    """Prints scorecards and, of several, a table of them."""
-    if as_json:
-        several = [one.as_data() for one in scorecards]
-        print_json(several[0] if len(several) == 1 else several)
-        return
-    for one in scorecards:
-        show(scorecard_document(one))
-    if len(scorecards) > 1:
-        show(index_document(scorecards))
+def show_scorecards(
+    scorecards: Sequence[Scorecard], written: Sequence[Path], details: bool
+) -> None:
+    """Prints scorecards, and last each claim on one line with the page that has the details.
 
-
-def show_list(entries: Iterable[Entry], store: Store, as_json: bool) -> None:
-    """Prints the papers, their documentation scores and the verdicts of their highest tier."""
-    found = [_list_entry(entry, store) for entry in entries]
-    if as_json:
-        print_json([vars(one) for one in found])
-    else:
-        show(list_document(found))
-
-
-def _list_entry(entry: Entry, store: Store) -> ListEntry:
-    audit = entry.audit()
-    tier = highest_tier(store, audit)
-    scores = score(audit.variables)
-    verdicts = None
-    if tier is not None:
-        with suppress(TiedGroupsError):  # `report` names the groups
-            today = todays_groups(entry.module)
-            verdicts = verdict_counts(scorecard_of(store, audit, tier, today=today).claims)
-    return ListEntry(
-        slug=entry.slug,
-        title=audit.paper.title,
-        venue=f"{audit.paper.venue} {audit.paper.year}",
-        strict=scores.strict,
-        reviewed=scores.reviewed,
-        tier=tier,
-        verdicts=verdicts,
-    )
+    Args:
+        scorecards: the papers.
+        written: the files that were written; the pages among them are named.
+        details: whether to print everything, and every file.
+    """
+    if details:
+        for one in scorecards:
+            show(scorecard_document(one))
+        say("")
+        _say_written(written, as_json=False)
+    name = PAGE if len(scorecards) > 1 else "scorecard.html"
+    pages = [path for path in written if path.name == name]
+    print_screen(scorecards, terminal(), pages)

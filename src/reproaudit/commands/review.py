@@ -77,7 +77,7 @@ def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_
 
 
 def _show(before: Version, after: Version, as_json: bool) -> None:
-    changes = difference(before, after)
+    changes = difference(before, after, context=0)  # around it stands what others decided
     if as_json:
         data = {"file": str(after.path), "changed": bool(changes), "diff": changes}
         sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")

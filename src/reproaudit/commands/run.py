@@ -5,48 +5,31 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import seeds_of
-from reproaudit.cell import Cell, SettingValue
-from reproaudit.commands.output import print_json, say, terminal
+from reproaudit.audit.plan import plan, seeds_of
+from reproaudit.audit.scope import scope_of
+from reproaudit.cell import Cell, RunForm, SettingValue
+from reproaudit.commands.output import print_json, say
+from reproaudit.commands.progress import Roles, live_progress
+from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
-from reproaudit.records import CellStatus, Record
-from reproaudit.reports.printable import printable
+from reproaudit.records import Record
 from reproaudit.running.devices import available_cores, pick_device
-from reproaudit.running.events import (
-    CellFinished,
-    CellStarted,
-    Event,
-    MayStart,
-    NotRepeated,
-    OnEvent,
-    PlanReady,
-    SetAside,
-    Summary,
-)
-from reproaudit.running.events import Progress as Advance
+from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier
+from reproaudit.scorecard.from_store import CUSTOM, cells_of, cells_of_tier, scorecard_of
+from reproaudit.scorecard.model import Scorecard
 
 Papers = Sequence[tuple[Entry, Audit]]
 
@@ -78,8 +61,10 @@ class How:
         jobs: how many cells at once; None for one on each core, and one at a time on a card.
         fresh: whether to measure again what has a record.
         dask: the address of a Dask scheduler whose workers compute the cells; None for here.
+        dask_tls: the folder of the certificates with which the scheduler is spoken to.
         limits: what a cell may take before it counts as failed.
         verbose: whether to print the traceback of a cell that failed.
+        form: how the experiments compute; the plain form runs on the processor.
     """
 
     catalog: Catalog
@@ -88,8 +73,10 @@ class How:
     jobs: int | None
     fresh: bool
     dask: str | None = None
+    dask_tls: Path | None = None
     limits: Limits = NO_LIMITS
     verbose: bool = False
+    form: RunForm = "fast"
 
     @property
     def at_once(self) -> int:
@@ -101,29 +88,100 @@ class How:
     @property
     def chosen_device(self) -> str:
         """cpu or cuda; of a cluster, whose machines this one cannot look at, auto is cpu."""
+        if self.form == "plain":
+            if self.device not in ("auto", "cpu"):
+                raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
+            return "cpu"
         if self.dask is None:
             return pick_device(self.device)
         if self.device not in ("auto", "cpu", "cuda"):
             raise UsageError(f"unknown device '{self.device}'. Use auto, cpu or cuda.")
         return "cuda" if self.device == "cuda" else "cpu"
 
+    def require_device(self) -> None:
+        """Tells of a device that is not there before a run is entered anywhere.
+
+        Raises:
+            UsageError: if there is no such device.
+        """
+        _ = self.chosen_device
+
     def executor(self) -> Executor | None:
         """What computes the cells; None for this machine's processes."""
         if self.dask is None:
+            if self.dask_tls is not None:
+                raise UsageError("--dask-tls: there is no --dask whose connection it would secure.")
             return None
-        from reproaudit.running.dask_cluster import DaskCluster
+        from reproaudit.running.dask_cluster import DaskCluster, is_open
 
-        return DaskCluster(self.dask, self.chosen_device)
+        if is_open(self.dask):
+            say(
+                f"warning: --dask {self.dask}: this connection is not encrypted, and whoever "
+                "reaches the scheduler can run code on its workers and read what they compute. "
+                "docs/cluster.md shows tls://.",
+                stderr=True,
+            )
+        return DaskCluster(self.dask, self.chosen_device, self.dask_tls)
 
 
-def run_tier(papers: Papers, tier: TierName, how: How) -> Summary:
-    """Runs every missing cell of a tier, controls included."""
-    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
+def run_and_judge(
+    papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
+) -> tuple[list[Scorecard], int]:
+    """Runs what is missing of a tier, and records in the chain of seals what it showed.
+
+    Args:
+        papers: what is run, with its consent given.
+        tier: smoke, quick or paper.
+        how: where and how.
+        claims: of one paper: the ids of the claims to run for; every claim if none.
+
+    Returns:
+        The scorecard of each paper, and how many cells failed.
+
+    Raises:
+        SpecError: if a chain is damaged.
+        UsageError: if there is no such claim.
+    """
+    how.require_device()
+    rules = [
+        enter_run(entry, audit, how.store, tier, cells_for(audit, tier, claims))
+        for entry, audit in papers
+    ]
+    summary = run_tier(papers, tier, how, claims)
+    cards = []
+    for (entry, audit), rule in zip(papers, rules, strict=True):
+        planned = summary.planned[entry.slug]
+        card = scorecard_of(how.store, audit, tier, planned=planned)
+        cards.append(recorded(card, entry, audit, how.store, planned, rule))
+    return cards, summary.failed
+
+
+def run_tier(papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()) -> Summary:
+    """Runs every missing cell of a tier, controls included; of some claims, theirs alone."""
+    cells = [cell for _, audit in papers for cell in cells_for(audit, tier, claims)]
+    roles: Roles = {
+        (cell.paper, cell.tier, *cell.key): role
+        for _, audit in papers
+        for role, batch in plan(audit, tier)
+        for cell in cells_of(audit, batch)
+    }
     rules = {
         audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
         for _, audit in papers
     }
-    return run_now(cells, papers, how, rules)
+    return run_now(cells, papers, how, rules, roles=roles)
+
+
+def cells_for(audit: Audit, tier: TierName, claims: Sequence[str]) -> list[Cell]:
+    """Returns the cells that some claims are judged on, each once; every cell if none is named.
+
+    Raises:
+        UsageError: if there is no such claim.
+    """
+    if not claims:
+        return cells_of_tier(audit, tier)
+    batches = scope_of(audit, tier, claims).batches
+    return [cell for batch in batches for cell in cells_of(audit, batch)]
 
 
 def run_now(
@@ -132,18 +190,24 @@ def run_now(
     how: How,
     rules: Mapping[str, Mapping[str, str]],
     may_start: MayStart = lambda _cells: True,
+    roles: Roles = MappingProxyType({}),
 ) -> Summary:
-    """Runs the cells that have no record, with live progress; arguments as `run_cells`."""
+    """Runs the cells that have no record, with live progress; arguments as `run_cells`.
+
+    Args:
+        roles: the part that each cell has in the judgement, to be shown; of none, nothing is.
+    """
     declared = {
         audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
         for _, audit in papers
     }
-    with live_progress(how.verbose) as on_event:
+    with live_progress(how.verbose, roles) as on_event:
         return run_cells(
             cells,
             how.catalog.locate,
             how.store,
             device=how.chosen_device,
+            form=how.form,
             jobs=how.at_once,
             limits=how.limits,
             fresh=how.fresh,
@@ -335,88 +399,3 @@ def _numbers(values: Any) -> str:
     flat = values.ravel()
     text = ", ".join(f"{v:.4g}" for v in flat[:12])
     return f"{text}, … ({flat.size} numbers)" if flat.size > 12 else text
-
-
-# --- progress -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def live_progress(verbose: bool = False) -> Iterator[OnEvent]:
-    """A bar over all training steps with the time left, on standard error.
-
-    Args:
-        verbose: whether to print the traceback of a cell that failed.
-    """
-    console = terminal(stderr=True)
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.fields[cells]}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    watcher = _Watcher(bar, console, verbose)
-    with bar:
-        yield watcher
-
-
-class _Watcher:
-    """Follows the runner's events."""
-
-    def __init__(self, bar: Progress, console: Console, verbose: bool) -> None:
-        self._bar, self._console, self._verbose = bar, console, verbose
-        self._task = bar.add_task("", total=None, cells="")
-        self._done: dict[tuple[str | int, ...], int] = {}
-        self._cells = self._finished = 0
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, PlanReady):
-            self._cells, self._finished = event.total, event.done
-            self._bar.update(self._task, total=max(event.steps, 1))
-            if event.done == event.total:
-                self._say(f"all {event.total} cells have records already")
-            else:
-                self._say(f"{event.total} cells, {event.done} have records already")
-        elif isinstance(event, CellStarted):
-            self._bar.update(self._task, description=_name(event.cells[0]))
-        elif isinstance(event, Advance):
-            self._advance(event)
-        elif isinstance(event, CellFinished):
-            self._finished += 1
-            if event.record.status is not CellStatus.COMPLETED:
-                record = event.record
-                self._say(f"{_name(event.cell)}: {record.status.value}: {record.error}")
-                if self._verbose and record.traceback:
-                    self._say(record.traceback.rstrip())
-            elif self._bar.disable:
-                self._say(f"{self._finished}/{self._cells} {_name(event.cell)}")
-        elif isinstance(event, NotRepeated):
-            self._say(f"{_name(event.cell)}: other numbers than before, whose record is kept")
-            for line in event.differences:
-                self._say(f"  {line}")
-        elif isinstance(event, SetAside):
-            self._say(f"moved an unreadable record to {event.path}: {event.reason}")
-        cells = f"{self._finished}/{self._cells} cells"
-        self._bar.update(self._task, cells=cells)
-
-    def _advance(self, event: Advance) -> None:
-        key = (event.cells[0].paper, *event.cells[0].key, event.phase)
-        before = self._done.get(key, 0)
-        self._done[key] = event.done
-        self._bar.update(
-            self._task,
-            advance=event.done - before,
-            description=f"{_name(event.cells[0])}, {event.phase}",
-        )
-
-    def _say(self, text: str) -> None:
-        self._console.print(printable(text), highlight=False, markup=False)
-
-
-def _name(cell: Cell) -> str:
-    return f"{cell.paper} {cell.experiment}, seed {cell.seed}"

@@ -16,6 +16,7 @@ from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault, inspect_store, leftovers, remove
+from reproaudit.running.memo import forget_all
 from reproaudit.running.store import Store
 
 
@@ -47,6 +48,7 @@ def verify_store(
         UsageError: if the store has nothing of a paper that is named.
     """
     papers = _papers(store, slugs)
+    forget_all()  # what is read here anew, the next list and report read anew, too
     faults = list(inspect_store(store, papers, repair=repair))
     if recompute:
         known = [catalog[paper] for paper in papers if paper in catalog.entries]
@@ -102,15 +104,15 @@ def _recomputed(
                 continue
             cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
             device = record.environment.device.split(" ")[0]
-            again = Store(Path(folder))
+            form, again = record.environment.form, Store(Path(folder))
             try:
-                (task,) = Plan([cell], catalog.locate, again, device).tasks
+                (task,) = Plan([cell], catalog.locate, again, device, form).tasks
             except SpecError:
                 continue  # of an experiment that today's code does not have
             if task.fingerprint != record.fingerprint:
                 continue  # made by other code or versions
             count -= 1
-            run_cells([cell], catalog.locate, again, device=device)
+            run_cells([cell], catalog.locate, again, device=device, form=form)
             path = store.path(cell, record.fingerprint)
             measured = again.find(cell, record.fingerprint)
             yield path, _compared(path, record, measured)

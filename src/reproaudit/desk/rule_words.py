@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,14 @@ from typing import Any
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.checks.aligns import Aligns
-from reproaudit.checks.kind import Condition, Kind
+from reproaudit.checks.failure_rate import FailureRate
+from reproaudit.checks.kind import Condition, Kind, confidence_on
 from reproaudit.checks.matches import Matches
 from reproaudit.checks.measurements import Quantity
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.separates import Separates
-from reproaudit.reports.numbers import stated, value_words
+from reproaudit.desk.bound_picture import BoundPicture, bound_words, draw_bound
+from reproaudit.reports.numbers import value_words
 
 _SHOWN_ELSEWHERE = frozenset({"kind", "name", "reason", "over", "each", "among", "floor"})
 
@@ -28,7 +29,7 @@ class CheckView:
     Attributes:
         name: the part of the claim that it decides.
         phenomenon: what its kind looks for, one sentence.
-        rules: when it is met, a sentence for each condition.
+        rules: when it is met, a sentence and a picture for each condition.
         measured: each measurement that it reads: what it is called here, and what it means.
         terms: each further term of the rule: its meaning and its value.
         reason: why the tolerance is what it is.
@@ -36,7 +37,7 @@ class CheckView:
 
     name: str
     phenomenon: str
-    rules: Sequence[str]
+    rules: Sequence[tuple[str, BoundPicture]]
     measured: Sequence[tuple[str, str]]
     terms: Sequence[tuple[str, str]]
     reason: str
@@ -47,7 +48,13 @@ def check_view(audit: Audit, claim: Claim, check: Kind) -> CheckView:
     return CheckView(
         name=check.name,
         phenomenon=(inspect.getdoc(type(check)) or "").split("\n\n")[0].replace("\n", " "),
-        rules=[_rule(one, check, audit.confidence) for one in check.conditions()],
+        rules=[
+            (
+                _rule(one, check, audit.confidence),
+                draw_bound(one.accepted, single_runs=check.over == "every_seed"),
+            )
+            for one in check.conditions()
+        ],
         measured=list(_measured(audit, claim, check)),
         terms=list(_terms(check)),
         reason=check.reason,
@@ -56,27 +63,19 @@ def check_view(audit: Audit, claim: Claim, check: Kind) -> CheckView:
 
 def _rule(condition: Condition, check: Kind, confidence: float) -> str:
     """When one condition of a check is met."""
-    low, high = condition.accepted
-    if math.isinf(low):
-        bound = f"at most {_short(high)}"
-    elif math.isinf(high):
-        bound = f"at least {_short(low)}"
-    else:
-        bound = f"between {_short(low)} and {_short(high)}"
-    spread = f"the whole {100 * confidence:g} % interval over the seeds has to lie there"
+    level = 100 * confidence_on(condition.scale, confidence)
+    bound = bound_words(condition.accepted)
+    spread = f"the whole {level:g} % interval over the seeds has to lie there"
     if check.over == "every_seed":
         spread = "on every single seed"
+    elif isinstance(check, FailureRate):
+        spread = f"the whole exact {100 * confidence:g} % interval of the share has to lie there"
     each = ""
     if check.each is not None:
         among = "" if check.among is None else f" among {value_words(check.among)}"
         each = f", for each {check.each}{among}"
-    return f"{_number_words(check) or condition.label} is {bound}{each}; {spread}."
-
-
-def _short(bound: float) -> str:
-    """A bound as the audit states it; one that is worked out, to four digits."""
-    text = stated(bound)
-    return text if len(text) <= 8 else f"{bound:.4g}"
+    number = _number_words(check) or condition.label.removeprefix(f"{check.name}: ")
+    return f"{number} is {bound}{each}; {spread}."
 
 
 def _number_words(check: Kind) -> str:

@@ -27,7 +27,7 @@ from reproaudit.desk.rule_words import CheckView, check_view
 from reproaudit.desk.saving import Version
 from reproaudit.desk.session import stamp_of
 from reproaudit.reports.numbers import settings_words, value_words
-from reproaudit.reports.phrasing import SHARING
+from reproaudit.reports.reviewing import SHARING
 
 QUESTIONS = {
     VariableName.RESEARCH_TYPE: "Is the paper experimental, theoretical, or what the card says?",
@@ -189,6 +189,14 @@ class DeskView:
         card = one.get("card") or {}
         words = self._words(reviews, settled=any(w.who == self.reviewer for w in reviews))
         evidence = [(str(e.get("statement")), str(e.get("locator"))) for e in one["evidence"] or ()]
+        evidence += [
+            (
+                f"The authors answer {said.get('answer')}. {said.get('justification', '')}".strip(),
+                str(said.get("locator")),
+            )
+            for said in one.get("authors") or ()
+            if isinstance(said, Mapping)
+        ]
         return VariableView(
             index=index,
             name=one["name"],

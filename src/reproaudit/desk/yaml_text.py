@@ -17,7 +17,7 @@ from yaml.resolver import Resolver
 
 from reproaudit.audit.loading.scalars import read_plain
 
-WIDTH = 100
+LINE_WIDTH = 100
 """The columns of a line."""
 
 _RESOLVER: Any = Resolver()
@@ -148,11 +148,11 @@ def _escaped(character: str) -> str:
 def _folded(text: str, column: int, indent: int, gap: str) -> str:
     """The text broken into lines where it has single spaces, which YAML puts back."""
     lines, line = [], ""
-    room = WIDTH - column
+    room = LINE_WIDTH - column
     for word in re.split(gap, text):
         if line and len(line) + 1 + len(word) > room:
             lines.append(line)
-            line, room = word, WIDTH - indent
+            line, room = word, LINE_WIDTH - indent
         else:
             line = f"{line} {word}" if line else word
     return ("\n" + " " * indent).join([*lines, line])

@@ -119,7 +119,7 @@ def _code(card: Scorecard) -> dict[str, Any]:
 
 def _environment(card: Scorecard) -> dict[str, Any]:
     data = card.environment.model_dump(mode="json")
-    kept = ("python", "platform", "device", "threads", "packages")
+    kept = ("python", "platform", "device", "threads", "packages", "form")
     return {name: data[name] for name in kept}
 
 

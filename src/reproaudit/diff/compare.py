@@ -8,6 +8,7 @@ from reproaudit.diff.changes import changes_of
 from reproaudit.diff.model import ClaimChange, ComparedScorecard, Comparison, SideModel, tier_of
 from reproaudit.diff.results import claim_changes, measured_again
 from reproaudit.errors import UsageError
+from reproaudit.scorecard.model import SCORECARD_VERSION
 
 
 def compare(before: ComparedScorecard, after: ComparedScorecard) -> Comparison:
@@ -57,6 +58,11 @@ def _side_model(side: ComparedScorecard) -> SideModel:
 
 def _notes(side: ComparedScorecard) -> Iterator[str]:
     """Yields what makes a side other than it seems."""
+    if side.scorecard is not None and side.scorecard.schema_version < SCORECARD_VERSION:
+        yield (
+            f"{side.name}: its verdicts follow the older rules of scorecard version "
+            f"{side.scorecard.schema_version}, so that one may differ with equal numbers"
+        )
     if side.audit is None or side.scorecard is None:
         return
     judged = {claim.id: claim.rule_hash for claim in side.scorecard.claims}

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.judging.model import IntervalModel, ReportModel
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.judging.model import EvidenceLevel, IntervalModel, ReportModel, Verdict
 from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision
 
@@ -104,6 +103,10 @@ class ResultModel(ReportModel):
     interval: IntervalModel | None
     part: str | None
     """The deciding part."""
+    headline: str
+    """The verdict in words, with its scale if that is smaller."""
+    hangs_on: tuple[str, ...]
+    """Of a conditional verdict: what it depends on, in sentences."""
 
 
 class ClaimChange(ReportModel):
@@ -120,7 +123,7 @@ class ClaimChange(ReportModel):
     """The state of the part that moved most."""
     parts: tuple[PartChange, ...]
     causes: tuple[ChangeKind, ...]
-    """The kindes of changes that may have moved it; the cause is likely if there is one."""
+    """The kinds of changes that may have moved it; the cause is likely if there is one."""
 
 
 class Comparison(ReportModel):
@@ -131,7 +134,7 @@ class Comparison(ReportModel):
     changes: tuple[Change, ...]
     claims: tuple[ClaimChange, ...]
     compared: tuple[str, ...]
-    """The kindes that could be compared at all."""
+    """The kinds that could be compared at all."""
     measured_again: int
     """Records of the same cells that were made again."""
     records: int

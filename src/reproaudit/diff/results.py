@@ -62,7 +62,7 @@ def _claim(
     kept = not any(c.kind == "rule" and c.matters and c.claim == name for c in changes)
     parts = tuple(_parts(before, after, kept)) if before and after else ()
     state = _worst([part.state for part in parts])
-    decided = [(r.decision, r.verdict, r.evidence) if r else None for r in results]
+    decided = [(r.decision, r.verdict, r.evidence, r.hangs_on) if r else None for r in results]
     changed = decided[0] != decided[1] or state == "beyond_noise"
     causes = tuple(_causes(after or before, changes)) if changed else ()
     if state == "identical" and "rule" in causes and _decision(before) != _decision(after):
@@ -94,6 +94,8 @@ def _result(claim: ClaimModel | None) -> ResultModel | None:
         estimate=claim.estimate,
         interval=claim.interval,
         part=claim.binding_part,
+        headline=claim.headline or claim.verdict.value.replace("_", " "),
+        hangs_on=tuple(one.sentence for one in claim.hangs_on),
     )
 
 

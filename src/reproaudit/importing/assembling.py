@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
+from reproaudit.audit.scope import Scope
 from reproaudit.cell import SettingValue
 from reproaudit.errors import did_you_mean
 from reproaudit.importing.completeness import unequal
 from reproaudit.importing.logged import LogError
 from reproaudit.importing.mapping import LoggedQuantity, MappingFile
 from reproaudit.importing.measuring import Measured, RunMeasurer
-from reproaudit.importing.roles import PlacedRun, Scope, role_words
+from reproaudit.importing.roles import PlacedRun, role_words
 
 
 @dataclass(frozen=True)

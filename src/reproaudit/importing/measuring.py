@@ -56,6 +56,8 @@ class RunMeasurer:
         settings: the settings it ran with.
         used: the tags that were read.
         not_whole: measurement -> why its curves may not be taken for whole.
+        attested: whether curves with gaps are known to be all there was.
+        finite_only: whether numbers that are not finite are refused.
     """
 
     placed: PlacedRun
@@ -63,6 +65,7 @@ class RunMeasurer:
     used: set[str] = field(default_factory=set)
     not_whole: dict[str, list[str]] = field(default_factory=dict)
     attested: bool = False
+    finite_only: bool = True
     _gaps: dict[str, list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
 
@@ -117,7 +120,7 @@ class RunMeasurer:
             raise LogError(f"{place}, expression", text) from None
 
     def _check(self, measured: Measured, place: str) -> None:
-        if self.placed.diverged or np.isfinite(measured.values).all():
+        if self.placed.diverged or not self.finite_only or np.isfinite(measured.values).all():
             return
         index = np.argwhere(~np.isfinite(measured.values))[0]
         where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""

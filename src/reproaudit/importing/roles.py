@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, claim_batches, plan
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules.values import kind_of, same, shown
+from reproaudit.audit.scope import Scope
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.importing.configurations import alike, normal, seed_of
@@ -48,61 +49,6 @@ class PlacedRun:
     seed: int
     diverged: bool
     stated: Mapping[str, Stated]
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What of an audit is asked for.
-
-    Attributes:
-        claims: the claims.
-        batches: what they rest on, the experiments first.
-        measurements: experiment -> the measurements that are wanted.
-    """
-
-    claims: tuple[Claim, ...]
-    batches: tuple[Batch, ...]
-    measurements: Mapping[str, tuple[str, ...]]
-
-
-def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
-    """What is asked for: everything, or what some claims rest on.
-
-    Raises:
-        UsageError: if a claim is unknown.
-    """
-    known = {claim.id: claim for claim in audit.claims}
-    for one in claims:
-        if one not in known:
-            raise UsageError(f"--claim: no claim '{one}'. {did_you_mean(one, known)}")
-    if not claims:
-        batches = tuple(batch for _, batch in plan(audit, tier))
-        every = {name: tuple(audit.measurements_of(name)) for name in audit.experiments}
-        return Scope(tuple(known.values()), batches, every)
-    wanted = tuple(known[one] for one in dict.fromkeys(claims))
-    found = dict.fromkeys(b for claim in wanted for _, b in claim_batches(audit, claim, tier))
-    stated = [one for claim in wanted for one in (claim, *audit.controls_of(claim))]
-    stated += [audit.positive_control_of(claim) for claim in wanted]
-    read = {name for one in stated for name in _names_in(one.model_dump())}
-    measurements = {
-        batch.experiment: tuple(
-            name for name in audit.measurements_of(batch.experiment) if name in read
-        )
-        for batch in found
-    }
-    return Scope(wanted, tuple(found), measurements)
-
-
-def _names_in(node: Any) -> Iterable[str]:
-    """Every text in a claim: the names of measurements are among them."""
-    if isinstance(node, dict):
-        for below in node.values():
-            yield from _names_in(below)
-    elif isinstance(node, list | tuple):
-        for below in node:
-            yield from _names_in(below)
-    elif isinstance(node, str):
-        yield node
 
 
 def place_runs(

@@ -1,7 +1,4 @@
-"""The folder for `reproaudit judge`: a manifest, a table for each measurement and seed, a protocol.
-
-Everything is written beside the wanted folder and renamed as a whole: there is no half of it.
-"""
+"""The folder for `reproaudit judge`: a manifest, tables by measurement and seed, a protocol."""
 
 from __future__ import annotations
 
@@ -10,11 +7,7 @@ import hashlib
 import io
 import itertools
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -25,7 +18,6 @@ import yaml
 from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Declaration
-from reproaudit.errors import StoreError, UsageError
 from reproaudit.importing.assembling import ImportedRole
 from reproaudit.importing.logged import on_one_line
 from reproaudit.importing.measuring import Measured
@@ -45,33 +37,6 @@ class Header:
     tier: str
     proxy: str | None
     settings: Mapping[str, SettingValue]
-
-
-@contextmanager
-def new_folder(out: Path) -> Iterator[Path]:
-    """A folder to write to, which becomes the wanted one if all goes well, and else vanishes.
-
-    Raises:
-        UsageError: if the wanted folder is there already and holds something.
-        StoreError: if it cannot be written.
-    """
-    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-        raise UsageError(f"--out: {out} exists; expected a new folder. Name another, or remove it.")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror}).") from None
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if out.exists():
-            out.rmdir()
-        os.rename(temporary, out)
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror or error}).") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_folder(

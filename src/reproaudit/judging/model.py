@@ -1,15 +1,38 @@
-"""The base of every model that is written to JSON or shown, and the model of an interval.
+"""The words of a judgement, and the base of every model that is written to JSON or shown.
 
-Scorecard, multiverse and diff build on these two.
+Scorecard, multiverse and diff build on these.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from reproaudit.stats import Interval
+
+
+class Verdict(StrEnum):
+    """The conclusion about a claim."""
+
+    SUPPORTED = "supported"
+    CONDITIONAL = "conditional"
+    CONTRADICTED = "contradicted"
+    INCONCLUSIVE = "inconclusive"
+    UNATTAINABLE = "unattainable"
+    VACUOUS = "vacuous"
+    TECHNICAL_FAILURE = "technical_failure"
+    NOT_TESTED = "not_tested"
+
+
+class EvidenceLevel(StrEnum):
+    """The closeness of a run to the paper, from its own scale to other data or another method."""
+
+    EXACT = "exact"
+    ASSUMED = "assumed"
+    REDUCED = "reduced"
+    PROXY = "proxy"
 
 
 class ReportModel(BaseModel):

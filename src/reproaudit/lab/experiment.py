@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from reproaudit.cell import RunForm
 from reproaudit.records import Measurements
 
 
@@ -26,11 +27,18 @@ class Session(Protocol):
     def device(self) -> str:
         """``"cpu"`` or ``"cuda"``."""
 
+    @property
+    def form(self) -> RunForm:
+        """``"fast"``, or ``"plain"``: straight from the paper's equations."""
+
     def load(self, phase: str) -> bytes | None:
         """The last checkpoint of a phase of this cell, or None at its first start."""
 
     def save(self, phase: str, checkpoint: bytes) -> None:
         """Keep a checkpoint, atomically, in place of the phase's last one."""
+
+    def keep_output(self, name: str, text: bytes) -> str:
+        """Keep what a program printed, beside the cell's record; returns where it is."""
 
     def progress(self, phase: str, done: int, total: int) -> None:
         """Tell the user how far the phase is, in steps."""
@@ -55,6 +63,8 @@ class Experiment:
         data: from settings to the checksum of each data file that `measure` reads, by name. Other
             data make another cell.
         proxy: from settings to what stands in for the paper's data or method, or None.
+        has_plain_form: whether `measure` also computes straight from the paper's equations, on the
+            processor, where the session asks for the plain form.
     """
 
     settings: type[Any]
@@ -63,3 +73,4 @@ class Experiment:
     phases: Callable[[Any], Mapping[str, int]] = lambda _settings: {}
     data: Callable[[Any], Mapping[str, str]] = lambda _settings: {}
     proxy: Callable[[Any], str | None] = lambda _settings: None
+    has_plain_form: bool = False

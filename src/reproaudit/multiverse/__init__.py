@@ -6,8 +6,9 @@ predicts the time of these batches and orders them, `effects` decides whether a 
 default matters for a claim, `read` judges the records of completions into the `model` that is
 shown, and `smallest_set` finds the smallest set of settings behind a changed decision.
 
-Only the claim's own experiment is varied, not its controls: they test the check, and the check is
-the same in every completion. So the multiverse speaks of decisions, not of verdicts.
+A completion varies the claim's own experiment. Of a single alternative that comes out met, the
+claim's ablations are run as well (`ablations`), since it counts as met only if they miss under it.
+The multiverse speaks of decisions; `ledger` hands them to the judge, for the verdict.
 
 Nothing here runs anything, nor imports torch.
 """

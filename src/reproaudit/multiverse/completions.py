@@ -20,14 +20,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-import numpy as np
-from scipy.stats import qmc
-
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
 from reproaudit.audit.plan import Batch, plan, seeds_of
 from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
 from reproaudit.errors import UsageError
-from reproaudit.judging.verdict import Lookup, lookup_by_cell
+from reproaudit.judging.outcomes import Lookup, lookup_by_cell
+from reproaudit.lazy import np
 from reproaudit.records import Record
 from reproaudit.running.groups import Group
 from reproaudit.running.store import Store
@@ -41,7 +39,7 @@ SAMPLE_SEED = 20_230_601
 DesignKind = Literal["one_at_a_time", "full", "sample"]
 
 
-def varied_tier(tier: TierName) -> str:
+def varied_tier(tier: str) -> str:
     """The name under which the store keeps the records of alternatives at a tier."""
     return f"multiverse-{tier}"
 
@@ -133,7 +131,7 @@ def _choice(entry: LedgerEntry, tier: TierName) -> Choice:
     changes: list[Override] = []
     left_out: list[tuple[SettingValue, str]] = []
     for stated in setting.others:
-        value = _at_tier(setting, tier, stated)
+        value = at_tier(setting, tier, stated)
         if value is None:
             left_out.append(
                 (stated, f"the {tier} tier replaces this setting, and it has no proportion")
@@ -146,7 +144,7 @@ def _choice(entry: LedgerEntry, tier: TierName) -> Choice:
     return Choice(entry.experiment, entry.name, default, tuple(changes), tuple(left_out))
 
 
-def _at_tier(setting: Setting, tier: TierName, stated: SettingValue) -> SettingValue | None:
+def at_tier(setting: Setting, tier: TierName, stated: SettingValue) -> SettingValue | None:
     """An alternative at a tier, in the tier's proportion; None if it has none."""
     whole, here = setting.value, setting.at(tier)
     if here == whole:
@@ -201,6 +199,8 @@ def sample(choices: Sequence[Choice], count: int, seed: int = SAMPLE_SEED) -> De
     Raises:
         UsageError: for fewer than 2 draws.
     """
+    from scipy.stats import qmc  # half a second, which only a sample needs
+
     if count < 2:
         raise UsageError(f"--sample {count}: draw at least 2 completions.")
     if size(choices) <= count:
@@ -262,14 +262,13 @@ def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...
 def cells_of_batches(audit: Audit, batches: Iterable[Batch], tier: TierName) -> Iterator[Cell]:
     """The cells of batches; cells that the tier runs anyway are stored with the tier."""
     own = {
-        (batch.experiment, canonical_settings(batch.settings(audit)))
+        (batch.tier, batch.experiment, canonical_settings(batch.settings(audit)))
         for _, batch in plan(audit, tier)
-        if batch.tier == tier
     }
     for batch in batches:
         settings = batch.settings(audit)
-        is_own = (batch.experiment, canonical_settings(settings)) in own
-        place = tier if is_own else varied_tier(tier)
+        is_own = (batch.tier, batch.experiment, canonical_settings(settings)) in own
+        place = batch.tier if is_own else varied_tier(batch.tier)
         for seed in batch.seeds:
             yield Cell(audit.paper.slug, place, batch.experiment, settings, seed)
 

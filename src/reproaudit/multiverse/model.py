@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
+from reproaudit.stats import Decision
 
 MULTIVERSE_VERSION = 1
 
@@ -56,7 +57,10 @@ class AlternativeModel(ReportModel):
     """The value that the tier runs by default."""
     kind: AlternativeClass = Field(alias="class")
     status: CompletionStatus
-    """The result of the claim under the alternative."""
+    """The result of the claim's own experiment under the alternative."""
+    ablations: Decision | None = None
+    """What the claim's ablations come to under it, which must miss for the alternative to count as
+    met; None if it is not met, or if they were not run."""
     measured: str | None
     """The condition that the difference is of."""
     estimate: float | None

@@ -11,8 +11,9 @@ from typing import Any
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, Role, seeds_of
 from reproaudit.checks import ConditionResult, deciding_index
-from reproaudit.judging.model import IntervalModel
-from reproaudit.judging.verdict import GUESSED, BatchOutcome, Lookup, Verdict, judge_batch
+from reproaudit.judging.model import IntervalModel, Verdict
+from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_batch
+from reproaudit.multiverse.ablations import ablations_under
 from reproaudit.multiverse.completions import (
     Choice,
     Completion,
@@ -87,7 +88,7 @@ class ClaimReading:
     tier: TierName
     lookup: Lookup
     choices: Sequence[Choice]
-    _judged: dict[Batch, Judged] = field(default_factory=dict)
+    _outcomes: dict[Batch, BatchOutcome] = field(default_factory=dict)
 
     @cached_property
     def open(self) -> tuple[Choice, ...]:
@@ -113,17 +114,39 @@ class ClaimReading:
             return None
         return conditions[deciding_index([one.result for one in conditions])]
 
-    def judged(self, completion: Completion) -> Judged:
-        """The claim judged in a completion."""
+    def outcome(self, completion: Completion) -> BatchOutcome:
+        """The claim's own experiment in a completion."""
         batch = batch_of(self.audit, completion, self.claim.experiment, self.tier)
-        if batch not in self._judged:
-            self._judged[batch] = judge_completion(self.audit, self.claim, batch, self.lookup)
-        return self._judged[batch]
+        if batch not in self._outcomes:
+            checks, found = self.claim.checks, self.lookup(batch)
+            self._outcomes[batch] = judge_batch(
+                self.audit, self.claim, checks, Role.EXPERIMENT, batch, found
+            )
+        return self._outcomes[batch]
+
+    def judged(self, completion: Completion) -> Judged:
+        """The claim judged in a completion, without its controls."""
+        outcome = self.outcome(completion)
+        diverged = sum(record.status is CellStatus.DIVERGED for record in outcome.records)
+        return Judged(
+            status=_status(outcome, diverged),
+            decision=outcome.decision,
+            conditions=outcome.conditions,
+            diverged=diverged,
+            seeds=len(outcome.records),
+            code=frozenset(record.code for record in outcome.records),
+            problem=outcome.problem[1] if outcome.problem else "",
+        )
 
     def answer(self, change: Override) -> Answer:
         """The class of a single alternative."""
         confidence = self.audit.confidence
         return classify(self.default, self.judged((change,)), self.alternatives, confidence)
+
+    def ablations(self, change: Override) -> tuple[Decision | None, str]:
+        """What the claim's ablations come to under an alternative (`ablations_under`)."""
+        own = self.outcome((change,)).parts
+        return ablations_under(self.audit, self.claim, own, change, self.tier, self.lookup)
 
     # --- the model
 
@@ -174,19 +197,22 @@ class ClaimReading:
                     default=choice.default,
                     kind=AlternativeClass.UNTESTED,
                     status=CompletionStatus.NOT_RUN,
+                    ablations=None,
                     estimate=None,
                     **_shown(Answer(AlternativeClass.UNTESTED, reason)),
                 )
 
     def _alternative(self, choice: Choice, change: Override) -> AlternativeModel:
-        answer = self.answer(change)
+        answer, judged = self.answer(change), self.judged((change,))
+        met = judged.decision is Decision.MET
         return AlternativeModel(
             setting=choice.label,
             value=change.stated,
             run_as=change.value,
             default=choice.default,
             kind=answer.kind,
-            status=self.judged((change,)).status,
+            status=judged.status,
+            ablations=self.ablations(change)[0] if met else None,
             estimate=answer.shown.estimate if answer.shown else None,
             **_shown(answer),
         )
@@ -257,24 +283,6 @@ class ClaimReading:
 def _level(completion: Completion, choice: Choice) -> Override | None:
     """The override of an open setting in a completion; None for the default."""
     return next((change for change in completion if change in choice.changes), None)
-
-
-# --- judging one completion ---------------------------------------------------------------------
-
-
-def judge_completion(audit: Audit, claim: Claim, batch: Batch, lookup: Lookup) -> Judged:
-    """Judge a claim's own experiment in one completion, without its controls."""
-    outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, lookup(batch))
-    diverged = sum(record.status is CellStatus.DIVERGED for record in outcome.records)
-    return Judged(
-        status=_status(outcome, diverged),
-        decision=outcome.decision,
-        conditions=outcome.conditions,
-        diverged=diverged,
-        seeds=len(outcome.records),
-        code=frozenset(record.code for record in outcome.records),
-        problem=outcome.problem[1] if outcome.problem else "",
-    )
 
 
 def _status(outcome: BatchOutcome, diverged: int) -> CompletionStatus:
@@ -353,37 +361,6 @@ def advice(claim: str, default: CompletionStatus, alternatives: Sequence[Alterna
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-# --- agreement ----------------------------------------------------------------------------------
-
-
-def agreeing_claims(audit: Audit, tier: TierName, lookup: Lookup) -> frozenset[str]:
-    """The claims whose decision is the same under every alternative of the settings they use.
-
-    Each alternative must have been run at this tier, by the same code, with all seeds. A claim that
-    uses a guessed setting without alternatives, such as one recalled from memory, is left out,
-    since nothing shows that its decision does not depend on that guess.
-
-    Returns:
-        The ids of the claims, for `reproaudit.judging.verdict.judge_claims`.
-    """
-    choices = choices_of(audit, tier)
-    claims = (ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims)
-    return frozenset(one.claim.id for one in claims if _agrees(one))
-
-
-def _agrees(reading: ClaimReading) -> bool:
-    settings = reading.audit.settings_of(reading.claim.experiment)
-    guessed = {n for n, s in settings.items() if s.source in GUESSED or s.underspecified}
-    varied = {choice.name for choice in reading.open if choice.changes and not choice.left_out}
-    if not guessed or guessed - varied or reading.default.decision is None:
-        return False
-    others = [reading.judged((c,)) for choice in reading.open for c in choice.changes]
-    return all(
-        (one.decision, one.code) == (reading.default.decision, reading.default.code)
-        for one in others
-    )
 
 
 # --- explanations -------------------------------------------------------------------------------

@@ -4,24 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reproaudit.judging.verdict import Verdict
-from reproaudit.reports import numbers, phrasing
+from reproaudit.judging.model import Verdict
+from reproaudit.reports import numbers, phrasing, reviewing, seen
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
-from reproaudit.scorecard.model import AnswerModel, ClaimModel, OriginModel, Scorecard
-from reproaudit.scorecard.verdicts import VERDICTS
+from reproaudit.scorecard.figures import FigureModel
+from reproaudit.scorecard.model import (
+    AnswerModel,
+    BesideModel,
+    ClaimModel,
+    OriginModel,
+    Scorecard,
+)
+from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 
 
-def badge(verdict: Verdict, count: int | None = None) -> o.Span:
-    """Returns a verdict in its colour, with how often it was given."""
-    text = phrasing.words(verdict)
-    text = text if count is None else f"{count} {text}"
-    return o.Span(text, "badge", VERDICTS[verdict].tone)
+def badge(verdict: Verdict, text: str | None = None) -> o.Span:
+    """Returns a verdict in its colour, in its own words or in these."""
+    return o.Span(text or phrasing.words(verdict), "badge", VERDICTS[verdict].tone)
 
 
 def verdict_badges(counts: Mapping[str, int]) -> o.Line:
-    """Returns how often each verdict was given."""
-    return o.joined(badge(Verdict(name), n) for name, n in counts.items()) or "no claims"
+    """Returns how often each verdict was given (`phrasing.verdict_counts`)."""
+    badges = (
+        badge(Verdict(without_limits(name)), f"{n} {phrasing.words(name)}")
+        for name, n in counts.items()
+    )
+    return o.joined(badges) or "no claims"
+
+
+def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
+    """Returns a claim's verdict in its colour, with its scale if that is smaller."""
+    return badge(claim.verdict, phrasing.verdict_title(claim))
+
+
+def _verdict_cell(claim: ClaimModel) -> o.GridCell:
+    """Returns the verdict with what it depends on, and whether it is confirmed."""
+    below = [one.sentence for one in claim.hangs_on]
+    below += ["confirmed"] if claim.status == "confirmed" else []
+    return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
+
+
+def _with_runs(answer: AnswerModel | ClaimModel, said: str) -> o.GridCell:
+    """Returns an estimate, and below it how many runs meet the bound by themselves."""
+    runs = phrasing.runs_words(answer)
+    return o.digits(said) if runs is None else o.Lines((o.digits(said), o.soft(runs)))
 
 
 def claim_row(
@@ -40,19 +67,26 @@ def claim_row(
         link = o.Span(f"{claim.id}, measured by {origin.who}", href=href)
         name = (link, o.soft(f" (not ours, {origin.made})"))
     weights = (numbers.stated(claim.weight),) if weight else ()
-    estimate = o.digits(phrasing.claim_sentence(claim))
-    return name, badge(claim.verdict), phrasing.evidence_label(claim), *weights, estimate
+    estimate = _with_runs(claim, phrasing.claim_sentence(claim))
+    return name, _verdict_cell(claim), phrasing.evidence_label(claim), *weights, estimate
 
 
 # --- a claim ------------------------------------------------------------------------------------
 
 
-def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
-    """Returns everything that is told of a claim, under its number on the scorecard."""
+def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "") -> o.Section:
+    """Returns everything that is told of a claim, under its number on the scorecard.
+
+    Args:
+        card: the scorecard.
+        claim: one of its claims.
+        number: its place, from 1.
+        data: the link to the numbers of the pictures, if they stand in a file.
+    """
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
-        f"{phrasing.evidence_label(claim)} · experiment {claim.experiment} · rule "
-        f"{claim.rule_hash[:8]}"
+        f"{phrasing.evidence_label(claim)} · {phrasing.status_words(claim)} · experiment "
+        f"{claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     pictures = (
         o.Picture(_plot_caption(measured, plot), plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
@@ -62,14 +96,16 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int) -> o.Section:
     caption = "The claim, and the controls that must fail or pass"
     blocks = (
         o.Paragraph(claim.statement, "statement"),
+        *(o.Paragraph(o.strong(phrasing.upper_first(f"{h.sentence}."))) for h in claim.hangs_on),
         o.Paragraph(meta, "soft"),
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
+        *_pictures(card, claim, number, data),
         *pictures,
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Facts(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
-    title = (badge(claim.verdict), " ", o.code(claim.id))
+    title = (claim_badge(claim), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
 
 
@@ -79,6 +115,10 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
     if part is not None and (power := phrasing.power(part)):
         yield "undecided", power
     yield "evidence", phrasing.evidence_words(claim)
+    if told := list(phrasing.alternatives_words(card, claim)):
+        yield "alternatives", "; ".join(told)
+    for sentence in claim.history:
+        yield "history", sentence
     if part is not None:
         yield "tolerance", part.reason
     about = [o.Span(name, href=f"#finding-{n}") for n, name in phrasing.findings_about(card, claim)]
@@ -86,8 +126,8 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
         yield "findings", o.joined(about)
     for response in phrasing.responses_to(card, claim.id):
         yield "response", phrasing.response_words(response)
-    for dispute in phrasing.disputes_of_claim(card, claim.id):
-        yield "disputed", phrasing.dispute_words(dispute)
+    for dispute in reviewing.disputes_of_claim(card, claim.id):
+        yield "disputed", reviewing.dispute_words(dispute)
 
 
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
@@ -96,13 +136,15 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
     if part is not None:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
         said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
-        how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}"
+        runs = f" {phrasing.runs_words(part)}." if part.runs_met else ""
+        how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}{runs}"
     elif claim.decision is not None:
         said = phrasing.no_estimate(card, claim.experiment, card.tier, {})
     yield _answer("this claim", phrasing.decision_words(claim.decision), said, how)
     for name, control in phrasing.controls_of(claim):
         differs = (phrasing.control_differences(control), f"{control.tier} scale")
         how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
+        how = "; ".join([how, *phrasing.control_notes(control)])
         said = phrasing.control_words(card, claim, control)
         yield _answer(name, phrasing.decision_words(control.decision), said, how)
     if claim.positive_control is None:
@@ -122,14 +164,14 @@ def _parts(claim: ClaimModel, number: int) -> o.Piece:
             (
                 (name, o.soft(" (decides)")) if part is deciding else name,
                 part.decision.value,
-                o.digits(numbers.sentence(part)),
+                _with_runs(part, numbers.sentence(part)),
                 o.PlotCell(plots[index], f"part-{number}-{index + 1}"),
-                phrasing.decision_words(part.control),
+                phrasing.ablation_words(part),
                 o.Lines([o.digits(said) for said in _part_controls(claim, index)]),
             )
         )
     estimate = "Estimate [interval], bound"
-    columns = ("Part", "Decision", estimate, "Picture", "Controls", "Each control")
+    columns = ("Part", "Decision", estimate, "Picture", "Ablation", "Each control")
     table = o.Tabular(columns, rows, pages_only=("Each control",))
     return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
 
@@ -152,6 +194,38 @@ def _plot_caption(measured: str, plot: Plot) -> o.Line:
     return measured, o.soft(f" ({numbers.scale_name(plot.scale)} scale)")
 
 
+def _pictures(card: Scorecard, claim: ClaimModel, number: int, data: str) -> Iterator[o.Piece]:
+    """Yields the pictures of what is judged, and what else the audit shows of the experiment."""
+    drawn = [
+        o.Picture(o.strong(seen.parts_words(one.parts)), one, f"picture-{number}-{place}")
+        for place, one in enumerate(claim.pictures, start=1)
+    ]
+    if drawn:
+        yield o.Gallery(drawn, detail=o.Detail.FULL)
+        if data:
+            link = o.Span("The numbers of the pictures (CSV)", href=data)
+            yield o.Paragraph((link,), "soft", detail=o.Detail.PAGE)
+    beside = [
+        o.Picture(figure_caption(one), one, f"figure-{one.id}") for one in figures_of(card, claim)
+    ]
+    if beside:
+        words = "picture" if len(beside) == 1 else "pictures"
+        summary = f"{len(beside)} more {words} of the experiment {claim.experiment}"
+        yield o.Fold(summary, (o.Gallery(beside),), is_open=True, detail=o.Detail.FULL)
+
+
+def figures_of(card: Scorecard, claim: ClaimModel) -> list[FigureModel]:
+    """Returns the audit's own figures that stand beside a claim: the first of their experiment."""
+    first = next(one for one in card.claims if one.experiment == claim.experiment)
+    return [one for one in card.figures if one.experiment == claim.experiment and claim is first]
+
+
+def figure_caption(figure: FigureModel) -> o.Line:
+    """Returns the caption of a figure that the audit asks for."""
+    seeds = "" if figure.kind == "matrices" else f"; seeds {numbers.ranges(figure.seeds)}"
+    return f"{figure.title}. Experiment ", o.code(figure.experiment), f"; {figure.band}{seeds}."
+
+
 def _plots(claim: ClaimModel) -> Iterator[tuple[str, Plot]]:
     """Yields one picture for all that answer the claim's deciding condition, and one each else."""
     part = phrasing.deciding_part(claim)
@@ -163,10 +237,21 @@ def _plots(claim: ClaimModel) -> Iterator[tuple[str, Plot]]:
         if answer is not None:
             alike = (answer.name, answer.measured, answer.bound, answer.side)
             group = rows if is_same else others.setdefault(alike, [])
-            group.append(PlotRow(name, kind, answer))
+            group.append(PlotRow(name.partition(" (")[0], kind, answer))  # the table names it
+    drawn = {name for one in claim.pictures for name in one.parts}
+    for index, one in enumerate(claim.parts):
+        shown = [(r[0].answer.bound, r[0].answer.per_seed) for r in (rows, *others.values()) if r]
+        if one.name not in drawn and (one.bound, one.per_seed) not in shown:
+            named = [
+                PlotRow(_ROWS[row.kind], row.kind, row.answer) for row in _part_rows(claim, index)
+            ]
+            others[one.name, index] = named
     for group in (rows, *others.values()):
         if group:
             yield group[0].answer.measured, lay_out(group)
+
+
+_ROWS = {"claim": "this claim", "control": "control"}
 
 
 def _part_plots(claim: ClaimModel) -> list[Plot]:

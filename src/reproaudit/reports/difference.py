@@ -96,9 +96,9 @@ def _claim(claim: ClaimChange, number: int) -> o.Section:
 def _verdicts(claim: ClaimChange) -> str:
     if claim.before is None or claim.after is None:
         present = claim.after or claim.before
-        said = words(present.verdict).upper() if present else ""
+        said = present.headline.upper() if present else ""
         return f"new: {said}" if claim.before is None else f"gone, was {said}"
-    before, after = (words(r.verdict).upper() for r in (claim.before, claim.after))
+    before, after = (r.headline.upper() for r in (claim.before, claim.after))
     return after if before == after else f"{before} → {after}"
 
 
@@ -107,6 +107,7 @@ def _moved(before: ResultModel, after: ResultModel) -> Iterator[tuple[o.Line, o.
         ("decision", decision_words(before.decision), decision_words(after.decision)),
         ("evidence", before.evidence.value, after.evidence.value),
         ("deciding part", before.part or "none", after.part or "none"),
+        ("depends on", *("; ".join(r.hangs_on) or "nothing known" for r in (before, after))),
     ):
         if old != new:
             yield name, f"{old} → {new}"

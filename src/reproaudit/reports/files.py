@@ -1,4 +1,6 @@
-"""Documents as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}` and `OUT/<tier>/index.html`.
+"""Documents as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}`.
+
+Beside a scorecard's page stand the numbers of its pictures, `pictures.csv`.
 
 Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart.
 
@@ -13,7 +15,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,11 +25,10 @@ from reproaudit.errors import StoreError
 from reproaudit.multiverse.model import Multiverse
 from reproaudit.reports.difference import comparison_document
 from reproaudit.reports.formats import PAGES, Rendered, json_text, known_formats
-from reproaudit.reports.html import html_page
-from reproaudit.reports.index import Elsewhere, index_document
 from reproaudit.reports.multiverse import multiverse_document
+from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.scorecard.model import SCORECARD_VERSION, OriginModel, Scorecard
+from reproaudit.scorecard.model import READ_VERSIONS, OriginModel, Scorecard
 
 FILES = tuple(PAGES)
 """Every format that is a file."""
@@ -54,13 +55,16 @@ def write_report(
         UsageError: at an unknown format.
         StoreError: if the folder cannot be written.
     """
-    folder = Path(out_dir) / _name(scorecard.tier) / _name(scorecard.paper.get("slug"))
+    folder = Path(out_dir) / folder_name(scorecard.tier) / folder_name(scorecard.paper.get("slug"))
     if scorecard.origin is not None:
         folder = folder / "elsewhere" / _submission(scorecard.origin)
     card = as_read(scorecard)
     multiverse = (folder / "multiverse.html").is_file()
-    document = scorecard_document(card, multiverse=multiverse, index=card.origin is None)
-    return _write(Rendered(document, card), folder, "scorecard", formats)
+    wanted = known_formats(formats)
+    data = FILE if "html" in wanted and has_pictures(card) else ""
+    document = scorecard_document(card, multiverse=multiverse, index=card.origin is None, data=data)
+    written = _write(Rendered(document, card), folder, "scorecard", wanted)
+    return (*written, replace_file(folder / data, pictures_csv(card))) if data else written
 
 
 def write_multiverse(
@@ -71,7 +75,7 @@ def write_multiverse(
     Raises:
         StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
-    folder = Path(out_dir) / _name(multiverse.tier) / _name(multiverse.paper["slug"])
+    folder = Path(out_dir) / folder_name(multiverse.tier) / folder_name(multiverse.paper["slug"])
     rendered = Rendered(multiverse_document(multiverse), multiverse)
     written = _write(rendered, folder, "multiverse", formats)
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
@@ -91,45 +95,6 @@ def write_comparison(
     return _write(rendered, folder, "difference", formats)
 
 
-def write_index(scorecards: Sequence[Scorecard], out_dir: Path) -> tuple[Path, ...]:
-    """Writes the index page of each tier among the scorecards.
-
-    It leads to the pages of measurements from elsewhere, too, that are in the folder.
-
-    Raises:
-        StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
-    """
-    written = []
-    for tier in dict.fromkeys(card.tier for card in scorecards):
-        folder = Path(out_dir) / _name(tier)
-        ours = [card for card in scorecards if card.tier == tier]
-        page = html_page(index_document(ours, _submissions(folder)))
-        written.append(replace_file(folder / "index.html", page))
-    return tuple(written)
-
-
-def refresh_index(out_dir: Path, tier: str) -> tuple[Path, ...]:
-    """Writes the index page of a tier again, if it has one.
-
-    Raises:
-        StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
-    """
-    folder = Path(out_dir) / _name(tier)
-    if not (folder / "index.html").is_file():
-        return ()
-    cards = [read_scorecard(file) for file in sorted(folder.glob("*/scorecard.json"))]
-    return write_index(cards, out_dir)
-
-
-def _submissions(folder: Path) -> list[Elsewhere]:
-    """Returns the pages of measurements from elsewhere at one tier, by paper and folder."""
-    return [
-        Elsewhere(file.parent.relative_to(folder).as_posix(), card)
-        for file in sorted(folder.glob("*/elsewhere/*/scorecard.json"))
-        if file.with_suffix(".html").is_file() and (card := read_scorecard(file)).origin is not None
-    ]
-
-
 def read_scorecard(path: Path) -> Scorecard:
     """Reads a `scorecard.json`.
 
@@ -143,10 +108,11 @@ def read_scorecard(path: Path) -> Scorecard:
     except ValueError as error:
         raise StoreError(f"{path} is not JSON: {error}") from error
     version = data.get("schema_version") if isinstance(data, dict) else None
-    if version != SCORECARD_VERSION:
+    if version not in READ_VERSIONS:
         raise StoreError(
-            f"{path} has scorecard version {version!r}, and this program reads version "
-            f"{SCORECARD_VERSION}. Render it again from the records with 'reproaudit report'."
+            f"{path} has scorecard version {version!r}, and this program reads versions "
+            f"{' and '.join(map(str, READ_VERSIONS))}. Render it again from the "
+            "records with 'reproaudit report'."
         )
     try:
         return Scorecard.model_validate_json(json.dumps(data))
@@ -162,7 +128,7 @@ def _submission(origin: OriginModel) -> str:
     return f"by_{who or 'someone'}_{re.sub('[^0-9]+', '_', origin.made)}"
 
 
-def _name(name: object) -> str:
+def folder_name(name: object) -> str:
     """Returns a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise StoreError(

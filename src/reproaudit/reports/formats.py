@@ -142,11 +142,13 @@ class ExportRequest:
         scorecard: reads the scorecard when it is asked for; not every format needs it.
         audit_file: the audit.
         signature: what only a person can say.
+        store: the folder of records.
     """
 
     scorecard: Callable[[], Scorecard]
     audit_file: Path
     signature: Signature
+    store: Path = Path("runs")
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,8 @@ EXPORTS: Mapping[str, ExportFormat] = {
         ExportFormat("ro-crate", True, {"license_url": "--license"}, _exporter("ro_crate")),
         ExportFormat("junit", False, {}, _exporter("junit")),
         ExportFormat("sarif", False, {}, _exporter("sarif")),
+        ExportFormat("mlrc", False, {}, _exporter("mlrc")),
+        ExportFormat("records", False, {}, _exporter("records")),
         ExportFormat(
             "codecheck",
             True,

@@ -8,22 +8,24 @@ pictures of intervals.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache, singledispatch
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import singledispatch
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.reports import outline as o
+from reproaudit.reports.chart import Chart, figure_chart, picture_chart
+from reproaudit.reports.heat_map import heat_maps, scale_words
 from reproaudit.reports.interval_plot import Plot
-from reproaudit.reports.svg import figure_svg
+from reproaudit.reports.seen import seen, stage_words
+from reproaudit.reports.templating import macros, templates
+from reproaudit.scorecard.pictures import PictureModel
 
 
 def html_page(document: o.Document) -> str:
     """Returns the document as a page."""
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
             name=o.plain_line(document.name),
@@ -32,22 +34,6 @@ def html_page(document: o.Document) -> str:
             body=_rendered(document.blocks),
         )
     )
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("reproaudit.reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _plot_macro() -> Any:
-    return _templates().get_template("plot.html.j2").module
 
 
 def _element(tag: str, inner: str, **attributes: str) -> Markup:
@@ -147,12 +133,60 @@ def _(block: o.Section) -> Markup:
 def _(block: o.Picture) -> Markup:
     caption = _element("figcaption", _line(block.caption))
     if isinstance(block.drawing, Plot):
-        return _element("figure", caption + _plot_macro().plot(block.drawing, block.anchor))
-    # The picture was serialised from an element tree, which escaped every text in it.
-    picture = Markup(figure_svg(block.drawing, "figure-"))
-    label = o.plain_line(block.drawing.title)
-    scroll = _element("div", picture, class_="scroll", tabindex="0", role="group", aria_label=label)
-    return _element("figure", scroll + caption)
+        drawn = macros("plot.html.j2").plot(block.drawing, block.anchor)
+        return _element("figure", caption + drawn)
+    if isinstance(block.drawing, PictureModel):
+        described = f"{block.anchor}-seen"
+        chart = picture_chart(block.drawing)
+        stages = stage_words(block.drawing)
+        short = _element("p", f"{stages}.", class_="soft") if stages else Markup("")
+        if chart.is_cut:
+            short += _element("p", CUT, class_="soft")
+        words = (
+            _element("summary", "In words")
+            + _element("p", seen(block.drawing), class_="soft", id=described)
+            + _element("p", " ".join(_terms(block.drawing)), class_="soft")
+        )
+        drawn = _chart(chart, block.anchor, described)
+        return _element("figure", caption + drawn + short + _element("details", words))
+    if block.drawing.kind == "matrices":
+        maps = [
+            _element(
+                "div",
+                _element("p", one.label, class_="soft")
+                + macros("chart.html.j2").heat_map(one, f"{block.anchor}-{place}"),
+            )
+            for place, one in enumerate(heat_maps(block.drawing), start=1)
+        ]
+        scale = _element("p", f"{scale_words(block.drawing)}.", class_="soft")
+        return _element("figure", caption + _element("div", _join(maps), class_="maps") + scale)
+    chart = figure_chart(block.drawing)
+    return _element("figure", caption + _chart(chart, block.anchor))
+
+
+CUT = "A control goes beyond the picture; it is drawn at the edge."
+
+
+def _terms(picture: PictureModel) -> Iterator[str]:
+    """Yields what the quantities are, and what an onset is."""
+    yield from picture.meanings
+    if picture.onset_rule:
+        yield f"{picture.onset_rule[0].upper()}{picture.onset_rule[1:]}."
+
+
+def _chart(chart: Chart, anchor: str, described: str = "") -> Markup:
+    """Returns a chart with its key."""
+    macro = macros("chart.html.j2")
+    items = (
+        _element("li", macro.swatch(one) + Markup(" {}").format(one.label)) for one in chart.in_key
+    )
+    key = _element("ul", _join(items), class_="key") if len(chart.strokes) > 1 else Markup("")
+    return Markup(macro.chart(chart, anchor, described)) + key
+
+
+@_render.register
+def _(block: o.Gallery) -> Markup:
+    return _element("div", _join(map(_render, block.pictures), "\n"), class_="gallery")
 
 
 @_render.register
@@ -179,7 +213,7 @@ def _row(columns: Sequence[str], row: Sequence[o.GridCell]) -> Markup:
 
 def _cell(cell: o.GridCell) -> Markup:
     if isinstance(cell, o.PlotCell):
-        return Markup(_plot_macro().plot(cell.plot, cell.anchor, True))
+        return Markup(macros("plot.html.j2").plot(cell.plot, cell.anchor, True))
     lines = o.lines_of(cell)
     if len(lines) == 1:
         return _line(lines[0])

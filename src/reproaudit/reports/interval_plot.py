@@ -8,11 +8,11 @@ outside, is drawn at its end and marked as cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from reproaudit.reports.numbers import reading, stated, target
+from reproaudit.reports.axes import PlotAxis, place_on_scale
+from reproaudit.reports.numbers import reading, target
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.model import AnswerModel
 from reproaudit.stats import Scale, equivalence_range
@@ -21,9 +21,6 @@ ROW = 30.0
 """Height of a row, in units of the picture."""
 AXIS = 38.0
 """Height of the axis with its labels, and of the bound's label above."""
-LEAST_GAP = 20.0
-"""Between two tick labels, in units of the picture."""
-FARTHEST = 1e150
 LOG_FROM = 100.0
 """Values that span this factor are drawn logarithmically if no interval names a scale."""
 
@@ -79,28 +76,6 @@ class Plot:
     description: str
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """The map from natural units to x."""
-
-    scale: Scale
-    low: float
-    high: float
-    left: float
-    right: float
-
-    def at(self, value: float) -> float:
-        place = _place(value, self.scale)
-        if place is None:
-            place = self.high if self.scale is not Scale.LOG and value > 0.5 else self.low
-        share = (min(max(place, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(self.left + share * (self.right - self.left), 2)
-
-    def cuts(self, value: float) -> bool:
-        place = _place(value, self.scale)
-        return place is None or not self.low <= place <= self.high
-
-
 def lay_out(
     rows: Sequence[PlotRow],
     *,
@@ -123,7 +98,7 @@ def lay_out(
     scale = _scale([row.answer for row in every])
     left, right = gutter, width - 14
     low, high = _extent(every, scale)
-    axis = _Axis(scale, low, high, left, right)
+    axis = PlotAxis(scale, low, high, left, right)
     margin = AXIS / 2 if ticks else 2.0
     row_height = ROW if ticks else ROW / 2
     bottom = margin + row_height * len(rows)
@@ -137,7 +112,7 @@ def lay_out(
         marks=tuple(
             _marks(row, axis, margin + row_height * (i + 0.5)) for i, row in enumerate(rows)
         ),
-        ticks=_ticks(axis) if ticks else (),
+        ticks=axis.ticks() if ticks else (),
         bound=axis.at(first.bound),
         bound_label=target(first),
         accepted=_accepted(first, axis),
@@ -151,7 +126,7 @@ def _described(row: PlotRow) -> str:
     return f"{row.label}: {reading(answer)} against {target(answer)}, {answer.decision}"
 
 
-def _marks(row: PlotRow, axis: _Axis, y: float) -> Marks:
+def _marks(row: PlotRow, axis: PlotAxis, y: float) -> Marks:
     answer, interval = row.answer, row.answer.interval
     return Marks(
         label=row.label,
@@ -178,17 +153,6 @@ def _scale(answers: Sequence[AnswerModel]) -> Scale:
     return Scale.LINEAR
 
 
-def _place(value: float, scale: Scale) -> float | None:
-    """Returns the place of a value on its scale; None if it has none."""
-    if scale is Scale.LOG:
-        return math.log10(value) if value > 0 else None
-    if scale is Scale.LOG_COMPLEMENT:
-        return -math.log10(1 - value) if value < 1 else None
-    if scale is Scale.LOGIT:
-        return math.log10(value / (1 - value)) if 0 < value < 1 else None
-    return min(max(value, -FARTHEST), FARTHEST)  # so that differences and sums are finite
-
-
 def _seeds(answer: AnswerModel) -> tuple[float, ...]:
     """Returns the seeds' values; those beyond the floor are moved onto it, as in the interval.
 
@@ -198,7 +162,7 @@ def _seeds(answer: AnswerModel) -> tuple[float, ...]:
     low = answer.floor if scale in (Scale.LOG, Scale.LOGIT) else -math.inf
     high = 1 - answer.floor if scale in (Scale.LOGIT, Scale.LOG_COMPLEMENT) else math.inf
     return tuple(
-        value if _place(value, scale) is None else min(max(value, low), high)
+        value if place_on_scale(value, scale) is None else min(max(value, low), high)
         for value in answer.per_seed
     )
 
@@ -230,88 +194,14 @@ def _interval_ends(answer: AnswerModel) -> tuple[float, ...]:
 
 
 def _ends(values: Iterable[float], scale: Scale) -> tuple[float, float]:
-    placed = [place for v in values if (place := _place(v, scale)) is not None]
+    placed = [place for v in values if (place := place_on_scale(v, scale)) is not None]
     return (min(placed), max(placed)) if placed else (0.0, 1.0)
 
 
-def _accepted(answer: AnswerModel, axis: _Axis) -> tuple[float, float] | None:
+def _accepted(answer: AnswerModel, axis: PlotAxis) -> tuple[float, float] | None:
     if answer.side == "at_most":
         return axis.left, axis.at(answer.bound)
     if answer.side == "at_least":
         return axis.at(answer.bound), axis.right
     edges = _edges(answer, axis.scale)
     return (axis.at(edges[0]), axis.at(edges[1])) if len(edges) == 2 else None
-
-
-# --- ticks --------------------------------------------------------------------------------------
-
-
-def _ticks(axis: _Axis) -> tuple[tuple[float, str], ...]:
-    """Returns the finest set of round numbers whose labels do not crowd."""
-    best: tuple[tuple[float, str], ...] = ()
-    for candidates in _TICKS[axis.scale](axis):
-        inside = sorted({v for v in candidates if not axis.cuts(v)})
-        placed = tuple((axis.at(v), stated(v)) for v in inside)
-        room = [b[0] - a[0] - 6.0 * len(b[1]) for a, b in pairwise(placed)]
-        if len(placed) > len(best) and all(r >= LEAST_GAP for r in room):
-            best = placed
-    return best
-
-
-def _linear(axis: _Axis) -> Iterable[list[float]]:
-    low, high = (_natural(p, axis.scale) for p in (axis.low, axis.high))
-    power = math.floor(math.log10(high - low)) if high > low else 0
-    for exponent in (power, power - 1):
-        for step in (5, 2, 1):
-            width = step * 10.0**exponent
-            first = math.ceil(low / width)
-            count = min(math.floor(high / width) - first + 1, 50)
-            yield [float(f"{(first + i) * width:.10g}") for i in range(max(count, 0))]
-
-
-def _natural(place: float, scale: Scale) -> float:
-    if scale is Scale.LOG:
-        return math.pow(10.0, min(place, 300.0))
-    if scale is Scale.LOG_COMPLEMENT:
-        return 1 - math.pow(10.0, min(-place, 300.0))
-    if scale is Scale.LOGIT:
-        return 1 / (1 + math.pow(10.0, min(-place, 300.0)))
-    return place
-
-
-def _powers(low: float, high: float) -> Iterable[list[float]]:
-    """Yields round numbers between powers of ten, from coarse to fine."""
-    first, last = math.floor(low), math.ceil(high)
-    for stride in (100, 50, 20, 10, 5, 3, 2, 1):
-        yield [float(f"1e{k}") for k in range(first, last + 1) if k % stride == 0]
-    for within in ((1, 3), (1, 2, 5)):
-        yield [float(f"{m}e{k}") for k in range(first, last + 1) for m in within]
-
-
-def _log(axis: _Axis) -> Iterable[list[float]]:
-    yield from _powers(axis.low, axis.high)
-    if axis.high - axis.low < 1:
-        yield from _linear(axis)
-
-
-def _log_complement(axis: _Axis) -> Iterable[list[float]]:
-    for candidates in _powers(-axis.high, -axis.low):
-        yield [float(f"{1 - v:.15g}") for v in candidates]
-    if axis.high - axis.low < 1:
-        yield from _linear(axis)
-
-
-def _logit(axis: _Axis) -> Iterable[list[float]]:
-    yield [0.001, 0.5, 0.999]
-    yield [0.01, 0.1, 0.5, 0.9, 0.99]
-    yield [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
-    if axis.high - axis.low < 1:
-        yield from _linear(axis)
-
-
-_TICKS: dict[Scale, Callable[[_Axis], Iterable[list[float]]]] = {
-    Scale.LINEAR: _linear,
-    Scale.LOG: _log,
-    Scale.LOG_COMPLEMENT: _log_complement,
-    Scale.LOGIT: _logit,
-}

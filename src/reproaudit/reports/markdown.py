@@ -13,7 +13,9 @@ from functools import singledispatch
 
 from reproaudit.reports import outline as o
 from reproaudit.reports.printable import clean
+from reproaudit.reports.seen import seen
 from reproaudit.scorecard.figures import FigureModel
+from reproaudit.scorecard.pictures import PictureModel
 
 _MARKS = {"": "", "strong": "**", "soft": "", "code": "", "number": "", "badge": "**"}
 
@@ -97,7 +99,14 @@ def _(block: o.Tabular) -> str:
 
 @_render.register
 def _(block: o.Picture) -> str:
+    if isinstance(block.drawing, PictureModel):
+        return f"Picture: {_line(block.caption)}. {escaped(seen(block.drawing))}"
     return f"Figure: {_line(block.caption)}" if isinstance(block.drawing, FigureModel) else ""
+
+
+@_render.register
+def _(block: o.Gallery) -> str:
+    return "\n\n".join(map(_render, block.pictures))
 
 
 @_render.register

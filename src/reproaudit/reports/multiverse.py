@@ -70,7 +70,8 @@ _DESIGNS = {
     "sample": "a space-filling sample of the combinations",
 }
 METHOD = (
-    "Decisions are those of the claim's own experiment; its controls stay as audited. Differences "
+    "Decisions are those of the claim's own experiment. For the verdict, an alternative is met "
+    "only if the claim's ablations miss under it, which is said beside it. Differences "
     "are paired by seed, and corrected for the number of a claim's alternatives. The limit is the "
     "bound that the check holds the estimate against; the margin is half of the distance from the "
     "default's estimate to it."
@@ -199,7 +200,11 @@ def _effect_of(one: AlternativeModel) -> str:
         if one.interval:
             confidence = f" ({numbers.percent(round(one.interval.confidence, 5))})"
         parts.append(f"{text}{confidence} of {one.measured}; margin {_margin(one)}")
-    return ": ".join(parts)
+    said = ": ".join(parts)
+    if one.status is CompletionStatus.MET:
+        ablations = one.ablations.value if one.ablations else "not run"
+        said += f"; its ablations: {ablations}"
+    return said
 
 
 def _level(level: LevelModel) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.judging.verdict import Verdict
+from reproaudit.judging.model import Verdict
 from reproaudit.reports import numbers, phrasing
 from reproaudit.reports import outline as o
 from reproaudit.reports.files import FILES, as_read, write_report
@@ -61,7 +61,7 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields everything that a test log should say of a claim, one line each."""
     yield clean(f"{claim.statement} ({claim.locator})")
     evidence = phrasing.evidence_words(claim)
-    yield clean(f"verdict: {phrasing.words(claim.verdict)}; {claim.why}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}; {claim.why}")
     yield clean(f"decision: {phrasing.decision_words(claim.decision)}; evidence {evidence}")
     for part in claim.parts:
         yield clean(
@@ -169,7 +169,7 @@ def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
     """Returns what a table says of a claim, under `COLUMNS`."""
     return (
         claim.id,
-        phrasing.words(claim.verdict),
+        phrasing.headline(claim),
         phrasing.decision_words(claim.decision),
         phrasing.evidence_label(claim),
         phrasing.claim_sentence(claim),

@@ -99,6 +99,24 @@ def sentence(answer: AnswerModel) -> str:
     return f"{reading(answer)} {held[answer.decision]}"
 
 
+def short_sentence(answer: AnswerModel) -> str:
+    """Returns the estimate against the bound, without interval or margin: ``1.42 not ≤ 0.1``.
+
+    Where each seed is judged, it is the number of seeds: ``4/5 seeds ≤ 0.1``.
+    """
+    shown = digits_apart([answer.estimate], answer.bound)
+    bound = min(stated(answer.bound), number(answer.bound, shown), key=len)
+    held = f"{_SIGNS.get(answer.side, '≈')} {bound}"
+    if answer.satisfied is not None:
+        return f"{answer.satisfied}/{len(answer.per_seed)} seeds {held}"
+    estimate = number(answer.estimate, shown)
+    return {
+        Decision.MET: f"{estimate} {held}",
+        Decision.MISSED: f"{estimate} not {held}",
+        Decision.UNDECIDED: f"{estimate} {held}?",
+    }[answer.decision]
+
+
 def _count(answer: AnswerModel) -> str:
     return f"{answer.satisfied} of {len(answer.per_seed)} seeds"
 

@@ -15,6 +15,7 @@ from typing import Literal
 from reproaudit.reports.interval_plot import Plot
 from reproaudit.reports.printable import printable
 from reproaudit.scorecard.figures import FigureModel
+from reproaudit.scorecard.pictures import PictureModel
 from reproaudit.scorecard.verdicts import Tone
 
 
@@ -190,8 +191,19 @@ class Picture(Piece):
     """A picture with its caption; only pages draw it, Markdown names it."""
 
     caption: Line
-    drawing: Plot | FigureModel
+    drawing: Plot | FigureModel | PictureModel
     anchor: str
+
+
+@dataclass(frozen=True)
+class Gallery(Piece):
+    """Pictures side by side as far as there is room.
+
+    Attributes:
+        pictures: of one claim or one kind.
+    """
+
+    pictures: Sequence[Picture]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reproaudit.audit.documentation import SharingType
 from reproaudit.reports.numbers import (
     counted,
     digits_apart,
@@ -20,32 +19,26 @@ from reproaudit.reports.numbers import (
 )
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.model import (
-    AgreementModel,
+    SCORECARD_VERSION,
     AnswerModel,
+    BesideModel,
     ClaimModel,
     ControlModel,
     CustomModel,
-    DisputeModel,
-    DocumentationModel,
     OriginModel,
     PartModel,
     ResponseModel,
     Scorecard,
-    VariableModel,
 )
-from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, complete
+from reproaudit.scorecard.verdicts import (
+    AT_REDUCED_SCALE,
+    EVIDENCE,
+    LIMITS,
+    VERDICTS,
+    without_limits,
+)
 from reproaudit.stats import Decision
 
-SHARING = complete(
-    SharingType,
-    {
-        SharingType.DESCRIPTION: "text only",
-        SharingType.CODE: "code, no data",
-        SharingType.DATA: "data, no code",
-        SharingType.EXPERIMENT: "code and data",
-    },
-)
-DISPUTED = "disputed"
 NO_REASON = "no reason given"
 
 
@@ -95,7 +88,8 @@ def same_part(claim: ClaimModel, control: ControlModel) -> AnswerModel | None:
 def controls_of(claim: ClaimModel) -> Iterator[tuple[str, ControlModel]]:
     """Yields a claim's controls and its positive control, each with its name."""
     for index, control in enumerate(claim.controls, start=1):
-        yield "control" if len(claim.controls) == 1 else f"control {index}", control
+        number = "control" if len(claim.controls) == 1 else f"control {index}"
+        yield f"{number} ({control.name})" if control.name else number, control
     if claim.positive_control is not None:
         yield "positive control", claim.positive_control
 
@@ -104,6 +98,79 @@ def claim_sentence(claim: ClaimModel) -> str:
     """Returns the estimate of the deciding part against its bound, or ``no estimate``."""
     part = deciding_part(claim)
     return "no estimate" if part is None else sentence(part)
+
+
+def verdict_title(one: ClaimModel | BesideModel) -> str:
+    """Returns the verdict as it is shown: ``supported at reduced scale``."""
+    return one.headline or words(one.verdict)
+
+
+def headline(claim: ClaimModel) -> str:
+    """Returns the verdict with what it depends on, in one line."""
+    depends = "; ".join(one.sentence for one in claim.hangs_on)
+    return f"{verdict_title(claim)}: {depends}" if depends else verdict_title(claim)
+
+
+def status_words(claim: ClaimModel) -> str:
+    """Returns ``exploratory``, with the number of looks before, where they were counted."""
+    if claim.rule.get("trains") is False:
+        return "nothing is trained, so no looks are counted"
+    if claim.looks is None:
+        return claim.status
+    return f"{claim.status}, {counted(claim.looks, 'look')} before"
+
+
+def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
+    """Returns ``4 of 5 runs meet it (38–96 %)``, with Wilson's interval; None if not counted."""
+    found = answer.runs_met
+    if found is None:
+        return None
+    low, high = 100 * found.interval.low, 100 * found.interval.high
+    return f"{found.met} of {found.of} runs meet it ({low:.0f}–{high:.0f} %)"
+
+
+def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
+    """Yields how many alternatives were run, then those of lower tiers, which decide nothing."""
+    if claim.alternatives_run is None or not claim.alternatives_run.of:
+        return
+    yield f"{claim.alternatives_run.run} of {claim.alternatives_run.of} run at this tier"
+    lower: dict[str, list[str]] = {}
+    for one in claim.alternatives:
+        if one.tier != scorecard.tier:
+            flip = ", beyond seed noise" if one.flips else ""
+            said = f"{one.decision.value} with {one.setting} = {value_words(one.value)}{flip}"
+            lower.setdefault(one.tier, []).append(said)
+    for tier, said_of in lower.items():
+        yield f"at the {tier} tier, without bearing on this verdict: {'; '.join(said_of)}"
+
+
+def control_notes(control: ControlModel) -> Iterator[str]:
+    """Yields what limits a control: its scale, seeds that diverged, and whether it trained."""
+    if control.smaller:
+        reason = control.scale_reason or "no reason is given"
+        yield f"below the claim's scale, {control.smaller}: {reason}"
+    if control.parameters_moved is not None and control.loss_moved is not None:
+        yield (
+            f"over training its parameters moved by {control.parameters_moved:.2g} and its "
+            f"training loss by {control.loss_moved:.2g} times their size at the start"
+        )
+    if control.loss_stays:
+        yield f"its training loss cannot fall: {control.loss_stays}"
+    if control.inert:
+        yield "inert: it did not train, so it counts for nothing"
+    if control.diverged:
+        yield f"diverged and left out: seed {ranges(control.diverged)}"
+
+
+def older_rules(scorecard: Scorecard) -> str | None:
+    """Returns the notice of a scorecard that was judged by older rules; None of a current one."""
+    if scorecard.schema_version == SCORECARD_VERSION:
+        return None
+    return (
+        f"These verdicts follow older rules (scorecard version {scorecard.schema_version}): the "
+        "best of all controls answered for each part, a diverged control counted as missed, and "
+        "alternatives of what the paper leaves open could not make a verdict conditional."
+    )
 
 
 def evidence_label(claim: ClaimModel) -> str:
@@ -121,6 +188,12 @@ def evidence_words(claim: ClaimModel) -> str:
 def decision_words(decision: Decision | None) -> str:
     """Returns a decision; ``not judged`` if there is none."""
     return "not judged" if decision is None else decision.value
+
+
+def ablation_words(part: PartModel) -> str:
+    """Returns how a part came out on its ablation, with the ablation's name if it has one."""
+    said = decision_words(part.control)
+    return said if part.ablation is None else f"{said} ({part.ablation})"
 
 
 def measured_words(part: AnswerModel) -> str:
@@ -200,7 +273,10 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
     if claim.rule_is_younger:
         found.append("the rule is younger than its records: it was changed after they were made")
     if claim.undiscriminated:
-        found.append(f"met on every control too: {', '.join(claim.undiscriminated)}")
+        found.append(f"met on the control too: {', '.join(claim.undiscriminated)}")
+    positive = claim.positive_control
+    if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
+        found.append("met, although the solution constructed for it misses")
     return tuple(found)
 
 
@@ -253,60 +329,24 @@ def response_words(response: ResponseModel) -> str:
     return f"{response.by}, {response.as_of}: {response.statement}{where}"
 
 
-def disputes_of_claim(scorecard: Scorecard, claim: str) -> list[DisputeModel]:
-    """Returns the disputes of a claim, its tolerances and its controls."""
-    return [one for one in scorecard.disputes if one.claim == claim]
-
-
-def dispute_words(dispute: DisputeModel) -> str:
-    """Returns what is disputed, by whom, when and why."""
-    about = "the claim as it is stated"
-    if dispute.source is not None:
-        about = f"the source of {dispute.source}"
-    elif dispute.tolerance is not None:
-        about = f"the tolerance of '{dispute.tolerance}'"
-    elif dispute.control is not None:
-        positive = dispute.control == "positive"
-        about = "the positive control" if positive else f"control {dispute.control}"
-    return f"{about}, by {dispute.reviewer}, {dispute.as_of}: {dispute.reason}"
-
-
-def agreement_words(agreement: AgreementModel) -> str:
-    """Returns how far the reviewers agree: a count, a percentage, and alpha."""
-    share = 100 * agreement.agreeing / agreement.pairs
-    alpha = "not defined, since every decision is the same"
-    if agreement.alpha is not None:
-        alpha = f"{agreement.alpha:.2f}"
-    return (
-        f"{len(agreement.reviewers)} reviewers ({', '.join(agreement.reviewers)}) agree in "
-        f"{agreement.agreeing} of {agreement.pairs} pairs of decisions ({share:.0f} %) on "
-        f"{len(agreement.variables)} variables; Krippendorff's alpha, nominal: {alpha}"
-    )
-
-
-def open_disagreements(documentation: DocumentationModel) -> dict[str, str]:
-    """Returns the variables on which reviewers disagree: who says what, and how it counts."""
-    if documentation.agreement is None:
-        return {}
-    still_open = set(documentation.agreement.open)
-    return {v.name: disagreement(v) for v in documentation.variables if v.name in still_open}
-
-
-def disagreement(variable: VariableModel) -> str:
-    """Returns who decided what on a variable, and how it counts."""
-    said = ", ".join(f"{who} {words(what)}" for who, what in variable.decisions.items())
-    if variable.decision == DISPUTED:
-        return f"{said}; disputed, counts as the card has it ({variable.card})"
-    return f"{said}; counts as most have it ({words(variable.decision)})"
-
-
 # --- the paper as a whole -----------------------------------------------------------------------
 
 
 def verdict_counts(claims: Iterable[ClaimModel]) -> dict[str, int]:
-    """Returns how often each verdict is given, in the order of the table, zeros left out."""
-    counts = Counter(claim.verdict for claim in claims)
-    return {verdict.value: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+    """Returns how often each verdict is given, in the order of the table, zeros left out.
+
+    One at a smaller scale or by proxy is counted apart, with that after its name.
+    """
+    counts = Counter(
+        (claim.verdict, claim.headline.removeprefix(without_limits(claim.headline)))
+        for claim in claims
+    )
+    return {
+        f"{verdict.value}{limits}": counts[verdict, limits]
+        for verdict in VERDICTS
+        for limits in LIMITS
+        if counts[verdict, limits]
+    }
 
 
 def counts_words(counts: Mapping[str, int]) -> str:
@@ -314,25 +354,16 @@ def counts_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {words(verdict)}" for verdict, n in counts.items()) or "no claims"
 
 
-def score_words(documentation: DocumentationModel) -> str:
-    """Returns how many variables are documented, by the card and as reviewed."""
-    strict, reviewed, of = documentation.strict, documentation.reviewed, documentation.of
-    return f"{strict} of {of} variables by the card, {reviewed} of {of} as reviewed"
+def scale_apart(counts: Mapping[str, int]) -> tuple[dict[str, int], str]:
+    """Returns counts of verdicts without their scale, and ``, at reduced scale`` if one had it.
 
-
-def rate_words(documentation: DocumentationModel) -> str:
-    """Returns the published rate at which papers of this sharing type were reproduced."""
-    shared = documentation.sharing_type
-    kind = f"{shared} ({SHARING[SharingType(shared)]})"
-    rate = documentation.published_rate
-    if rate is None:
-        return f"Sharing type {kind}. No reproduction rate is known for this type."
-    return (
-        f"Sharing type {kind}: {rate['reproduced']} of {rate['of']} such papers were reproduced "
-        f"({percent(rate['confidence'])} {rate['method']} interval "
-        f"{100 * rate['low']:.0f}–{100 * rate['high']:.0f} %; {rate['source']}). "
-        f"So few papers say little about any single one."
-    )
+    At a tier either all verdicts that can have it do, or none.
+    """
+    plain: dict[str, int] = {}
+    for name, n in counts.items():
+        short = name.removesuffix(AT_REDUCED_SCALE)
+        plain[short] = plain.get(short, 0) + n
+    return plain, f",{AT_REDUCED_SCALE}" if plain.keys() != counts.keys() else ""
 
 
 def coverage_words(scorecard: Scorecard) -> str:
@@ -352,7 +383,8 @@ def chance_words(scorecard: Scorecard) -> str:
         return "no claim was judged by an interval"
     return (
         f"chance alone would decide at most {number(chance.expected_wrong)} of "
-        f"{counted(chance.claims, 'claim')} wrongly on average"
+        f"{counted(chance.claims, 'claim')} wrongly on average, where seeds scatter as evenly as "
+        "their scale supposes"
     )
 
 
@@ -386,6 +418,10 @@ def records_words(scorecard: Scorecard) -> str:
     said = f"{len(records)} records made {when} in {duration(scorecard.environment.seconds)}"
     if scorecard.custom_records:
         said += f"; {scorecard.custom_records} custom records (other seeds or settings) not used"
+    if "plain" in scorecard.environment.form:
+        said += ", in the plain form of the equations"
+    if scorecard.shipped:
+        said += "; they came with the report, and were judged again"
     if (group := scorecard.group) is not None and (group.of_today is False or group.others):
         said += f"; of group {group.made_with}"
         said += "" if group.of_today else ", which is not today's code and versions"

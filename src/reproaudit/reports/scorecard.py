@@ -7,23 +7,39 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.reports import numbers, phrasing
+from reproaudit.reports import numbers, phrasing, reviewing
 from reproaudit.reports import outline as o
-from reproaudit.reports.claim import badge, claim_row, claim_section, verdict_badges
+from reproaudit.reports.claim import (
+    badge,
+    claim_badge,
+    claim_row,
+    claim_section,
+    figure_caption,
+    verdict_badges,
+)
 from reproaudit.scorecard.model import BesideModel, ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone
 
+HOW_TO_READ_COURSES = (
+    "In the pictures of the claims a thin line is a run and a thick one the mean of the runs. A "
+    "disc ends the claim's own line, a square a control's, a diamond that of the constructed "
+    "solution. Shaded is what meets the rule, long dashes are its bound, target or curve. A "
+    "triangle is an onset, the column above it the range of its uncertainty; Roman numbers are "
+    "stages of the training."
+)
 HOW_TO_READ_PICTURES = (
-    "In the pictures the shaded range satisfies the rule, and the dashed line is its bound or "
-    "target. A disc is the claim's own estimate, a square a control (which must fail), a diamond "
+    "In the pictures of estimates the shaded range satisfies the rule, and the dashed line is its "
+    "bound or target. A disc is the claim's own estimate, a square a control (which must fail), a "
+    "diamond "
     "the positive control (a constructed solution, which must pass). The bar is the interval that "
     "decides, the small circles are the seeds. An arrowhead marks an interval that goes on beyond "
-    "the axis."
+    "the axis. Below an estimate stands how many runs meet the bound by themselves, with Wilson's "
+    "interval of their share."
 )
 
 
 def scorecard_document(
-    card: Scorecard, *, multiverse: bool = False, index: bool = False
+    card: Scorecard, *, multiverse: bool = False, index: bool = False, data: str = ""
 ) -> o.Document:
     """Returns the outline of one paper's scorecard at one tier.
 
@@ -31,15 +47,16 @@ def scorecard_document(
         card: the scorecard.
         multiverse: whether a page of its multiverse stands beside it, to be linked.
         index: whether an index page stands above it, to be linked.
+        data: the link to the numbers of the pictures, if they stand in a file.
     """
-    claims = [claim_section(card, claim, n) for n, claim in enumerate(card.claims, start=1)]
+    claims = [claim_section(card, claim, n, data) for n, claim in enumerate(card.claims, start=1)]
     return o.Document(
         name=f"{card.paper.get('slug', '')}: scorecard, {card.tier} tier",
         title=str(card.paper.get("title", "")),
         lead=tuple(_lead(card, index)),
         blocks=(
             _summary(card, multiverse),
-            o.Section("Claims", claims, anchor="claims"),
+            o.Section("Claims", (*_courses(card), *claims), anchor="claims"),
             *_beside(card),
             *_figures(card),
             _documentation(card),
@@ -50,6 +67,11 @@ def scorecard_document(
             _environment(card),
         ),
     )
+
+
+def _courses(card: Scorecard) -> Iterator[o.Piece]:
+    if any(claim.pictures for claim in card.claims):
+        yield o.Paragraph(HOW_TO_READ_COURSES, "soft", detail=o.Detail.PAGE)
 
 
 def _lead(card: Scorecard, index: bool) -> Iterator[o.Piece]:
@@ -67,6 +89,8 @@ def _lead(card: Scorecard, index: bool) -> Iterator[o.Piece]:
         "There is no single number for a paper: read the claims, their weights and the coverage.",
         detail=o.Detail.FULL,
     )
+    if older := phrasing.older_rules(card):
+        yield o.Paragraph(older, "warning")
     if card.origin:
         yield o.Paragraph(phrasing.origin_words(card.origin), "warning")
 
@@ -90,7 +114,7 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     if multiverse:
         left_open += ("; ", o.Span("the claims that depend on them", href="multiverse.html"))
     discrepancies = f"{found} {'discrepancy' if found == 1 else 'discrepancies'}"
-    score = f"{phrasing.score_words(documentation)}. {phrasing.rate_words(documentation)}"
+    score = f"{reviewing.score_words(documentation)}. {reviewing.rate_words(documentation)}"
     rows: list[tuple[o.Line, o.Line]] = [
         ("verdicts", verdict_badges(phrasing.verdict_counts(card.claims))),
         ("coverage", phrasing.coverage_words(card)),
@@ -124,8 +148,8 @@ def _numbered(card: Scorecard) -> Iterator[tuple[int, ClaimModel]]:
 
 def _agreement_rows(card: Scorecard) -> Iterator[tuple[o.Line, o.Line]]:
     if card.documentation.agreement is not None:
-        yield "reviewers", phrasing.agreement_words(card.documentation.agreement)
-        for name, said in phrasing.open_disagreements(card.documentation).items():
+        yield "reviewers", reviewing.agreement_words(card.documentation.agreement)
+        for name, said in reviewing.open_disagreements(card.documentation).items():
             yield "", f"open: {name}: {said}"
 
 
@@ -157,22 +181,20 @@ def _beside(card: Scorecard) -> Iterator[o.Section]:
 
 def _one_of_two(one: ClaimModel | BesideModel, evidence: str, said: str) -> o.Line:
     decision = phrasing.decision_words(one.decision)
-    return badge(one.verdict), f" ({decision}, evidence {evidence}): ", o.digits(said)
+    return claim_badge(one), f" ({decision}, evidence {evidence}): ", o.digits(said)
 
 
 def _figures(card: Scorecard) -> Iterator[o.Section]:
-    if not card.figures:
-        return
-    pictures = []
-    for figure in card.figures:
-        seeds = "" if figure.kind == "matrices" else f"; seeds {numbers.ranges(figure.seeds)}"
-        caption = (
-            f"{figure.title}. Experiment ",
-            o.code(figure.experiment),
-            f"; {figure.band}{seeds}.",
-        )
-        pictures.append(o.Picture(caption, figure, figure.id, detail=o.Detail.FULL))
-    yield o.Section("Figures", pictures, anchor="figures", detail=o.Detail.FULL)
+    """Yields the figures of experiments that no claim is judged on."""
+    judged = {claim.experiment for claim in card.claims}
+    pictures = [
+        o.Picture(figure_caption(one), one, f"figure-{one.id}")
+        for one in card.figures
+        if one.experiment not in judged
+    ]
+    if pictures:
+        gallery = o.Gallery(pictures, detail=o.Detail.FULL)
+        yield o.Section("Figures", (gallery,), anchor="figures", detail=o.Detail.FULL)
 
 
 def _documentation(card: Scorecard) -> o.Section:
@@ -197,8 +219,8 @@ def _agreement(card: Scorecard) -> Iterator[o.Piece]:
     agreement = card.documentation.agreement
     if agreement is None:
         return
-    yield o.Paragraph(f"{phrasing.agreement_words(agreement)}.")
-    still_open = phrasing.open_disagreements(card.documentation)
+    yield o.Paragraph(f"{reviewing.agreement_words(agreement)}.")
+    still_open = reviewing.open_disagreements(card.documentation)
     rows = []
     for one in agreement.variables:
         share = f"{one.agreeing} of {one.pairs} ({100 * one.agreeing / one.pairs:.0f} %)"
@@ -226,7 +248,7 @@ def _disputed_sources(card: Scorecard) -> Iterator[o.Section]:
     """Yields the disputes of settings' sources, if there are any."""
     disputes = [one for one in card.disputes if one.source is not None]
     if disputes:
-        items = [o.Item((phrasing.dispute_words(one),)) for one in disputes]
+        items = [o.Item((reviewing.dispute_words(one),)) for one in disputes]
         yield o.Section("Disputed sources", (o.Bullets(items),), anchor="disputed")
 
 
@@ -269,6 +291,7 @@ def _environment(card: Scorecard) -> o.Section:
         "Python": environment.python,
         "platform": environment.platform,
         "device": environment.device,
+        "form": environment.form,
         "threads": environment.threads,
         "packages": packages,
         "revision": environment.revision,

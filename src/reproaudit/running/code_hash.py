@@ -29,6 +29,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from reproaudit.audit.command_module import CommandModule
+from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError
 
 _NOT_COMPUTED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
@@ -45,10 +47,12 @@ class CodeClosure:
     Attributes:
         digest: 32 hexadecimal digits.
         packages: the libraries that its code imports, by the first part of their name.
+        modules: our own modules that the digest covers, by dotted name.
     """
 
     digest: str
     packages: frozenset[str]
+    modules: frozenset[str] = frozenset()
 
 
 def code_closure(module_file: Path, package_roots: Sequence[Path]) -> CodeClosure:
@@ -73,6 +77,17 @@ def code_closure(module_file: Path, package_roots: Sequence[Path]) -> CodeClosur
     files = [start, *sorted(start.parent.rglob("*.py"))] if is_package else [start]
     names = list(dict.fromkeys(name for file in files if (name := ours.name_of(file))))
     return _close(ours, names)
+
+
+def closure_of(module: Module) -> CodeClosure:
+    """What a paper computes with: its module's code, or its run file and the source that it pins.
+
+    Raises:
+        SpecError: if the module or the run file cannot be used.
+    """
+    if isinstance(module, CommandModule):
+        return CodeClosure(module.digest(), frozenset())
+    return code_closure(module.file, module.roots)
 
 
 def code_hash(module_file: Path, package_roots: Sequence[Path]) -> str:
@@ -382,7 +397,7 @@ def _close(ours: _OwnModules, names: Sequence[str]) -> CodeClosure:
             break
         apart = len(set(hashes.values()))
     digest = _sha(hashes[names[0]], *sorted(hashes.values())).hex()[:32]
-    return CodeClosure(digest, frozenset(packages - sys.stdlib_module_names))
+    return CodeClosure(digest, frozenset(packages - sys.stdlib_module_names), frozenset(texts))
 
 
 _Text = tuple[tuple["str | Imported", ...], frozenset[Imported]]

@@ -22,13 +22,16 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.running.executors import STOP_SECONDS
-from reproaudit.running.fingerprint import CodeClosure, code_closure, code_hash, versions
+from reproaudit.running.fingerprint import NOT_PACKAGES, CodeClosure, closure_of, versions
 from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
@@ -55,12 +58,12 @@ class _CancelledError(BaseException):
 
 @cache
 def _code(module: Module) -> str:
-    return code_hash(module.file, module.roots)
+    return closure_of(module).digest
 
 
 def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
     """How the worker's code or versions differ from the caller's, or None."""
-    found = versions(job.device, wanted.keys() - {"python", "device"})
+    found = versions(job.device, wanted.keys() - NOT_PACKAGES, job.form)
     other = [
         f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found.get(name) != v
     ]
@@ -114,10 +117,14 @@ class DaskCluster:
         address: of the scheduler, such as ``tcp://host:8786``, or ``@file`` for the file that
             ``dask scheduler --scheduler-file`` writes.
         device: ``"cpu"`` or ``"cuda"``.
+        tls: a folder with ``ca.pem``, ``cert.pem`` and ``key.pem``: the connection is then
+            encrypted, and both ends must have a certificate of this authority. None leaves the
+            connection as the address and Dask's own configuration have it.
     """
 
-    def __init__(self, address: str, device: str) -> None:
+    def __init__(self, address: str, device: str, tls: Path | None = None) -> None:
         self.threads = 1
+        self._tls = tls
         self._address = address
         self._device = device
         self._topic = f"reproaudit-{uuid.uuid4().hex}"
@@ -132,6 +139,7 @@ class DaskCluster:
 
         Raises:
             UsageError: if `distributed` is not installed.
+                Also if a certificate is missing or cannot be used.
             TechnicalError: if there is no scheduler at the address, or it has no fitting worker.
         """
         try:
@@ -140,11 +148,14 @@ class DaskCluster:
             raise UsageError(
                 "--dask needs the package 'distributed': pip install 'reproaudit[dask]'."
             ) from error
+        security = None if self._tls is None else _security(self._tls)
         file = self._address.removeprefix("@")
         where = {"scheduler_file": file} if file != self._address else {"address": file}
         try:
             connect: Any = Client
-            self._client = connect(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._client = connect(
+                **where, timeout=CONNECT_SECONDS, set_as_default=False, security=security
+            )
         except (OSError, ValueError, TimeoutError) as error:
             raise TechnicalError(
                 f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
@@ -242,14 +253,14 @@ class DaskCluster:
 
     def _submit(self, job: Job, worker: str) -> Any:
         if job.module not in self._codes:
-            self._codes[job.module] = code_closure(job.module.file, job.module.roots)
+            self._codes[job.module] = closure_of(job.module)
         closure = self._codes[job.module]
         return self._client.submit(
             _compute_there,
             job,
             self._topic,
             closure.digest,
-            versions(job.device, closure.packages),
+            versions(job.device, closure.packages, job.form),
             key=f"{self._topic}-{job.key}",
             pure=False,
             workers=[worker],
@@ -279,6 +290,43 @@ class DaskCluster:
         if outcome is not None:
             return dataclasses.replace(outcome, job=job)
         return lost(job, error)
+
+
+def is_open(address: str) -> bool:
+    """Whether an address is of a scheduler beyond this machine, without encryption."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if address.startswith("@") or parts.scheme == "tls":
+        return False
+    try:
+        return not ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return parts.hostname != "localhost"
+
+
+def _security(folder: Path) -> Any:
+    """Dask's security settings from a folder of certificates."""
+    from distributed import Security
+
+    made: Any = Security
+    files = {name: folder / f"{name}.pem" for name in ("ca", "cert", "key")}
+    for file in files.values():
+        if not file.is_file():
+            raise UsageError(
+                f"--dask-tls: {file} is no file. docs/cluster.md shows how to make it."
+            )
+    security = made(
+        tls_ca_file=str(files["ca"]),
+        tls_client_cert=str(files["cert"]),
+        tls_client_key=str(files["key"]),
+        require_encryption=True,
+    )
+    try:
+        security.get_connection_args("client")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--dask-tls {folder}: these certificates cannot be used: {error}"
+        ) from error
+    return security
 
 
 def _one_line(error: Exception) -> str:

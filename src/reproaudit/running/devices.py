@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-
-import torch
+from typing import Any
 
 from reproaudit.errors import UsageError
+
+
+def _torch() -> Any:
+    """torch, or None where it is not installed: a command of another repository needs none here."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
 
 
 def pick_device(wish: str) -> str:
@@ -18,11 +26,12 @@ def pick_device(wish: str) -> str:
     """
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
-    present = wish != "cpu" and torch.cuda.is_available()
+    torch = None if wish == "cpu" else _torch()
+    present = torch is not None and torch.cuda.is_available()
     if wish == "cuda" and not present:
+        this = "there is no torch, which" if torch is None else f"this torch ({torch.__version__})"
         raise UsageError(
-            "device cuda was asked for, but this torch "
-            f"({torch.__version__}) finds no CUDA card. Use --device cpu, or auto."
+            f"device cuda was asked for, but {this} finds no CUDA card. Use --device cpu, or auto."
         )
     return "cuda" if present else "cpu"
 
@@ -49,7 +58,9 @@ def use_threads(count: int) -> None:
         raise UsageError(f"cannot run with {count} threads. Use 1 or more.")
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
-    torch.set_num_threads(count)
+    torch = _torch()
+    if torch is not None:
+        torch.set_num_threads(count)
     numba = sys.modules.get("numba")
     if numba is not None:
         numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 
-from reproaudit.cell import Cell, canonical_settings
+from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.records import Environment, Record
-from reproaudit.running.code_hash import CodeClosure, code_closure, code_hash
+from reproaudit.running.code_hash import CodeClosure, closure_of, code_closure, code_hash
 
 __all__ = [
     "CodeClosure",
+    "closure_of",
     "code_closure",
     "code_hash",
     "fingerprint",
@@ -29,6 +30,9 @@ __all__ = [
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
+
+NOT_PACKAGES = frozenset({"python", "device", "form"})
+"""What `versions` names beside packages."""
 
 COMPUTING_NOTHING = frozenset(
     {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
@@ -65,15 +69,22 @@ def fingerprint(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def versions(device: str, imported: Iterable[str] = ()) -> dict[str, str]:
-    """What a fingerprint holds of the machine: Python's minor version, packages, kind of device.
+def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
+    """What a fingerprint holds beside the cell: Python's minor version, packages, device, form.
+
+    The form is named only where it is the plain one.
 
     Args:
         device: ``"cpu"`` or ``"cuda"``.
         imported: further packages that the paper's code uses, from `code_closure`.
+        form: how the experiments compute.
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {"python": python, "device": device, **package_versions(imported)}
+    return {"python": python, "device": device, **package_versions(imported), **_named(form)}
+
+
+def _named(form: RunForm) -> dict[str, str]:
+    return {} if form == "fast" else {"form": form}
 
 
 def versions_of(environment: Environment) -> dict[str, str]:
@@ -81,7 +92,7 @@ def versions_of(environment: Environment) -> dict[str, str]:
     python = ".".join(environment.python.split(".")[:2])
     device = environment.device.split(" ")[0]
     packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}
-    return {"python": python, "device": device, **packages}
+    return {"python": python, "device": device, **packages, **_named(environment.form)}
 
 
 def fingerprint_of(record: Record) -> str:

@@ -1,9 +1,10 @@
-"""Groups of records that one state of code, versions and device made, and which one to show.
+"""Groups of records that one state of code, versions, device and form made, and which one to show.
 
 Records of different groups are never mixed, and no clock decides between them. A run asks for the
 fingerprints of its own plan. A report asks for today's group; if that has no record, it takes the
 group with most of the planned cells, and says so; two groups with equally many are a tie, which
-only the user can break (``--group``).
+only the user can break (``--group``). Records of the plain form are shown where there are no others
+or where the user asks for their group.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
-from reproaudit.cell import CellKey
+from reproaudit.cell import CellKey, RunForm
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.files import sha256
-from reproaudit.running.fingerprint import code_closure, versions, versions_of
+from reproaudit.running.fingerprint import CodeClosure, closure_of, versions, versions_of
+from reproaudit.running.memo import Memo, look_at, tool_files
 
 TierKey = tuple[str, CellKey]
 """A cell within its paper: tier and cell key."""
@@ -34,7 +37,8 @@ class Group:
 
     Attributes:
         code: the hash of the paper's code.
-        versions: Python, kind of device and packages, as (name, version).
+        versions: Python, kind of device, packages, and the form where it is the plain one, as
+            (name, version).
         data: of data files that records of this code and these versions read in several states:
             the state that this group read, as (name, checksum).
     """
@@ -47,6 +51,16 @@ class Group:
     def id(self) -> str:
         """Eight hexadecimal digits, for ``--group``."""
         return sha256(repr((self.code, self.versions, self.data)).encode())[:8]
+
+    @property
+    def form(self) -> RunForm:
+        """How the experiments computed."""
+        return "plain" if ("form", "plain") in self.versions else "fast"
+
+    def is_one_of(self, fast: Collection[Group]) -> bool:
+        """Whether it is one of these groups of the fast form, or the plain form of one."""
+        named = tuple(one for one in self.versions if one[0] != "form")
+        return Group(self.code, named) in fast
 
     def made(self, record: Record) -> bool:
         """Whether a record is of this group."""
@@ -67,16 +81,38 @@ def made_with(code: str, found: Mapping[str, str]) -> Group:
     return Group(code, tuple(sorted(found.items())))
 
 
-def todays_groups(module: Module, devices: Iterable[str] = ("cpu", "cuda")) -> tuple[Group, ...]:
-    """The groups whose records today's code and versions would make, one for each device.
+def todays_groups(
+    module: Module | None, devices: Iterable[str] = ("cpu", "cuda")
+) -> tuple[Group, ...]:
+    """The groups whose records today's code would make in the fast form, one for each device.
+
+    Without a module there are none.
 
     Raises:
         SpecError: if the module is missing, unreadable or not valid Python.
     """
-    closure = code_closure(module.file, module.roots)
+    if module is None:
+        return ()
+    closure = _remembered_closure(module)
     return tuple(
         made_with(closure.digest, versions(device, closure.packages)) for device in devices
     )
+
+
+def _remembered_closure(module: Module) -> CodeClosure:
+    """`closure_of`, without reading the code if no file that it may be in was touched since."""
+    if isinstance(module, CommandModule):  # what it depends on is not known here
+        return closure_of(module)
+    places = [module.file, module.file.resolve().parent, *module.roots]
+    files, tool = look_at(places, suffix=".py"), tool_files()
+    seen = None if files is None or tool is None else {**files, **tool}
+    memo = Memo(["code", str(module.file), *map(str, module.roots)], seen)
+    known = memo.answer()
+    if known is not None:
+        return CodeClosure(known["digest"], frozenset(known["packages"]))
+    closure = closure_of(module)
+    memo.keep({"digest": closure.digest, "packages": sorted(closure.packages)})
+    return closure
 
 
 def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:
@@ -164,8 +200,9 @@ def choose(
                 f"{did_you_mean(wanted, ids)}".rstrip()
             )
     else:
-        now = [one for one in groups if Group(one.code, one.versions) in (today or ())]
-        fitting = _fullest(now, groups, planned) or _fullest(groups, groups, planned)
+        shown = [one for one in groups if one.form == "fast"] or list(groups)
+        now = [one for one in shown if one.is_one_of(today or ())]
+        fitting = _fullest(now, groups, planned) or _fullest(shown, groups, planned)
     if not fitting:
         return Chosen()
     if len(fitting) > 1:
@@ -178,7 +215,7 @@ def choose(
     others = tuple(
         one.id for one in sorted(groups) if one != group and groups[one].keys() & set(planned)
     )
-    is_now = None if today is None else Group(group.code, group.versions) in today
+    is_now = None if today is None else group.is_one_of(today)
     return Chosen(groups[group], group, is_now, others)
 
 

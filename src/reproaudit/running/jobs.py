@@ -20,13 +20,14 @@ from pathlib import Path
 
 from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import SettingValue
+from reproaudit.cell import RunForm, SettingValue
 from reproaudit.errors import AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import Environment, Measurements
 from reproaudit.running.devices import use_threads
-from reproaudit.running.fingerprint import code_hash, package_versions
+from reproaudit.running.files import write_whole
+from reproaudit.running.fingerprint import closure_of, package_versions
 from reproaudit.running.partial import Clock, Partial
 
 PROGRESS_SECONDS = 0.1
@@ -51,6 +52,7 @@ class Job:
         threads: how many threads the numerical libraries get.
         partial: the folder for checkpoints.
         blocked: why it cannot be measured at all, for instance for want of its data.
+        form: how the experiment computes.
     """
 
     key: int
@@ -63,6 +65,7 @@ class Job:
     threads: int
     partial: Path
     blocked: str | None = None
+    form: RunForm = "fast"
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Outcome:
         environment: where it ran.
         started: when it was first started, resumed parts included.
         seconds: wall-clock time of ``measure`` for all seeds, resumed parts added up.
+        steps: how many steps its phases reported together.
         measurements: by seed, whatever came back; not checked.
         error: why there are no (more) measurements; one line.
         trace: the traceback of what the experiment raised, if it raised something.
@@ -94,6 +98,7 @@ class Outcome:
     environment: Environment
     started: datetime
     seconds: float
+    steps: int = 0
     measurements: Mapping[int, Measurements] = field(default_factory=dict)
     error: str | None = None
     trace: str | None = None
@@ -108,7 +113,7 @@ def lost(job: Job, error: str) -> Outcome:
     clock = Partial(job.partial).clock()
     return Outcome(
         job=job,
-        environment=describe_environment(job.device, job.threads),
+        environment=describe_environment(job.device, job.threads, job.form),
         started=clock.started,
         seconds=clock.seconds,
         error=error,
@@ -128,6 +133,7 @@ class JobSession:
         self._earlier = self._partial.clock()
         self._began = time.monotonic()
         self._told: dict[str, float] = {}
+        self._steps: dict[str, int] = {}
         self.fault: AuditError | None = None
 
     @property
@@ -140,6 +146,11 @@ class JobSession:
         """``"cpu"`` or ``"cuda"``."""
         return self._job.device
 
+    @property
+    def form(self) -> RunForm:
+        """``"fast"`` or ``"plain"``."""
+        return self._job.form
+
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
         self._began = time.monotonic()
@@ -149,6 +160,11 @@ class JobSession:
         """When the work began, and how long it has taken, resumed parts included."""
         seconds = self._earlier.seconds + time.monotonic() - self._began
         return Clock(self._earlier.started, seconds)
+
+    @property
+    def steps(self) -> int:
+        """The steps of all phases that reported any, together."""
+        return sum(self._steps.values())
 
     def load(self, phase: str) -> bytes | None:
         """The last checkpoint of a phase."""
@@ -160,8 +176,17 @@ class JobSession:
         with self._noting_faults():
             self._partial.save(phase, checkpoint, self.clock)
 
+    def keep_output(self, name: str, text: bytes) -> str:
+        """Keeps what a program printed, beside the cell's record; returns the file's path."""
+        file = self._job.partial.with_suffix(f".{name}.txt")
+        with self._noting_faults():
+            write_whole(file, text, durable=False)
+        here = Path.cwd()
+        return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
     def progress(self, phase: str, done: int, total: int) -> None:
         """Tells how far the phase is."""
+        self._steps[phase] = max(total, self._steps.get(phase, 0))
         now = time.monotonic()
         if done >= total or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
             self._told[phase] = now
@@ -189,7 +214,7 @@ def _device_name(device: str) -> str:
     return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
 
 
-def describe_environment(device: str, threads: int) -> Environment:
+def describe_environment(device: str, threads: int, form: RunForm = "fast") -> Environment:
     """This process's environment; the git revision is the caller's to add."""
     return Environment(
         python=platform.python_version(),
@@ -197,6 +222,7 @@ def describe_environment(device: str, threads: int) -> Environment:
         device=_device_name(device),
         threads=threads,
         packages={"reproaudit": __version__, **package_versions()},
+        form=form,
     )
 
 
@@ -222,16 +248,18 @@ def compute(
     except BaseException as raised:
         if is_ending():
             raise
-        error = one_line(raised, job.module.file.absolute().parent)
+        plain = isinstance(raised, AuditError)  # its text says all, on one line
+        error = str(raised) if plain else one_line(raised, job.module.file.absolute().parent)
         trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
         trace = trace.encode(errors="backslashreplace").decode()
     finally:
         os.chdir(folder)
     return Outcome(
         job=job,
-        environment=describe_environment(job.device, job.threads),
+        environment=describe_environment(job.device, job.threads, job.form),
         started=session.clock.started,
         seconds=session.clock.seconds,
+        steps=session.steps,
         measurements=measurements,
         error=error,
         trace=trace,
@@ -250,7 +278,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
             Path.home() / ".cache" / "reproaudit" / "numba" / code
         )
     experiments = module.load()
-    if code_hash(module.file, module.roots) != code:
+    if closure_of(module).digest != code:
         raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
     return experiments
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import Cell, canonical_settings
+from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.fingerprint import CodeClosure, code_closure, fingerprint, versions
+from reproaudit.running.fingerprint import CodeClosure, closure_of, fingerprint, versions
 from reproaudit.running.groups import TierKey
 from reproaudit.running.store import Store
 
@@ -47,18 +47,18 @@ class _Prepared:
 class _Paper:
     """A paper's module and its code, looked at once per run."""
 
-    def __init__(self, module: Module, device: str) -> None:
+    def __init__(self, module: Module, device: str, form: RunForm) -> None:
         self.module = module
-        self._device = device
+        self._device, self._form = device, form
         self._prepared: dict[tuple[str, str], _Prepared] = {}
 
     @cached_property
     def closure(self) -> CodeClosure:
-        return code_closure(self.module.file, self.module.roots)
+        return closure_of(self.module)
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        return versions(self._device, self.closure.packages)
+        return versions(self._device, self.closure.packages, self._form)
 
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
@@ -68,7 +68,8 @@ class _Paper:
         """Checks a cell's experiment and settings.
 
         Raises:
-            SpecError: if the experiment is unknown or the settings do not fit it.
+            SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
+                form and that is asked for.
         """
         key = (cell.experiment, canonical_settings(cell.settings))
         if key not in self._prepared:
@@ -80,6 +81,8 @@ class _Paper:
         if experiment is None:
             remedy = did_you_mean(cell.experiment, self.experiments)
             raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+        if self._form == "plain" and not experiment.has_plain_form:
+            raise SpecError("it has no plain form beside its own. Run it without --form plain.")
         settings = build_settings(experiment.settings, cell.settings)
         data: Mapping[str, str] = {}
         blocked = None
@@ -100,10 +103,15 @@ class Plan:
     """Which cells have a record, and which are to run, in groups of one job each."""
 
     def __init__(
-        self, cells: Iterable[Cell], locate: Callable[[str], Module], store: Store, device: str
+        self,
+        cells: Iterable[Cell],
+        locate: Callable[[str], Module],
+        store: Store,
+        device: str,
+        form: RunForm = "fast",
     ) -> None:
         self._locate = locate
-        self._device = device
+        self._device, self._form = device, form
         self._store = store
         self.papers: dict[str, _Paper] = {}
         self.tasks: list[QueuedCell] = []
@@ -128,7 +136,7 @@ class Plan:
 
     def _task(self, cell: Cell) -> QueuedCell:
         if cell.paper not in self.papers:
-            self.papers[cell.paper] = _Paper(self._locate(cell.paper), self._device)
+            self.papers[cell.paper] = _Paper(self._locate(cell.paper), self._device, self._form)
         paper = self.papers[cell.paper]
         shared = paper.prepare(cell)
         return QueuedCell(

@@ -15,7 +15,7 @@ from types import FrameType
 
 import reproaudit
 from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import Cell
+from reproaudit.cell import Cell, RunForm
 from reproaudit.checks.measurements import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import (
@@ -40,6 +40,7 @@ from reproaudit.running.events import (
     Summary,
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
+from reproaudit.running.fingerprint import NOT_PACKAGES
 from reproaudit.running.jobs import Advanced, Job, Outcome
 from reproaudit.running.partial import Partial
 from reproaudit.running.queue import Plan, QueuedCell
@@ -55,6 +56,7 @@ def run_cells(
     store: Store,
     *,
     device: str = "cpu",
+    form: RunForm = "fast",
     jobs: int = 1,
     threads: int = 1,
     limits: Limits = NO_LIMITS,
@@ -72,6 +74,7 @@ def run_cells(
         locate: from a paper's slug to its module.
         store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.lab.training.pick_device` gives it.
+        form: how the experiments compute.
         jobs: how many cells at once, each in a process of its own.
         threads: for each cell, however many run at once: so ``jobs`` changes no bit of a result.
         limits: what a cell may take before it counts as failed.
@@ -92,7 +95,7 @@ def run_cells(
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C or SIGTERM, with unfinished work at its last checkpoint.
     """
-    plan = Plan(cells, locate, store, device)
+    plan = Plan(cells, locate, store, device, form)
     for place in {(task.cell.paper, task.cell.tier) for task in plan.tasks}:
         store.sweep(*place)
     groups = plan.pending(fresh)
@@ -103,7 +106,7 @@ def run_cells(
     if not groups:
         return summary
     run = _Run(
-        plan, store, device, fresh, on_event, rules or {}, declared or {}, summary, may_start
+        plan, store, device, form, fresh, on_event, rules or {}, declared or {}, summary, may_start
     )
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
@@ -153,6 +156,7 @@ class _Run:
     plan: Plan
     store: Store
     device: str
+    form: RunForm
     fresh: bool
     on_event: OnEvent
     rules: Mapping[str, Mapping[str, str]]
@@ -279,6 +283,7 @@ class _Run:
             settings=dict(first.settings),
             seeds=tuple(cell.seed for cell in cells),
             device=self.device,
+            form=self.form,
             threads=threads,
             partial=partial.folder,
             blocked=claimed.tasks[0].blocked,
@@ -358,12 +363,13 @@ class _Run:
             environment=self._environment(task, outcome),
             started=outcome.started,
             seconds=outcome.seconds / len(outcome.job.seeds),
+            steps=outcome.steps,
             measurements=kept,
         )
 
     def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
         """Where the cell ran, with the versions of what its paper alone computes with."""
-        names = task.versions.keys() - {"python", "device"}
+        names = task.versions.keys() - NOT_PACKAGES
         packages = {**{one: task.versions[one] for one in names}, **outcome.environment.packages}
         more = {"revision": self._revision, "packages": dict(sorted(packages.items()))}
         return outcome.environment.model_copy(update=more)

@@ -36,7 +36,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from reproaudit.cell import Cell
-from reproaudit.errors import StoreError
+from reproaudit.errors import StoreError, TechnicalError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.running.files import (
     DamagedError,
@@ -75,6 +75,7 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.abspath(root))
         self.manifest = RecordManifest(self.root / "manifest.log")
+        self._folder_id: tuple[int, int] | None = None
 
     # --- places
 
@@ -226,8 +227,10 @@ class Store:
 
         Raises:
             StoreError: if the store cannot be written to.
-            TechnicalError: if the disk is full or failing. Earlier records are intact.
+            TechnicalError: if the disk is full or failing, or the store is no longer the folder
+                that was first written to. Earlier records are intact.
         """
+        self._make_root()
         folder = self.folder(record.paper, record.tier, record.experiment)
         path = folder / f"{record.fingerprint}.json"
         failed = folder / f"{record.fingerprint}.failed.json"
@@ -243,6 +246,24 @@ class Store:
         with suppress(OSError):
             failed.unlink()
         return path
+
+    def _make_root(self) -> None:
+        """Makes the root, and remembers it: later records must go to the same folder."""
+        if self._folder_id is None:
+            with explained("write", self.root):
+                self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            found = os.stat(self.root)
+        except OSError:
+            found = None
+        here = (found.st_dev, found.st_ino) if found else None
+        self._folder_id = self._folder_id or here
+        if here is None or here != self._folder_id:
+            what = "was removed or renamed" if here is None else "is another folder than before"
+            raise TechnicalError(
+                f"{self.root}: the store {what} while the run went on. The records that it had are "
+                "where it went; put it back, and the same command measures what is missing."
+            )
 
     def enlist(self, path: Path) -> None:
         """Lists a sound record that the manifest lacks: a kill came between the two writings."""
@@ -282,6 +303,7 @@ class Store:
         Raises:
             StoreError, TechnicalError: if the store cannot be written to.
         """
+        self._make_root()
         path = self.path(cell, fingerprint).with_suffix(".lock")
         with explained("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 from reproaudit.audit.agreement import agreement
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.model import Audit, Setting, TierName
-from reproaudit.audit.plan import plan, seeds_of
+from reproaudit.audit.plan import Role, plan, seeds_of
+from reproaudit.audit.variables import AuthorsAnswer
 from reproaudit.checks import PartResult, deciding_index
+from reproaudit.judging.alternatives import AlternativeRun
 from reproaudit.judging.model import IntervalModel
-from reproaudit.judging.verdict import (
-    BatchOutcome,
-    ClaimOutcome,
-    Lookup,
-    best_answers,
-    judge_claims,
-)
+from reproaudit.judging.outcomes import BatchOutcome, Lookup
+from reproaudit.judging.verdict import ClaimOutcome, judge_claims
 from reproaudit.records import Record
+from reproaudit.scorecard.build_pictures import build_pictures
 from reproaudit.scorecard.figures import build_figures
 from reproaudit.scorecard.model import (
     AgreementModel,
+    AlternativeRunModel,
+    AlternativesRunModel,
     AnswerModel,
     Chance,
     ClaimModel,
@@ -30,17 +31,21 @@ from reproaudit.scorecard.model import (
     DisputeModel,
     DocumentationModel,
     EnvironmentModel,
+    HangsOnModel,
     LedgerModel,
     PartModel,
     RecordModel,
     ResponseModel,
+    RunsMetModel,
     Scorecard,
     SettingModel,
+    ValueDecisionModel,
     VariableAgreementModel,
     VariableModel,
 )
-from reproaudit.scorecard.verdicts import VERDICTS
-from reproaudit.stats import Decision, expected_errors
+from reproaudit.scorecard.pictures import PictureModel, StageModel
+from reproaudit.scorecard.verdicts import VERDICTS, verdict_words
+from reproaudit.stats import Decision, equivalence_range, expected_errors, wilson
 
 
 def build(
@@ -50,7 +55,7 @@ def build(
     custom_records: int = 0,
     custom: Iterable[CustomModel] = (),
     *,
-    agrees_over_ledger: frozenset[str] = frozenset(),
+    alternatives: Mapping[str, Sequence[AlternativeRun]] | None = None,
 ) -> Scorecard:
     """Judges an audit's records at a tier and returns the scorecard.
 
@@ -60,9 +65,9 @@ def build(
         lookup: from a batch to its records.
         custom_records: the number of records of other seeds or settings the store holds.
         custom: these records, by experiment and settings.
-        agrees_over_ledger: as in `judge_claims`.
+        alternatives: as in `judge_claims`.
     """
-    outcomes = judge_claims(audit, tier, lookup, agrees_over_ledger=agrees_over_ledger)
+    outcomes = judge_claims(audit, tier, lookup, alternatives)
     batches = [(role, batch, lookup(batch)) for role, batch in plan(audit, tier)]
     records = [
         RecordModel(
@@ -80,17 +85,18 @@ def build(
         for record in found.values()
     ]
     every = [record for _, _, found in batches for record in found.values()]
+    claims = with_shared_stages([_claim(audit, tier, outcome) for outcome in outcomes])
     return Scorecard(
         paper=audit.paper.model_dump(mode="json"),
         tier=tier,
         documentation=_documentation(audit),
-        claims=tuple(_claim(audit, tier, outcome) for outcome in outcomes),
+        claims=claims,
         not_audited=tuple(one.model_dump(mode="json") for one in audit.not_audited),
         coverage=_coverage(audit, outcomes),
         chance=_chance(audit, outcomes),
         ledger=_ledger(audit),
         findings=tuple(one.model_dump(mode="json") for one in audit.findings),
-        figures=tuple(build_figures(audit, tier, lookup)),
+        figures=tuple(build_figures(audit, tier, lookup, _drawn(claims))),
         environment=_environment(every),
         records=tuple(records),
         custom_records=custom_records,
@@ -101,14 +107,44 @@ def build(
     )
 
 
+def with_shared_stages(claims: Sequence[ClaimModel]) -> tuple[ClaimModel, ...]:
+    """The claims; a course without stages has those found in another one of its experiment."""
+    known: dict[tuple[str, float | str], tuple[StageModel, ...]] = {}
+    for claim in claims:
+        for one in claim.pictures:
+            if one.stages:
+                known.setdefault((claim.experiment, one.lines[0].x[-1]), one.stages)
+
+    def completed(claim: ClaimModel, one: PictureModel) -> PictureModel:
+        if one.kind != "course" or one.stages:
+            return one
+        stages = known.get((claim.experiment, one.lines[0].x[-1]), ())
+        return one.model_copy(update={"stages": stages})
+
+    return tuple(
+        claim.model_copy(update={"pictures": tuple(completed(claim, p) for p in claim.pictures)})
+        for claim in claims
+    )
+
+
+def _drawn(claims: Iterable[ClaimModel]) -> Mapping[str, set[str]]:
+    """The lines of the claims' own runs that their pictures show, by experiment."""
+    drawn: dict[str, set[str]] = {}
+    for claim in claims:
+        own = [x for p in claim.pictures for x in p.lines if x.role is Role.EXPERIMENT]
+        drawn.setdefault(claim.experiment, set()).update(line.label for line in own)
+    return drawn
+
+
 # --- claims -------------------------------------------------------------------------------------
 
 
 def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
     claim, own = outcome.claim, outcome.own
     bound = own.deciding_part
-    controls = tuple(_control(control) for control in outcome.controls)
+    controls = tuple(_control(control, audit.confidence) for control in outcome.controls)
     positive = audit.positive_control_of(claim)
+    ledger = outcome.ledger
     return ClaimModel(
         id=claim.id,
         statement=claim.statement,
@@ -122,39 +158,64 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         estimate=bound.result.estimate if bound else None,
         interval=IntervalModel.of(bound.result.interval) if bound else None,
         bound=bound.result.bound if bound else None,
-        seeds=seeds_of(audit, tier),
+        seeds=tuple(r.seed for r in own.records) if own.problem else seeds_of(audit, tier),
         per_seed=bound.result.per_seed if bound else (),
-        control=_deciding_control(outcome.controls),
+        control=_deciding_control(outcome, audit.confidence),
         controls=controls,
-        positive_control=_control(outcome.positive) if outcome.positive else None,
+        positive_control=_control(outcome.positive, audit.confidence) if outcome.positive else None,
         positive_control_missing=getattr(positive, "not_constructible", None),
-        parts=_parts(outcome),
+        parts=_parts(audit, outcome),
         binding_part=bound.name if bound else None,
-        undiscriminated=outcome.undiscriminated,
+        undiscriminated=outcome.ablations.parts(Decision.MET),
         rule_hash=outcome.rule_hash,
         rule_is_younger=outcome.rule_is_younger,
         rule=audit.rule(claim, tier),
+        headline=verdict_words(outcome.verdict, tier, outcome.evidence),
+        hangs_on=tuple(
+            HangsOnModel(
+                setting=one.setting,
+                values=tuple(ValueDecisionModel(value=v, decision=d) for v, d in one.values),
+                sentence=one.sentence,
+            )
+            for one in outcome.hangs_on
+        ),
+        alternatives_run=AlternativesRunModel(run=len(ledger.here), of=ledger.of),
+        alternatives=tuple(
+            AlternativeRunModel(**vars(one)) for one in (*ledger.here, *ledger.lower)
+        ),
+        runs_met=_runs_met(bound, audit.confidence) if bound else None,
+        pictures=build_pictures(audit, outcome),
     )
 
 
-def _parts(outcome: ClaimOutcome) -> tuple[PartModel, ...]:
-    answers = {name: part.decision for name, (_, part) in best_answers(outcome.controls).items()}
-    if any(control.diverged for control in outcome.controls):
-        answers = {part.name: Decision.MISSED for part in outcome.own.parts}
-    return tuple(_part(part, answers.get(part.name)) for part in outcome.own.parts)
-
-
-def _part(part: PartResult, control: Decision | None) -> PartModel:
-    return PartModel(
-        **dict(_answer(part)),
-        reason=part.reason,
-        detectable=part.result.detectable,
-        seeds_needed=part.result.seeds_needed,
-        control=control,
+def _parts(audit: Audit, outcome: ClaimOutcome) -> tuple[PartModel, ...]:
+    answers = outcome.ablations.answers
+    return tuple(
+        PartModel(
+            **dict(_answer(part, audit.confidence)),
+            reason=part.reason,
+            detectable=part.result.detectable,
+            seeds_needed=part.result.seeds_needed,
+            control=answers[part.name][1].decision if part.name in answers else None,
+            ablation=part.ablation,
+        )
+        for part in outcome.own.parts
     )
 
 
-def _answer(part: PartResult) -> AnswerModel:
+def _runs_met(part: PartResult, confidence: float) -> RunsMetModel:
+    """How many runs meet the part's deciding condition by themselves."""
+    result = part.result
+    if part.side == "within":
+        low, high = equivalence_range(result.bound, part.margin or 0.0, part.scale)
+    else:
+        low, high = (-inf, result.bound) if part.side == "at_most" else (result.bound, inf)
+    met = sum(low <= value <= high for value in result.per_seed)
+    interval = wilson(met, len(result.per_seed), confidence)
+    return RunsMetModel(met=met, of=len(result.per_seed), interval=IntervalModel(**vars(interval)))
+
+
+def _answer(part: PartResult, confidence: float) -> AnswerModel:
     result = part.result
     return AnswerModel(
         name=part.name,
@@ -169,10 +230,11 @@ def _answer(part: PartResult) -> AnswerModel:
         satisfied=result.satisfied,
         scale=part.scale,
         floor=part.floor,
+        runs_met=_runs_met(part, confidence),
     )
 
 
-def _control(outcome: BatchOutcome) -> ControlModel:
+def _control(outcome: BatchOutcome, confidence: float) -> ControlModel:
     bound = outcome.deciding_part
     return ControlModel(
         decision=outcome.decision,
@@ -185,20 +247,31 @@ def _control(outcome: BatchOutcome) -> ControlModel:
         why=outcome.why,
         part=bound.name if bound else None,
         problem=outcome.problem[1] if outcome.problem else None,
-        parts=tuple(_answer(part) for part in outcome.parts),
+        parts=tuple(_answer(part, confidence) for part in outcome.parts),
+        name=outcome.name,
+        diverged=outcome.diverged,
+        inert=outcome.inert,
+        parameters_moved=outcome.moved[0] if outcome.moved else None,
+        loss_moved=outcome.moved[1] if outcome.moved else None,
+        loss_stays=outcome.loss_stays,
+        smaller=outcome.smaller,
+        scale_reason=outcome.scale_reason,
     )
 
 
-def _deciding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
-    """Returns the answer of all controls; one without parts could not run, or diverged."""
-    unjudged = [control for control in controls if not control.parts]
-    if unjudged:
-        return _control(min(unjudged, key=lambda control: control.decision is not None))
-    best = list(best_answers(controls).values())
-    control, part = best[deciding_index([part.result for _, part in best], worst=Decision.MET)]
-    return _control(control).model_copy(
+def _deciding_control(outcome: ClaimOutcome, confidence: float) -> ControlModel:
+    """Returns the answer of all ablations; of controls that do not answer, the first of them."""
+    answers = list(outcome.ablations.answers.values())
+    silent = [c for c in outcome.controls if c.decision is None]
+    if silent or not answers:
+        control = (silent or outcome.controls)[0]
+        update: dict[str, object] = {"decision": outcome.ablations.decision}
+        return _control(control, confidence).model_copy(update=update)
+    index = deciding_index([part.result for _, part in answers], worst=Decision.MET)
+    control, part = answers[index]
+    return _control(control, confidence).model_copy(
         update={
-            "decision": part.decision,
+            "decision": outcome.ablations.decision,
             "estimate": part.result.estimate,
             "interval": IntervalModel.of(part.result.interval),
             "part": part.name,
@@ -208,7 +281,7 @@ def _deciding_control(controls: Sequence[BatchOutcome]) -> ControlModel:
 
 def _coverage(audit: Audit, outcomes: Sequence[ClaimOutcome]) -> Coverage:
     tested = [o for o in outcomes if VERDICTS[o.verdict].tested]
-    total = sum(o.claim.weight for o in outcomes)
+    total = sum(o.claim.weight for o in outcomes) or 1.0
     return Coverage(
         claims=len(audit.claims) + len(audit.not_audited),
         tested=len(tested),
@@ -257,13 +330,22 @@ def _documentation(audit: Audit) -> DocumentationModel:
                 decision=majority(variable) or "disputed",
                 documented=reviewed_yes(variable),
                 reasons=tuple(f"{r.reviewer}: {r.reason}" for r in variable.reviews),
-                evidence=tuple(f"{e.statement} ({e.locator})" for e in variable.evidence),
+                evidence=(
+                    *(f"{e.statement} ({e.locator})" for e in variable.evidence),
+                    *map(_authors_side, variable.authors),
+                ),
                 decisions={r.reviewer: r.decision for r in variable.reviews},
             )
             for variable in audit.variables
         ),
         agreement=_agreement(audit),
     )
+
+
+def _authors_side(answer: AuthorsAnswer) -> str:
+    """The authors' answer in their checklist, as a line beside the evidence."""
+    words = f" {answer.justification}" if answer.justification else ""
+    return f"The authors answer {answer.answer}.{words} ({answer.locator})"
 
 
 def _agreement(audit: Audit) -> AgreementModel | None:
@@ -335,4 +417,5 @@ def _environment(records: Sequence[Record]) -> EnvironmentModel:
         revision=distinct(e.revision for e in environments),
         code=distinct(record.code for record in records),
         seconds=sum(record.seconds for record in records),
+        form=distinct(e.form for e in environments),
     )

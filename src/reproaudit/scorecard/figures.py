@@ -6,7 +6,7 @@ page can be drawn again without records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from reproaudit.audit.plan import experiment_batch
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate, Declaration, misfit
 from reproaudit.judging.model import ReportModel
-from reproaudit.judging.verdict import Lookup
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Record
+from reproaudit.scorecard.pictures import StageModel, is_early, kept
+from reproaudit.scorecard.stages import declared_stages
 from reproaudit.stats import Scale, mean_interval
-
-MAX_CURVE_POINTS = 120
 
 
 class CurveModel(ReportModel):
@@ -55,17 +55,36 @@ class FigureModel(ReportModel):
     seeds: tuple[int, ...]
     curves: tuple[CurveModel, ...] = ()
     matrices: tuple[MatrixModel, ...] = ()
+    stages: tuple[StageModel, ...] = ()
+    """The stages that the audit divides the training into."""
 
 
-def build_figures(audit: Audit, tier: TierName, lookup: Lookup) -> Iterable[FigureModel]:
-    """The data of every figure whose experiment has completed records that can be drawn."""
+def build_figures(
+    audit: Audit, tier: TierName, lookup: Lookup, drawn: Mapping[str, Collection[str]]
+) -> Iterable[FigureModel]:
+    """The data of every figure that shows more than the pictures beside the claims.
+
+    Args:
+        audit: names the figures.
+        tier: the tier.
+        lookup: finds the records; without completed ones that can be drawn there is no figure.
+        drawn: by experiment, the lines that a claim's pictures show already.
+    """
     for figure in audit.figures:
-        batch = experiment_batch(audit, figure.experiment, tier)
-        completed = [r for r in lookup(batch).values() if r.status is CellStatus.COMPLETED]
-        settings = completed[0].settings if completed else batch.settings(audit)
-        records = _alike(audit, figure, completed, settings)
-        if records:
-            yield _figure(audit, figure, records, settings)
+        found = _built(audit, figure, tier, lookup)
+        if found is not None:
+            lines = {curve.label for curve in found.curves}
+            if not lines or lines - set(drawn.get(figure.experiment, ())):
+                yield found
+
+
+def _built(audit: Audit, figure: Figure, tier: TierName, lookup: Lookup) -> FigureModel | None:
+    """The data of a figure; None if its experiment has no records that can be drawn."""
+    batch = experiment_batch(audit, figure.experiment, tier)
+    completed = [r for r in lookup(batch).values() if r.status is CellStatus.COMPLETED]
+    settings = completed[0].settings if completed else batch.settings(audit)
+    records = _alike(audit, figure, completed, settings)
+    return _figure(audit, figure, records, settings) if records else None
 
 
 def _alike(
@@ -122,7 +141,13 @@ def _figure(
             for curve in _curves(name, declared[name], records, settings, figure.log)
         )
         return FigureModel(
-            **common, x_label="training step", band="mean and range over seeds", curves=curves
+            **common,
+            x_label="training step",
+            band="mean and range over seeds",
+            curves=curves,
+            stages=declared_stages(
+                audit, figure.experiment, settings, curves[0].x if curves else ()
+            ),
         )
     curves = tuple(
         curve
@@ -161,12 +186,13 @@ def _curves(
 ) -> Iterable[CurveModel]:
     series = [record.measurements.series[name] for record in records]
     steps = series[0].steps
-    keep = np.unique(np.linspace(0, len(steps) - 1, MAX_CURVE_POINTS).round().astype(int))
-    values = np.stack([one.values for one in series])[:, keep]
+    values = np.stack([one.values for one in series])
     axes = [axis.coordinates(settings) for axis in declaration.axes]
     names = [axis.name for axis in declaration.axes]
     for index in np.ndindex(*(len(a) for a in axes)):
         line = values[(slice(None), slice(None), *index)]
+        keep = kept(steps, list(line), log=is_early(steps, line.mean(axis=0)))
+        line = line[:, keep]
         at = [(n, axes[k][i]) for k, (n, i) in enumerate(zip(names, index, strict=True))]
         yield CurveModel(
             label=_label(name, at),

@@ -6,14 +6,15 @@ code and versions, else those of the group that has most of the planned cells, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.judging.verdict import Lookup, lookup_by_cell
-from reproaudit.multiverse.completions import lookup_variations
-from reproaudit.multiverse.read import agreeing_claims
+from reproaudit.judging.alternatives import AlternativeRun, decisive_before
+from reproaudit.judging.outcomes import Lookup, lookup_by_cell
+from reproaudit.multiverse.completions import lookup_variations, varied_tier
+from reproaudit.multiverse.ledger import alternatives_run
 from reproaudit.records import Record
 from reproaudit.running.groups import Chosen, Group, TierKey, choose, planned_only
 from reproaudit.running.store import Store
@@ -82,25 +83,53 @@ def scorecard_of(
     today: Collection[Group] | None = None,
     wanted: str | None = None,
     planned: Mapping[TierKey, str] | None = None,
+    sealed_audit: Audit | None = None,
 ) -> Scorecard:
-    """The scorecard of an audit from the records of a store; arguments as `choose_records`.
+    """The scorecard of an audit from the records of a store; other arguments as `choose_records`.
 
-    Records of the multiverse feed no decision. They only say whether a missed claim on assumed
-    evidence is missed over every alternative too, so that it may be contradicted.
+    Records of the multiverse feed no decision of a claim. They say what becomes of it under the
+    ledger's alternatives, on which its verdict may depend.
+
+    Args:
+        sealed_audit: of a confirmation: the audit as it was sealed. What is decisive on its own
+            seeds is a condition of what the derived seeds show.
     """
     chosen = choose_records(store, audit, tier, today=today, wanted=wanted, planned=planned)
     skip = None if planned is None else lambda _damaged: None  # a run looks at its own cells alone
+    alternatives = stored_alternatives(store, sealed_audit or audit, tier, chosen.group)
+    if sealed_audit is not None:
+        alternatives = {claim: decisive_before(runs) for claim, runs in alternatives.items()}
     custom = list(store.records(audit.paper.slug, CUSTOM, skip))
-    groups = custom_groups(audit, tier, custom)
-    lookup = lookup_chosen(audit, chosen)
-    scorecard = build(audit, tier, lookup, len(custom), groups)
-    if any((c.decision, c.evidence) == ("missed", "assumed") for c in scorecard.claims):
-        agreeing = agreeing_claims(audit, tier, lookup_variations(store, audit, chosen.group))
-        if agreeing:
-            scorecard = build(audit, tier, lookup, len(custom), groups, agrees_over_ledger=agreeing)
+    scorecard = build(
+        audit,
+        tier,
+        lookup_chosen(audit, chosen),
+        len(custom),
+        custom_groups(audit, tier, custom),
+        alternatives=alternatives,
+    )
     return scorecard.model_copy(
         update={"group": _group(chosen), "store_root": store.manifest.root()}
     )
+
+
+def stored_alternatives(
+    store: Store, audit: Audit, tier: TierName, group: Group | None
+) -> Mapping[str, Sequence[AlternativeRun]]:
+    """Every claim under the alternatives that a store has records of, at a tier and at lower ones.
+
+    Args:
+        group: only what this made.
+    """
+    found: dict[str, list[AlternativeRun]] = {claim.id: [] for claim in audit.claims}
+    at_or_below = TIERS[1 : TIERS.index(tier) + 1]
+    for at in at_or_below:
+        if next(iter(store.records(audit.paper.slug, varied_tier(at))), None) is None:
+            continue
+        lookup = lookup_variations(store, audit, group)
+        for claim, runs in alternatives_run(audit, at, lookup).items():
+            found[claim] += runs
+    return found
 
 
 def _group(chosen: Chosen) -> GroupModel | None:

@@ -12,13 +12,62 @@ from pydantic import Field, model_validator
 
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
-from reproaudit.judging.model import IntervalModel, ReportModel
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.judging.model import EvidenceLevel, IntervalModel, ReportModel, Verdict
 from reproaudit.records import CellStatus
 from reproaudit.scorecard.figures import FigureModel
+from reproaudit.scorecard.pictures import PictureModel
 from reproaudit.stats import FLOOR, Decision, Scale
 
-SCORECARD_VERSION = 1
+SCORECARD_VERSION = 2
+READ_VERSIONS = (1, SCORECARD_VERSION)
+"""Version 1 was written by older rules of the verdict; it has no keys that came with version 2."""
+
+
+class RunsMetModel(ReportModel):
+    """How many runs lie on the right side of a bound, for display beside a mean."""
+
+    met: int
+    of: int
+    interval: IntervalModel
+    """Wilson's, of the share of runs."""
+
+
+class ValueDecisionModel(ReportModel):
+    """One value of a setting, and the decision on the claim under it."""
+
+    value: SettingValue
+    decision: Decision
+
+
+class HangsOnModel(ReportModel):
+    """A setting that the paper leaves open, on which a verdict depends."""
+
+    setting: str
+    values: tuple[ValueDecisionModel, ...]
+    """The audit's own value first. An alternative is met only if its ablations miss."""
+    sentence: str
+    """The same in words."""
+
+
+class AlternativesRunModel(ReportModel):
+    """How many alternatives of the settings that a claim reads were run at its tier."""
+
+    run: int
+    of: int
+
+
+class AlternativeRunModel(ReportModel):
+    """A claim under one alternative of the ledger, all else as audited."""
+
+    setting: str
+    value: SettingValue
+    tier: str
+    """The tier at which it was run; one of a lower tier than the scorecard's changes no verdict."""
+    decision: Decision
+    """Met only if the claim's ablations miss under it, too; else undecided."""
+    flips: bool
+    """Whether it turns the decision round, beyond seed noise."""
+    note: str
 
 
 class AnswerModel(ReportModel):
@@ -42,6 +91,8 @@ class AnswerModel(ReportModel):
     """The scale on which the seeds' values are taken to be near normal."""
     floor: float = FLOOR
     """The least value told apart on a logarithmic scale; smaller ones count as this."""
+    runs_met: RunsMetModel | None = None
+    """How many of the runs meet the bound by themselves; None in version 1."""
 
 
 class PartModel(AnswerModel):
@@ -52,7 +103,9 @@ class PartModel(AnswerModel):
     detectable: float | None
     seeds_needed: int | None
     control: Decision | None
-    """The part's best answer over the controls, which must be missed; None if none measured it."""
+    """The answer of the part's ablation, which must be missed; None if it did not answer."""
+    ablation: str | None = None
+    """The name of the control that must miss the part, where the audit names one."""
 
 
 class ControlModel(ReportModel):
@@ -72,6 +125,22 @@ class ControlModel(ReportModel):
     problem: str | None
     parts: tuple[AnswerModel, ...]
     """Its answer to every part, in the claim's order; empty if it diverged or could not run."""
+    name: str | None = None
+    """The name by which a part calls it its ablation."""
+    diverged: tuple[int, ...] = ()
+    """Its seeds that diverged; the others are judged if they are more than half."""
+    inert: bool | None = None
+    """Whether it did not train and so counts for nothing; None if that was not measured."""
+    parameters_moved: float | None = None
+    """By how much of their size at the start its parameters moved, the median over its seeds."""
+    loss_moved: float | None = None
+    """By how much of its size at the start its training loss moved, the median over its seeds."""
+    loss_stays: str | None = None
+    """Why its training loss cannot fall, if the audit says so."""
+    smaller: str = ""
+    """Of a control below the claim's scale: in what; else empty."""
+    scale_reason: str | None = None
+    """Of such a control: why it may."""
 
 
 class ClaimModel(ReportModel):
@@ -92,8 +161,7 @@ class ClaimModel(ReportModel):
     seeds: tuple[int, ...]
     per_seed: tuple[float, ...]
     control: ControlModel
-    """The part that the controls come closest to meeting, on the control that best discriminates
-    it; its decision is that of all controls together."""
+    """The part that its ablation comes closest to meeting, with the decision of all ablations."""
     controls: tuple[ControlModel, ...]
     positive_control: ControlModel | None
     positive_control_missing: str | None
@@ -101,12 +169,30 @@ class ClaimModel(ReportModel):
     parts: tuple[PartModel, ...]
     binding_part: str | None
     undiscriminated: tuple[str, ...]
-    """Parts that every control meets."""
+    """Parts that their ablation meets."""
     rule_hash: str
     rule_is_younger: bool
     """Whether the rule was changed after the records were made."""
     rule: dict[str, Any] = Field(default_factory=dict)
     """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
+    headline: str = ""
+    """The verdict in words, with its scale if that is smaller; empty in version 1."""
+    status: Literal["exploratory", "confirmed"] = "exploratory"
+    """confirmed if the seeds that follow from the audit's seal gave this verdict."""
+    looks: int | None = None
+    """Draws and rules before this one, at the paper's scale; None if nobody counted."""
+    history: tuple[str, ...] = ()
+    """What the audit's chain of seals tells of the claim, in sentences."""
+    hangs_on: tuple[HangsOnModel, ...] = ()
+    """Of a conditional verdict: the settings that it depends on."""
+    alternatives_run: AlternativesRunModel | None = None
+    """None in version 1."""
+    alternatives: tuple[AlternativeRunModel, ...] = ()
+    """Every alternative that was run; those of a lower tier are only shown."""
+    runs_met: RunsMetModel | None = None
+    """Of the deciding part."""
+    pictures: tuple[PictureModel, ...] = ()
+    """What the claim is judged on, run by run; of single numbers `per_seed` is all there is."""
 
     @model_validator(mode="after")
     def _one_number_per_seed(self) -> ClaimModel:
@@ -125,7 +211,7 @@ class VariableModel(ReportModel):
     decision: str
     """The reviewers' majority, or "disputed"."""
     documented: bool
-    """By the review; a disputed variable counts as the card has it."""
+    """By what most reviews come to; on a tie as the card has it."""
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     decisions: dict[str, str] = Field(default_factory=dict)
@@ -252,6 +338,8 @@ class BesideModel(ReportModel):
     """Our estimate with its interval against the bound."""
     difference: str
     """Theirs from ours, and whether it is within noise."""
+    headline: str = ""
+    """Our verdict in words, with its scale if that is smaller; empty in version 1."""
 
 
 class Coverage(ReportModel):
@@ -285,7 +373,7 @@ class RecordModel(ReportModel):
 
 
 class EnvironmentModel(ReportModel):
-    """The machine and software that made the records; several values if they differ."""
+    """What made the records: machine, software, fast or plain form; several if they differ."""
 
     python: tuple[str, ...]
     platform: tuple[str, ...]
@@ -295,6 +383,7 @@ class EnvironmentModel(ReportModel):
     revision: tuple[str, ...]
     code: tuple[str, ...]
     seconds: float
+    form: tuple[str, ...] = ("fast",)
 
 
 class GroupModel(ReportModel):
@@ -343,6 +432,8 @@ class Scorecard(ReportModel):
     """SHA-256 of everything else here, in a file; None of a scorecard that is in no file yet."""
     store_root: str | None = None
     """The root of the store's manifest, which stands for every record that it ever held."""
+    shipped: bool = False
+    """Whether the records came with the report, and were judged again."""
 
     @model_validator(mode="before")
     @classmethod
@@ -356,8 +447,8 @@ class Scorecard(ReportModel):
         return data
 
     def as_data(self) -> dict[str, Any]:
-        """Returns every field as a file holds it, with the digest of the others."""
-        data = self.model_dump(mode="json")
+        """Returns every field with the digest of the others; of version 1 the keys that it had."""
+        data = self.model_dump(mode="json", exclude_unset=self.schema_version < SCORECARD_VERSION)
         return {**data, "digest": content_digest(data)}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from reproaudit.judging.verdict import EvidenceLevel, Verdict
+from reproaudit.judging.model import EvidenceLevel, Verdict
 
 Key = TypeVar("Key", bound=StrEnum)
 Row = TypeVar("Row")
@@ -66,6 +66,12 @@ VERDICTS: Mapping[Verdict, VerdictRow] = complete(
             Tone.GOOD,
             None,
         ),
+        Verdict.CONDITIONAL: VerdictRow(
+            "a setting that the paper leaves open decides: one value meets the claim, another "
+            "misses it",
+            Tone.OPEN,
+            "skipped",
+        ),
         Verdict.CONTRADICTED: VerdictRow(
             "the check fails, and no guess of the auditors can be the reason", Tone.BAD, "failure"
         ),
@@ -73,6 +79,12 @@ VERDICTS: Mapping[Verdict, VerdictRow] = complete(
             "these seeds, or settings that had to be guessed, do not settle the claim",
             Tone.OPEN,
             "skipped",
+        ),
+        Verdict.UNATTAINABLE: VerdictRow(
+            "not even the solution built by hand passes, so the check asks for more than the "
+            "mechanism can give in this setting",
+            Tone.EMPTY,
+            "failure",
         ),
         Verdict.VACUOUS: VerdictRow(
             "the check cannot tell the claim from its absence, so it shows nothing",
@@ -91,6 +103,40 @@ VERDICTS: Mapping[Verdict, VerdictRow] = complete(
     },
 )
 """In the order in which counts are shown."""
+
+AT_REDUCED_SCALE = " at reduced scale"
+"""Follows the word of a verdict that rests on runs smaller than the paper's."""
+
+
+BY_PROXY = " by proxy"
+"""Follows the word of a verdict that rests on other data or another method than the paper's."""
+
+
+LIMITS = ("", AT_REDUCED_SCALE, BY_PROXY, BY_PROXY + AT_REDUCED_SCALE)
+"""What may follow the word of a verdict, in the order in which counts are shown."""
+
+
+def without_limits(words: str) -> str:
+    """Returns the verdict's own word, without what limits it."""
+    return words.removesuffix(AT_REDUCED_SCALE).removesuffix(BY_PROXY)
+
+
+def verdict_words(verdict: Verdict, tier: str, evidence: EvidenceLevel) -> str:
+    """Returns a verdict as people read it: ``supported by proxy``."""
+    return f"{verdict.value.replace('_', ' ')}{verdict_limits(verdict, tier, evidence)}"
+
+
+def verdict_limits(verdict: Verdict, tier: str, evidence: EvidenceLevel) -> str:
+    """Returns what limits a verdict that is tested: ``" by proxy at reduced scale"``; often ``""``.
+
+    A smaller scale is said of what is supported or conditional; a proxy, of every tested verdict.
+    """
+    limits = BY_PROXY if evidence is EvidenceLevel.PROXY and VERDICTS[verdict].tested else ""
+    reduced = tier != "paper" or evidence is EvidenceLevel.REDUCED
+    if reduced and verdict in (Verdict.SUPPORTED, Verdict.CONDITIONAL):
+        limits += AT_REDUCED_SCALE
+    return limits
+
 
 EVIDENCE: Mapping[EvidenceLevel, str] = complete(
     EvidenceLevel,

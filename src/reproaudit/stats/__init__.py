@@ -40,10 +40,17 @@ from reproaudit.stats.decisions import (
     decide_equivalence,
     decide_every_seed,
     decide_every_seed_within,
+    decide_rate,
     expected_errors,
 )
-from reproaudit.stats.intervals import Interval, mean_interval, moments, wilson
-from reproaudit.stats.onsets import onset
+from reproaudit.stats.intervals import (
+    Interval,
+    clopper_pearson,
+    mean_interval,
+    moments,
+    wilson,
+)
+from reproaudit.stats.onsets import final_value, onset
 from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, equivalence_range
 
 __all__ = [
@@ -55,12 +62,15 @@ __all__ = [
     "RuleResult",
     "Scale",
     "Side",
+    "clopper_pearson",
     "decide_bound",
     "decide_equivalence",
     "decide_every_seed",
     "decide_every_seed_within",
+    "decide_rate",
     "equivalence_range",
     "expected_errors",
+    "final_value",
     "mean_interval",
     "moments",
     "onset",

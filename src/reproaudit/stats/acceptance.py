@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from reproaudit.lazy import np
+from reproaudit.lazy import np, scipy
 from reproaudit.stats.intervals import checked_confidence, t_ends
 from reproaudit.stats.scales import FloatArray
 
@@ -35,10 +35,12 @@ class AcceptanceRule:
     """Confidence of the interval that must lie within the range for *met*."""
     missed: float
     """Confidence of the interval that must lie outside the range for *missed*."""
-    parts: int
-    """Over how many parts of a claim the error of a miss is divided."""
+    divisor: float
+    """By what the error of a miss is divided, since other parts of the claim may be missed too."""
     two_tests: bool = False
     """Whether *met* is decided by two one-sided tests."""
+    level: float | None = None
+    """The error of the count of runs, see `most_astray`; None if the mean alone decides."""
 
     def holds(self, mean: float) -> bool:
         """Whether a mean lies within the range, ends included."""
@@ -52,49 +54,81 @@ class AcceptanceRule:
         """The name of the interval that decides for means within (or else outside) the range."""
         if holds:
             return "Student t, two one-sided tests" if self.two_tests else "Student t"
-        return "Student t" if self.parts == 1 else f"Student t, error divided by {self.parts} parts"
+        return "Student t" if self.divisor == 1 else f"Student t, error divided by {self.divisor:g}"
 
 
-def bound_rule(limit: float, side: Side, confidence: float, parts: int) -> AcceptanceRule:
+def bound_rule(
+    limit: float, side: Side, confidence: float, divisor: float, level: float | None = None
+) -> AcceptanceRule:
     """The range on one side of a limit; *met* is decided by the 1 − α interval.
 
     Args:
         limit: on the rising scale.
         side: the side of the limit on which the mean should lie.
         confidence: 1 − α.
-        parts: over how many parts of a claim the error of a miss is divided.
+        divisor: by what the error of a miss is divided; at least 1.
+        level: of the rule.
 
     Raises:
-        ValueError: if the confidence is not between 0 and 1, or there are no parts.
+        ValueError: if the confidence is not between 0 and 1, or the divisor below 1.
     """
-    missed = _miss_confidence(checked_confidence(confidence), parts)
+    missed = miss_confidence(checked_confidence(confidence), divisor)
     low, high = (-math.inf, limit) if Side(side) is Side.AT_MOST else (limit, math.inf)
-    return AcceptanceRule(low, high, confidence, missed, parts)
+    return AcceptanceRule(low, high, confidence, missed, divisor, level=level)
 
 
-def equivalence_rule(low: float, high: float, confidence: float, parts: int) -> AcceptanceRule:
+def equivalence_rule(
+    low: float, high: float, confidence: float, divisor: float, level: float | None = None
+) -> AcceptanceRule:
     """The range from low to high; *met* is decided by two one-sided tests, the 1 − 2α interval.
 
     Arguments and errors as in `bound_rule`, except that the confidence must be above one half.
     """
-    missed = _miss_confidence(checked_confidence(confidence, least=0.5), parts)
-    return AcceptanceRule(low, high, _rounded(2 * confidence - 1), missed, parts, two_tests=True)
+    missed = miss_confidence(checked_confidence(confidence, least=0.5), divisor)
+    met = _rounded(2 * confidence - 1)
+    return AcceptanceRule(low, high, met, missed, divisor, two_tests=True, level=level)
+
+
+def most_astray(runs: int, level: float | None) -> int:
+    """The largest number of runs that may lie on the wrong side of a limit.
+
+    It is the largest k for which at most k of the runs lie there with probability at most the
+    level, if each does so with probability one half: the sign test, which holds whatever law the
+    runs follow. At 5 %: none of 5 runs, 1 of 8, 5 of 20. It is −1 if not even none is so rare, and
+    the number of runs if there is no level.
+    """
+    if level is None:
+        return runs
+    fewer = scipy.special.bdtr(np.arange(runs + 1), runs, 0.5) <= level
+    return int(fewer.sum()) - 1
 
 
 def met_and_missed(
     z: FloatArray, rule: AcceptanceRule
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether seeds of shape (…, seed) meet the rule, and whether they miss it; shape (…)."""
+    """Whether seeds of shape (…, seed) meet the rule, and whether they miss it; shape (…).
+
+    The interval of the mean decides only together with the runs: no more of them than
+    `most_astray` may lie on the other side of the limit in question.
+    """
+    astray = most_astray(z.shape[-1], rule.level)
+    above, below = (z > rule.high).sum(axis=-1), (z < rule.low).sum(axis=-1)
     low, high = t_ends(z, rule.met)
-    met = (low >= rule.low) & (high <= rule.high)
+    met = (low >= rule.low) & (high <= rule.high) & (above <= astray) & (below <= astray)
     low, high = t_ends(z, rule.missed)
-    return met, (low > rule.high) | (high < rule.low)
+    enough = z.shape[-1] - astray  # so many runs beyond the limit leave no more than `astray`
+    return met, ((low > rule.high) & (above >= enough)) | ((high < rule.low) & (below >= enough))
 
 
-def _miss_confidence(confidence: float, parts: int) -> float:
-    if parts < 1:
-        raise ValueError(f"a claim has at least one part: {parts}")
-    return _rounded(1 - (1 - confidence) / parts)
+def miss_confidence(confidence: float, divisor: float) -> float:
+    """The confidence at which a rule is missed.
+
+    Raises:
+        ValueError: if the divisor is below 1.
+    """
+    if divisor < 1:
+        raise ValueError(f"the error of a miss is divided by 1 at least: {divisor:g}")
+    return _rounded(1 - (1 - confidence) / divisor)
 
 
 def _rounded(confidence: float) -> float:

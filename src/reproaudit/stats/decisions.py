@@ -13,10 +13,12 @@ from reproaudit.stats.acceptance import (
     bound_rule,
     equivalence_rule,
     met_and_missed,
+    miss_confidence,
 )
 from reproaudit.stats.intervals import (
     Interval,
     checked_confidence,
+    clopper_pearson,
     moments,
     seeds_given,
     student_t,
@@ -78,7 +80,8 @@ def decide_bound(
     *,
     scale: Scale,
     confidence: float = 0.95,
-    parts: int = 1,
+    divisor: float = 1,
+    level: float | None = None,
     floor: float = FLOOR,
 ) -> RuleResult:
     """Decide whether the mean over seeds lies on its side of a bound.
@@ -89,7 +92,9 @@ def decide_bound(
         side: the side of the bound on which the mean should lie.
         scale: where the values are near normal.
         confidence: 1 − α of the two-sided interval that must lie on the side.
-        parts: over how many parts of a claim the error of a miss is divided.
+        divisor: by what the error of a miss is divided; at least 1.
+        level: the error of the count of runs that may lie on the wrong side (the sign test of
+            `acceptance.most_astray`); without it the mean alone decides.
         floor: the measurement's resolution on a log-type scale.
 
     Raises:
@@ -97,7 +102,7 @@ def decide_bound(
             resolve.
     """
     axis = FittingAxis(Scale(scale), floor)
-    rule = bound_rule(axis.limit(bound), side, confidence, parts)
+    rule = bound_rule(axis.limit(bound), side, confidence, divisor, level)
     return _decide_mean(seeds_given(values), bound, rule, axis)
 
 
@@ -108,7 +113,8 @@ def decide_equivalence(
     *,
     scale: Scale,
     confidence: float = 0.95,
-    parts: int = 1,
+    divisor: float = 1,
+    level: float | None = None,
     floor: float = FLOOR,
 ) -> RuleResult:
     """Decide whether the mean over seeds equals a target within a margin (two one-sided tests).
@@ -126,7 +132,7 @@ def decide_equivalence(
     if margin == 0:
         raise ValueError("no number of seeds can show equivalence within a margin of 0")
     axis = FittingAxis(Scale(scale), floor)
-    rule = equivalence_rule(*axis.edges(target, margin), confidence, parts)
+    rule = equivalence_rule(*axis.edges(target, margin), confidence, divisor, level)
     return _decide_mean(seeds_given(values), target, rule, axis)
 
 
@@ -174,6 +180,43 @@ def _decide_mean(
         per_seed=_tuple(seeds),
         detectable=None if detectable is None else axis.natural(detectable),
         seeds_needed=seeds_needed,
+    )
+
+
+def decide_rate(
+    fails: ArrayLike, at_most: float, *, confidence: float = 0.95, divisor: float = 1
+) -> RuleResult:
+    """Decide whether at most a share of all runs fails, by the exact binomial interval.
+
+    Args:
+        fails: 1 for a run that fails, 0 for one that passes; shape (run,).
+        at_most: the largest share that may fail.
+        confidence: 1 − α of the two-sided interval that must lie at or below the share.
+        divisor: by what the error of a miss is divided; at least 1.
+
+    Raises:
+        ValueError: for no runs, a number other than 0 and 1, or a share outside 0 to 1.
+    """
+    runs = seeds_given(fails)
+    if not np.isin(runs, (0.0, 1.0)).all():
+        raise ValueError("a run fails (1) or passes (0)")
+    if not 0 < at_most < 1:
+        raise ValueError(f"a rate lies between 0 and 1: {at_most:g}")
+    failed, total = int(runs.sum()), runs.size
+    met = clopper_pearson(failed, total, checked_confidence(confidence))
+    missed = clopper_pearson(failed, total, miss_confidence(confidence, divisor))
+    decision = Decision.UNDECIDED
+    if met.high <= at_most:
+        decision = Decision.MET
+    elif missed.low > at_most:
+        decision = Decision.MISSED
+    share = failed / total
+    return RuleResult(
+        estimate=share,
+        interval=met if share <= at_most else missed,
+        decision=decision,
+        bound=float(at_most),
+        per_seed=_tuple(runs),
     )
 
 

@@ -77,6 +77,21 @@ def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
     return Interval(low, high, confidence, "Wilson", Scale.LINEAR.value)
 
 
+def clopper_pearson(successes: int, total: int, confidence: float = 0.95) -> Interval:
+    """The exact binomial interval of a share (Clopper and Pearson, Biometrika 26, 1934).
+
+    Raises:
+        ValueError: if there are no trials, or more successes than trials.
+    """
+    if total < 1 or not 0 <= successes <= total:
+        raise ValueError(f"{successes} of {total} is not a share")
+    tail = (1 - checked_confidence(confidence)) / 2
+    quantile, failures = scipy.special.betaincinv, total - successes
+    low = float(quantile(successes, failures + 1, tail)) if successes else 0.0
+    high = float(quantile(successes + 1, failures, 1 - tail)) if failures else 1.0
+    return Interval(low, high, confidence, "exact binomial", Scale.LINEAR.value)
+
+
 def moments(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard error over the last axis, of shape (…, seed), at least one seed.
 

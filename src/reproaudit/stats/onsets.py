@@ -90,12 +90,16 @@ def onset(
     return Onset(step, step is None, change, stable)
 
 
+def final_value(values: FloatArray) -> float:
+    """The final value of a series: the mean of the last tenth of its observations."""
+    return float(values[-max(1, int(FINAL_SHARE * values.size)) :].mean())
+
+
 def _crossing(
     s: FloatArray, v: FloatArray, start: float, share: float, least_change: float
 ) -> tuple[float, float | None]:
     """The change, and the step of its last crossing (None if the change is too small)."""
-    final = v[-max(1, int(FINAL_SHARE * v.size)) :].mean()
-    change = float(final - start)
+    change = final_value(v) - start
     if abs(change) < least_change:
         return change, None
     progress = (v - start) / change - share

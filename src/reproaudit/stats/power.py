@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from reproaudit.lazy import scipy
-from reproaudit.stats.acceptance import AcceptanceRule
+from reproaudit.stats.acceptance import AcceptanceRule, most_astray
 from reproaudit.stats.intervals import critical_t, moments
 from reproaudit.stats.scales import FloatArray
 
@@ -24,8 +24,7 @@ def needed_to_decide(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None,
     """The `detectable` mean, on the rising scale, and the `seeds_needed` of a `RuleResult`.
 
     Args:
-        z: seeds on the rising scale that leave the rule undecided; shape (seed,), at least two,
-            not all equal.
+        z: seeds on the rising scale that leave the rule undecided; shape (seed,), at least two.
         rule: on the same scale.
     """
     n = z.size
@@ -33,12 +32,19 @@ def needed_to_decide(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None,
     power = _power_to_meet if rule.holds(mean) else _power_to_miss
 
     def with_seeds(m: int) -> float:
-        return power(rule, lambda x: abs(mean - x) / error * math.sqrt(m / n), m)
+        return power(rule, lambda x: _over(abs(mean - x), error) * math.sqrt(m / n), m)
 
     def with_mean(at: float) -> float:
         return power(rule, lambda x: abs(at - x) / error, n)
 
-    return _detectable(with_mean, rule, mean, error), _seeds_needed(with_seeds, rule, mean)
+    decides = error > 0 and most_astray(n, rule.level) >= 0
+    detectable = _detectable(with_mean, rule, mean, error) if decides else None
+    return detectable, _seeds_needed(with_seeds, rule, mean)
+
+
+def _over(distance: float, error: float) -> float:
+    """A distance in standard errors, infinite where seeds do not spread."""
+    return distance / error if error else math.inf
 
 
 def _power_to_miss(rule: AcceptanceRule, away: Distance, n: int) -> float:
@@ -46,16 +52,33 @@ def _power_to_miss(rule: AcceptanceRule, away: Distance, n: int) -> float:
 
     The test at the farther limit adds next to nothing and is left out.
     """
-    return one_sided_power(min(away(rule.low), away(rule.high)), n - 1, rule.missed)
+    return 1 - _failure(min(away(rule.low), away(rule.high)), n, rule.missed, rule.level)
 
 
 def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
-    """The power to meet with a mean within: both tests must pass, at least 1 − both failures.
+    """The power to meet with a mean within: at least 1 − the failures at both limits."""
+    failures = [_failure(away(limit), n, rule.met, rule.level) for limit in (rule.low, rule.high)]
+    return max(0.0, 1 - sum(failures))
 
-    The bound is exact for an open end and, being a lower one, never promises too much.
+
+def _failure(away: float, n: int, confidence: float, level: float | None) -> float:
+    """The largest probability that the interval or the count of runs fails at one limit.
+
+    It is the sum of both, so that the power never promises too much. The count is that of runs
+    which are normal on the scale.
+
+    Args:
+        away: distance of the true mean from the limit, in standard errors.
+        n: number of runs.
+        confidence: of the interval.
+        level: of the count; None if there is none.
     """
-    powers = [one_sided_power(away(limit), n - 1, rule.met) for limit in (rule.low, rule.high)]
-    return max(0.0, 1 - sum(1 - power for power in powers))
+    astray = most_astray(n, level)
+    if astray < 0:
+        return 1.0
+    wrong = float(scipy.special.ndtr(-away / math.sqrt(n)))
+    too_many = 1 - float(scipy.special.bdtr(astray, n, wrong))
+    return min(1.0, 1 - one_sided_power(away, n - 1, confidence) + too_many)
 
 
 def one_sided_power(noncentrality: float, freedom: float, confidence: float) -> float:

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reproaudit.audit.loading.fault import (
     MOST_FAULTS,
@@ -49,7 +50,9 @@ from reproaudit.audit.rules import RULES, Loc, Rule, Violation, broken_rules
 from reproaudit.audit.rules.papers import unfinished
 from reproaudit.errors import SpecError, did_you_mean
 
-__all__ = ["Fault", "Place", "load_audit", "read_audit", "read_text"]
+__all__ = ["Fault", "Place", "load_audit", "read_as", "read_audit", "read_text"]
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
@@ -117,6 +120,42 @@ def read_text(
     faults = [one for one in builder.faults if (one.place, one.rule) not in told]
     faults = in_order([*faults, *validation.faults], builder.unlisted + validation.unlisted)
     return (None if has_errors(faults) else audit), faults
+
+
+def read_as(
+    model: type[_Model], path: Path, noun: str
+) -> tuple[_Model | None, Node | None, list[Fault]]:
+    """A file that is no audit, by the same rules of YAML: what it says, its tree, and its faults.
+
+    Args:
+        model: the model of the whole file.
+        path: the file.
+        noun: what the file is expected to be, with its article.
+    """
+    file = str(path)
+    try:
+        data = _bytes(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return None, None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
+    text, fault = _decode(data, file)
+    faults = [fault] if fault is not None else _unreadable(text, file)
+    if faults:
+        return None, None, faults
+    builder = TreeBuilder(file)
+    root = builder.build(text)
+    if builder.faults:
+        return None, root, in_order(builder.faults, builder.unlisted)
+    if not isinstance(root, MappingNode):
+        found = "an empty file" if root is None or plain(root) is None else "no mapping"
+        remedy = "Write its fields, one 'name: value' per line."
+        message = f"found {found}; expected {noun}"
+        return None, None, [Fault(file, START, (), message, remedy, "RA005")]
+    try:
+        return model.model_validate_json(json.dumps(plain(root))), root, []
+    except ValidationError as error:
+        found_faults = faults_of(complaints(error, root, model), root, file)
+        return None, root, in_order(found_faults)
 
 
 def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:

@@ -56,6 +56,7 @@ class Complaint:
         at_key: True if a name is at fault, False if the node below it is.
         context: the numbers and words of the error.
         text: pydantic's own words.
+        top: the model of the whole file.
     """
 
     loc: Loc
@@ -65,12 +66,13 @@ class Complaint:
     at_key: bool
     context: Mapping[str, Any]
     text: str
+    top: Any = Audit
 
 
-def complaints(error: ValidationError, root: Node) -> list[Complaint]:
-    """The complaints of the models, one for each fault."""
+def complaints(error: ValidationError, root: Node, top: type[BaseModel] = Audit) -> list[Complaint]:
+    """The complaints of the models, one for each fault; `top` is the model of the whole file."""
     errors = error.errors(include_url=False, include_input=False)
-    return _without_echoes([_lead_back(one, root) for one in errors])
+    return _without_echoes([_lead_back(one, root, top) for one in errors])
 
 
 def faults_of(found: Sequence[Complaint], root: Node, file: str) -> Iterator[Fault]:
@@ -112,7 +114,7 @@ def is_unfinished(node: Node) -> bool:
 # --- from pydantic's loc to the file ------------------------------------------------------------
 
 
-def _lead_back(error: Any, root: Node) -> Complaint:
+def _lead_back(error: Any, root: Node, top: type[BaseModel]) -> Complaint:
     steps = list(error["loc"])
     kind = error["type"]
     field = str(steps.pop()) if kind == "missing" else ""
@@ -128,7 +130,7 @@ def _lead_back(error: Any, root: Node) -> Complaint:
         node, loc = below if below is not None else node, (*loc, "kind")
     if kind == "extra_forbidden":
         field, at_key = str(steps[-1]), True
-    return Complaint(loc, node, kind, field, at_key, error.get("ctx") or {}, error["msg"])
+    return Complaint(loc, node, kind, field, at_key, error.get("ctx") or {}, error["msg"], top)
 
 
 def _without_echoes(found: list[Complaint]) -> list[Complaint]:
@@ -156,7 +158,7 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
 
 def known_field(extra: Complaint, root: Node) -> bool:
     """True if an unknown field is a known one misspelt."""
-    model = model_at(extra.loc[:-1], root)
+    model = model_at(extra.loc[:-1], root, extra.top)
     return model is not None and closest(extra.field, model.model_fields) is not None
 
 
@@ -169,9 +171,9 @@ def _length(node: Node) -> int:
 # --- the model of a node ------------------------------------------------------------------------
 
 
-def _annotations_at(loc: Loc, root: Node) -> list[Any]:
+def _annotations_at(loc: Loc, root: Node, top: type[BaseModel]) -> list[Any]:
     """The types that the models allow at a place, without Annotated and Union around them."""
-    annotations: list[Any] = [Audit]
+    annotations: list[Any] = [top]
     node: Node | None = root
     for step in loc:
         model = _likeliest(annotations, node)
@@ -181,12 +183,12 @@ def _annotations_at(loc: Loc, root: Node) -> list[Any]:
     return annotations
 
 
-def model_at(loc: Loc, root: Node) -> type[BaseModel] | None:
+def model_at(loc: Loc, root: Node, top: type[BaseModel] = Audit) -> type[BaseModel] | None:
     """The model of the node at a place; None if none of ours belongs there."""
     node: Node | None = root
     for step in loc:
         node = child_node(node, step) if node is not None else None
-    return _likeliest(_annotations_at(loc, root), node)
+    return _likeliest(_annotations_at(loc, root, top), node)
 
 
 def _likeliest(annotations: list[Any], node: Node | None) -> type[BaseModel] | None:
@@ -309,7 +311,7 @@ def _type_remedy(one: Complaint) -> str:
 
 
 def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
-    model = model_at(one.loc[:-1], root)
+    model = model_at(one.loc[:-1], root, one.top)
     known = list(model.model_fields) if model is not None else []
     name = model.__name__ if model is not None else "mapping"
     return (
@@ -319,14 +321,14 @@ def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
 
 
 def _missing(one: Complaint, root: Node) -> tuple[str, str]:
-    model = model_at(one.loc, root)
+    model = model_at(one.loc, root, one.top)
     about = description(model, one.field) if model is not None else ""
     message = f"found no '{one.field}'; expected one"
     return message, f"Add '{one.field}': {about}" if about else f"Add '{one.field}'."
 
 
 def _one_of(one: Complaint, root: Node) -> tuple[str, str]:
-    options = [word for a in _annotations_at(one.loc, root) for word in _choices(a)]
+    options = [word for a in _annotations_at(one.loc, root, one.top) for word in _choices(a)]
     return _choice(found_words(one.node), getattr(one.node, "value", None), options)
 
 
@@ -421,7 +423,7 @@ _ABSENT = frozenset({"missing", "too_short", "string_too_short"})
 
 def _rule_of(one: Complaint, root: Node) -> str:
     if one.type == "value_error":
-        return "RA062" if model_at(one.loc, root) in CHECKS else "RA059"
+        return "RA062" if model_at(one.loc, root, one.top) in CHECKS else "RA059"
     if one.type.startswith("date"):
         return "RA056"
     if one.type in _ABSENT:

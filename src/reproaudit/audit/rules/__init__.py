@@ -13,13 +13,17 @@ from datetime import date
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import (
+    ablations,
     checks,
     claims,
     controls,
     disputes,
+    existence,
     experiments,
     nodes,
     papers,
+    run_files,
+    seals,
     settings,
 )
 from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
@@ -27,7 +31,20 @@ from reproaudit.errors import UsageError, did_you_mean
 
 __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
 
-MODULES = (nodes, claims, checks, controls, experiments, settings, papers, disputes)
+MODULES = (
+    nodes,
+    claims,
+    checks,
+    controls,
+    ablations,
+    existence,
+    experiments,
+    settings,
+    papers,
+    disputes,
+    run_files,
+    seals,
+)
 """The modules whose import defines the rules."""
 
 RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))

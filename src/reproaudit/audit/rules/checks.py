@@ -16,7 +16,9 @@ from reproaudit.audit.rules.looks import (
 )
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
-from reproaudit.checks.measurements import Axis, MeasurementKind
+from reproaudit.checks.failure_rate import FailureRate
+from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.checks.scales_like import FEWEST_SIZES
 from reproaudit.stats import Scale
 
 _RANGES = {
@@ -53,9 +55,9 @@ def _axes_are_placed(audit: Audit) -> Iterator[Violation]:
     for look, declaration in looks_declared(audit):
         name = look.quantity.measurement
         axes = [axis.name for axis in declaration.axes]
-        open_axis = look.check.each
-        for axis in axes if open_axis is None or open_axis in axes else ():
-            if axis not in look.quantity.at and axis != open_axis:
+        each, along = look.check.each, look.check.spans()
+        for axis in axes if each is None or each in axes else ():
+            if axis not in look.quantity.at and axis not in (each, along):
                 yield Violation(
                     look.loc,
                     f"found no coordinate on axis '{axis}' of '{name}'; expected one",
@@ -184,6 +186,10 @@ def _among_is_on_axis(audit: Audit) -> Iterator[Violation]:
                     )
 
 
+_AFTER_TRAINING = "continued"
+"""The field of a check that follows training which may be a number, since it is read at its end."""
+
+
 @error(
     "RA106",
     "Only a series has a beginning and a course.",
@@ -194,7 +200,7 @@ def _series_where_needed(audit: Audit) -> Iterator[Violation]:
         if declaration.kind is MeasurementKind.SERIES:
             continue
         found = f"found the {declaration.kind.value} '{look.quantity.measurement}'"
-        if look.check.follows_training():
+        if look.check.follows_training() and look.loc[-1] != _AFTER_TRAINING:
             yield Violation(
                 (*look.loc, "measurement"),
                 f"{found}; expected a series, since '{look.check.kind}' looks at its course",
@@ -218,3 +224,105 @@ def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
                     f"found {level:g} on the scale '{scale}'; expected a number above "
                     f"{least:g}" + (f" and below {most:g}" if most < math.inf else ""),
                 )
+
+
+@error(
+    "RA191",
+    "Five seeds of a positive measure without an upper end often lie far below its mean, so that a "
+    "bound on the linear scale is met by chance (32 % of skewed nulls).",
+    "Use 'scale: log', where the mean over seeds is that of a typical run.",
+)
+def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
+    for look, declaration in looks_declared(audit):
+        check = look.check
+        if getattr(check, "scale", None) != Scale.LINEAR or check.over != "mean":
+            continue
+        name = look.quantity.measurement
+        if declaration.range is None:
+            yield Violation(
+                (*look.loc[:4], "scale"),
+                f"found the linear scale for '{name}', whose range is not declared; expected to "
+                "know whether it is positive without an upper end",
+                f"Add 'range: [least, largest]' to the declaration of '{name}' (null for an open "
+                "end), or use 'scale: log'.",
+            )
+        elif unbounded_above_zero(declaration):
+            yield Violation(
+                (*look.loc[:4], "scale"),
+                f"found the linear scale for '{name}', which is positive without an upper end",
+            )
+
+
+def unbounded_above_zero(declaration: Declaration) -> bool:
+    """Whether a measurement is declared to be positive (or 0) without an upper end, or mirrored."""
+    low, high = declaration.range or (None, None)
+    return (low is not None and low >= 0 and high is None) or (
+        high is not None and high <= 0 and low is None
+    )
+
+
+@error(
+    "RA192",
+    "A power law across sizes is fitted to logarithms of at least three positive numbers.",
+    "Name an axis of positive sizes, and leave its coordinate out.",
+)
+def _sizes_are_numbers(audit: Audit) -> Iterator[Violation]:
+    for look, declaration in looks_declared(audit):
+        along = look.check.spans()
+        if along is None:
+            continue
+        place = (*look.loc[:4], "axis")
+        axis = next((one for one in declaration.axes if one.name == along), None)
+        if axis is None:
+            known = [one.name for one in declaration.axes]
+            name = look.quantity.measurement
+            yield Violation(
+                place, f"found '{along}'; expected an axis of '{name}'", about=along, known=known
+            )
+            continue
+        if along in look.quantity.at or along == look.check.each:
+            yield Violation(place, f"found {along} fixed, although the law is fitted along it")
+        for tier in JUDGED:
+            sizes = coordinates(audit, look.claim.experiment, axis, tier)
+            positive = [one for one in sizes or () if not isinstance(one, str) and one > 0]
+            if sizes is not None and not len(positive) == len(sizes) >= FEWEST_SIZES:
+                yield Violation(
+                    place,
+                    f"found {along} {shown(sizes)} at the {tier} tier; expected at least "
+                    f"{FEWEST_SIZES} positive numbers",
+                )
+                break
+
+
+@error(
+    "RA193",
+    "A failure rate is known from many runs only.",
+    "List more seeds, or allow a larger 'rate_at_most'.",
+)
+def _enough_runs_for_a_rate(audit: Audit) -> Iterator[Violation]:
+    runs = len(audit.seeds.paper)
+    for _, check in checks(audit):
+        if isinstance(check, FailureRate) and runs < check.runs_needed(audit.confidence):
+            yield Violation(
+                ("seeds", "paper"),
+                f"found {runs} seeds; expected at least {check.runs_needed(audit.confidence)}, "
+                f"without which the failure rate of '{check.name}' could not be met",
+            )
+
+
+@error(
+    "RA194",
+    "A range has a least value below its largest.",
+    "Write the smaller value first, or null for an open end.",
+)
+def _ranges_are_ranges(audit: Audit) -> Iterator[Violation]:
+    shared = [(("measurements", name), one) for name, one in audit.measurements.items()]
+    own = [
+        (("experiments", experiment, "measurements", name), one)
+        for experiment, spec in audit.experiments.items()
+        for name, one in spec.measurements.items()
+    ]
+    for loc, declaration in [*shared, *own]:
+        low, high = declaration.range or (None, None)
+        if low is not None and high is not None and low >= high:
+            yield Violation((*loc, "range"), f"found [{low:g}, {high:g}]; expected a range")

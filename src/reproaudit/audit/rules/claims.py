@@ -39,7 +39,7 @@ def _claim_ids(audit: Audit) -> Iterator[Violation]:
     "Give the main claim weight 1, and the others relative to it.",
 )
 def _weights_are_relative(audit: Audit) -> Iterator[Violation]:
-    heaviest = max(claim.weight for claim in audit.claims)
+    heaviest = max((claim.weight for claim in audit.claims), default=1.0)
     if heaviest < 1:
         yield Violation(("claims",), f"found no claim heavier than {heaviest:g}; expected one of 1")
     for i, claim in enumerate(audit.claims):

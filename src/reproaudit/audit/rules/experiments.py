@@ -61,6 +61,34 @@ def _something_is_measured(audit: Audit) -> Iterator[Violation]:
 
 
 @error(
+    "RA132",
+    "A stage of training lasts as many steps as a setting says.",
+    "Name a setting of the experiment: a whole number, or a list with one for each stage.",
+)
+def _stage_has_a_length(audit: Audit) -> Iterator[Violation]:
+    for experiment, spec in audit.experiments.items():
+        for i, stage in enumerate(spec.stages):
+            place: Loc = ("experiments", experiment, "stages", i, "steps")
+            setting = audit.setting_of(experiment, stage.steps)
+            if setting is None:
+                yield Violation(
+                    place,
+                    f"found the unknown setting '{stage.steps}'; expected one of '{experiment}'",
+                    about=stage.steps,
+                    known=known_settings(audit, experiment),
+                )
+                continue
+            value = setting.value
+            steps = value if isinstance(value, tuple) else (value,) * len(spec.stages)
+            if len(steps) != len(spec.stages) or not all(type(one) is int for one in steps):
+                yield Violation(
+                    place,
+                    f"found setting '{stage.steps}', which is {shown(value)}; expected a whole "
+                    f"number of steps, or a list of {len(spec.stages)}",
+                )
+
+
+@error(
     "RA121",
     "The coordinates of an axis come from one place.",
     "Give one of values, setting and size.",

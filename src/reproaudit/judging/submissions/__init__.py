@@ -26,6 +26,7 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.rules.values import fits, kind_of, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
+from reproaudit.judging.outcomes import Lookup
 from reproaudit.judging.submissions.files import FileReader, Found
 from reproaudit.judging.submissions.fitting import fit
 from reproaudit.judging.submissions.manifest import (
@@ -36,7 +37,6 @@ from reproaudit.judging.submissions.manifest import (
     settings_for,
 )
 from reproaudit.judging.submissions.misfit import Misfits, clipped
-from reproaudit.judging.verdict import Lookup
 from reproaudit.records import CellStatus, Environment, Origin, Record
 
 __all__ = ["Submission", "read_submission"]

@@ -6,13 +6,9 @@ So they are held against the audit's declarations by the same code as files from
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +20,8 @@ from numpy.typing import NDArray
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import MeasurementKind
-from reproaudit.errors import SpecError, StoreError, UsageError
+from reproaudit.errors import SpecError, UsageError
+from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission, read_submission
 from reproaudit.records import Origin, Series
 
@@ -92,7 +89,6 @@ def write_submission(
         SpecError: listing everything that does not fit the audit; nothing is written then.
         StoreError: if the folder cannot be written.
     """
-    _refuse_to_overwrite(folder, replace)
     made = origin or unstated_origin()
     manifest: dict[str, Any] = {
         "schema_version": 1,
@@ -107,7 +103,8 @@ def write_submission(
     }
     if proxy is not None:
         manifest["proxy"] = proxy
-    with _new_folder(folder) as new:
+    remedy = "Name another folder, or pass replace=True."
+    with new_folder(folder, remedy, MANIFEST if replace else None) as new:
         places = {}
         for index, run in enumerate(runs):
             stem = f"{index}-{_file_name(run.experiment)}"
@@ -202,39 +199,3 @@ def _in_memory(faults: str, places: Mapping[str, str]) -> str:
             line = line.replace(f"{file}: ", f"{place}: ")
         lines.append(line.removeprefix(f"{MANIFEST}: "))
     return "\n".join(lines)
-
-
-# --- the folder -----------------------------------------------------------------------------------
-
-
-def _refuse_to_overwrite(folder: Path, replace: bool) -> None:
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if folder.is_dir() and not folder.is_symlink():
-        if not any(folder.iterdir()) or (replace and (folder / MANIFEST).is_file()):
-            return
-        if replace:
-            raise UsageError(
-                f"{folder}: holds no {MANIFEST}, so it is not replaced. Name another folder."
-            )
-    raise UsageError(f"{folder}: exists already. Name another folder, or pass replace=True.")
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """Gives a folder beside the wanted one, and puts it in its place if nothing is raised."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written ({error.strerror}).") from error
-    try:
-        yield new
-        new.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.rename(new, folder)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written ({error.strerror or error}).") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)

@@ -20,16 +20,19 @@ x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`,             `sa
                                        `minibatches.draw_plain`
 Adam, clipping, halved learning rate   PyTorch's, `BatchedLearner`      `kernel.advance`
 Dist(M, I) (figures)                   `measures.distance_to_identity`  the same
-One-layer optimum (Theorem 1)          `constructed.one_layer_optimum`  the same
+One-layer optimum (Theorem 1)          `constructed.printed_optimum`    the same
+The same for w ~ N(0, Σ⁻¹) (derived)   `constructed.one_layer_optimum`  the same
 A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
 A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.CorrectedDescent`   the same
 (Theorem 4)
-Gradient descent, least squares        `baselines`                      the same
+Gradient descent, least squares        `baselines`, as released and     the same
+                                       with the best step sizes
 =====================================  ===============================  ===========================
 
-`task` says what the data are, `runs` trains a model for a seed, `measures` turns matrices into
-measurements, and `experiments` lists what is trained and returned. Which of Theorems 3 and 4 is
-which, and the form of Theorem 1, are recalled; sources of settings stand in the audit.
+`task` says what the data are, `plain` trains in the plain form, `runs` trains a model for a seed,
+`measures` turns matrices into measurements, and `experiments` lists what is trained and returned.
+Which of Theorems 3 and 4 is which, and the form of Theorem 1, are recalled; sources of settings
+stand in the audit.
 """
 
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS

@@ -8,6 +8,7 @@ b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the err
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -47,28 +48,31 @@ class FairDescent:
         )
 
 
+@dataclass(frozen=True)
 class ReleasedDescent:
-    """Descent as released: n − 1 of the n pairs, a step from a coarse grid, chosen on one seed."""
+    """Descent as released: n − 1 of the n pairs, one step size from a list, chosen on one run.
 
-    def __init__(self, test: Prompts, choice: Prompts, grid: Sequence[float]) -> None:
-        self._test, self._choice, self._grid = test, choice, grid
-        pairs = test.z.shape[1]
-        self._moment, self._moment_of_choice = (
-            moments_of_pairs(prompts.x, pairs - 1, pairs) for prompts in (test, choice)
-        )
+    Attributes:
+        test: the prompts that it is tested on.
+        choice: validation prompts of the run that the step size is chosen on.
+        step_sizes: the list, in the code's unit: a step on the sum over the pairs.
+        preconditioned: with Σ⁻¹, each prompts' own.
+    """
 
-    def losses(self, steps: int) -> tuple[float, ...]:
-        """Test losses without and with preconditioner, each prompts' own."""
-        return self._loss(steps, False), self._loss(steps, True)
+    test: Prompts
+    choice: Prompts
+    step_sizes: Sequence[float]
+    preconditioned: bool
 
-    def _loss(self, steps: int, preconditioned: bool) -> float:
-        def loss(prompts: Prompts, S: Array, size: float) -> float:
-            preconditioner = prompts.covariance.inverse if preconditioned else None
-            return descent_loss(S, prompts.w, prompts.query, [size] * steps, preconditioner)
+    def loss(self, steps: int) -> float:
+        """The test loss after so many steps."""
+        size = best_on_grid(lambda size: self._loss(self.choice, steps, size), self.step_sizes)
+        return self._loss(self.test, steps, size)
 
-        of_choice = self._moment_of_choice
-        step = best_on_grid(lambda size: loss(self._choice, of_choice, size), self._grid)
-        return loss(self._test, self._moment, step)
+    def _loss(self, prompts: Prompts, steps: int, size: float) -> float:
+        preconditioner = prompts.covariance.inverse if self.preconditioned else None
+        total = moments_of_pairs(prompts.x, prompts.z.shape[1] - 1, 1)
+        return descent_loss(total, prompts.w, prompts.query, [size] * steps, preconditioner)
 
 
 def least_squares(test: Prompts) -> float:
@@ -76,10 +80,15 @@ def least_squares(test: Prompts) -> float:
     return sampled_loss(least_squares_residuals(test.x, test.w), test.query)
 
 
+def released_least_squares(test: Prompts) -> float:
+    """The same as released: n − 1 of the n pairs, of least norm in whitened coordinates."""
+    return sampled_loss(least_squares_residuals(test.z[:, :-1], test.v), test.z_query)
+
+
 def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
     """The step of a grid with the smallest loss, the first of equals; a NaN loss never wins.
 
-    How the released code chooses the step of its baselines: a coarse grid, on one seed.
+    How the released code chooses the step of its baselines.
     """
     losses = np.array([loss(step) for step in grid])
     if np.all(np.isnan(losses)):

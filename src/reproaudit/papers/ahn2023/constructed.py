@@ -49,16 +49,41 @@ def one_layer_minimum(n: int, d: int) -> float:
     return d * (d + 1) / (n + d + 1)
 
 
-def one_layer_loss(A: Float[Array, "d d"], covariance: Float[Array, "d d"], n: int) -> float:
-    """The exact population loss of one layer with any A (derived).
+def printed_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
+    """A_0* = −((n + 1)/n Σ + tr(Σ)/n I)⁻¹, the optimum for w ~ N(0, I).
 
-    d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ): in whitened coordinates, with Ã = Rᵀ A R, it is
-    E ‖I + Ãᵀ S_z‖² = d + 2 tr Ã + (1 + (d + 1)/n) ‖Ã‖².
+    Source: Theorem 1 as printed (recalled); it is where the gradient of `one_layer_loss` with the
+    weights' covariance I is zero (derived).
     """
     d = len(covariance)
-    product = A @ covariance
-    norm = np.trace(A.T @ covariance @ product)
-    return float(d + 2.0 * np.trace(product) + (1.0 + (d + 1) / n) * norm)
+    curvature = (n + 1) / n * covariance + np.trace(covariance) / n * np.eye(d)
+    return -np.linalg.inv(curvature)[None]
+
+
+def one_layer_loss(
+    A: Float[Array, "d d"],
+    covariance: Float[Array, "d d"],
+    n: int,
+    of_weights: Float[Array, "d d"] | None = None,
+) -> float:
+    """The exact population loss of one layer with any A (derived).
+
+    With W the covariance of the weights, b = (I + Aᵀ S) w and E[S W S] = (1 + 1/n) Σ W Σ +
+    tr(W Σ)/n Σ give
+
+        tr(Σ W) + 2 tr(Σ Aᵀ Σ W) + tr(Σ Aᵀ E[S W S] A).
+
+    Args:
+        A: of the layer.
+        covariance: Σ.
+        n: pairs per prompt.
+        of_weights: W; None for Σ⁻¹, for which it is d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ).
+    """
+    W = np.linalg.inv(covariance) if of_weights is None else of_weights
+    second = (1.0 + 1.0 / n) * covariance @ W @ covariance
+    second = second + np.trace(W @ covariance) / n * covariance
+    linear = np.trace(covariance @ A.T @ covariance @ W)
+    return float(np.trace(covariance @ W) + 2.0 * linear + np.trace(covariance @ A.T @ second @ A))
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,11 @@ class Covariance:
 
     Attributes:
         root: R = U D.
+        weight_root: W of the weights w = W v, v standard normal; None for R⁻ᵀ, w ~ N(0, Σ⁻¹).
     """
 
     root: Float[Array, "d d"]
+    weight_root: Float[Array, "d d"] | None = None
 
     @property
     def dim(self) -> int:
@@ -45,7 +47,7 @@ class Covariance:
     @property
     def inverse(self) -> Float[Array, "d d"]:
         """Σ⁻¹."""
-        return np.asarray(self.dual @ self.dual.T)
+        return np.asarray(self._inverse_root @ self._inverse_root.T)
 
     @property
     def symmetric_root(self) -> Float[Array, "d d"]:
@@ -53,9 +55,18 @@ class Covariance:
         values, vectors = np.linalg.eigh(self.matrix)
         return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
 
-    @cached_property
+    @property
     def dual(self) -> Float[Array, "d d"]:
-        """R⁻ᵀ, by which whitened weights become weights."""
+        """The matrix by which whitened weights become weights: R⁻ᵀ, or another weight root."""
+        return self._inverse_root if self.weight_root is None else self.weight_root
+
+    @property
+    def with_identity_weights(self) -> Covariance:
+        """The same Σ with w ~ N(0, I)."""
+        return Covariance(self.root, np.eye(self.dim))
+
+    @cached_property
+    def _inverse_root(self) -> Float[Array, "d d"]:
         return np.asarray(np.linalg.inv(self.root).T)
 
 
@@ -84,15 +95,18 @@ class Prompts:
 
     Attributes:
         z: the whitened inputs.
-        v: the whitened regression weights; v·z = w·x.
+        v: the whitened regression weights; v·z = w·x where w ~ N(0, Σ⁻¹).
         z_query: the whitened query.
         covariance: Σ.
+        shuffled: whether the labels in a prompt are of the weights of the prompt before it, while
+            the target stays its own (a control).
     """
 
     z: Float[Array, "batch n d"]
     v: Float[Array, "batch d"]
     z_query: Float[Array, "batch d"]
     covariance: Covariance
+    shuffled: bool = False
 
     @property
     def x(self) -> Float[Array, "batch n d"]:
@@ -105,6 +119,11 @@ class Prompts:
         return np.asarray(self.v @ self.covariance.dual.T.astype(self.v.dtype))
 
     @property
+    def label_weights(self) -> Float[Array, "batch d"]:
+        """The regression weights of the labels."""
+        return np.roll(self.w, 1, axis=0) if self.shuffled else self.w
+
+    @property
     def query(self) -> Float[Array, "batch d"]:
         """The query x_{n+1}."""
         return np.asarray(self.z_query @ self.covariance.root.T.astype(self.z.dtype))
@@ -114,9 +133,14 @@ class Prompts:
         """S = (1/n) Σ_i x_i x_iᵀ."""
         return np.asarray(self.x.transpose(0, 2, 1) @ self.x / self.z.shape[1])
 
+    def first(self, count: int) -> Prompts:
+        """The first of these prompts, all of them if there are fewer."""
+        return Prompts(self.z[:count], self.v[:count], self.z_query[:count], self.covariance)
+
     def minibatch(self) -> Minibatch:
         """The same prompts for the fast forms."""
-        return pack(self.moment, self.w, self.query)
+        labels, query = self.label_weights, self.query
+        return pack(self.moment, labels, query, ((self.w - labels) * query).sum(axis=1))
 
 
 def draw_prompts(

@@ -18,8 +18,9 @@ modified χ² information I(S) (stage I)      `modified_information`, in `inform
 generalised induction head (the limit)      `constructed.InductionHead`
 ==========================================  =============================  =======================
 
-`fast.windows` opens with an example that can be followed by hand. `experiments` has the settings
-and what is trained and measured, `measures` the measurements.
+`fast.windows` opens with an example that can be followed by hand; `fast.together` is the fast form
+for a card, and `forms` lets an experiment run in either form. `experiments` has what is trained and
+measured, `settings` its settings, `measures` the measurements.
 """
 
 from reproaudit.papers.chen2024.experiments import EXPERIMENTS

@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from reproaudit.lab import Array
-from reproaudit.papers.chen2024.fast import Parameters, Windows, kernel_of_pairs, vote
+from reproaudit.papers.chen2024.fast import Parameters
+from reproaudit.papers.chen2024.forms import Prepared
 from reproaudit.papers.chen2024.model import Architecture, Subset
 from reproaudit.papers.chen2024.task import Sequences, cross_entropy
 
@@ -81,25 +82,25 @@ class InductionHead:
 
 
 def induction_head_weights(
-    architecture: Architecture, sequences: Sequences, windows: Windows, epsilon: float
+    architecture: Architecture, sequences: Sequences, prepared: Prepared, epsilon: float
 ) -> Parameters:
     """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
 
     Args:
         architecture: of the model.
         sequences: for these the sharpness has the least true cross-entropy.
-        windows: their counted form, whose precision the weights get.
+        prepared: the same, prepared; the weights get their precision.
         epsilon: inside the logarithm of the cross-entropy.
     """
-    dtype = windows.positions.dtype
+    dtype = prepared.dtype
     weights = np.zeros((architecture.heads, len(architecture.lags[0])), dtype)
     weights[np.arange(architecture.heads), architecture.own_places] = COPYING_WEIGHT
     coefficients = np.array([subset == PARENTS for subset in architecture.subsets], dtype)
     at = Parameters(weights, coefficients, np.zeros(1, dtype))
-    kernel = kernel_of_pairs(windows, at)
+    kernel = prepared.kernel(at)
 
     def loss(sharpness: float) -> float:
-        predictions = vote(windows, np.exp(sharpness * (kernel - 1.0)))
+        predictions = prepared.vote(np.exp(sharpness * (kernel - 1.0)))
         return cross_entropy(predictions, sequences.targets, epsilon)
 
     at.sharpness[0], _ = _best_sharpness(loss)

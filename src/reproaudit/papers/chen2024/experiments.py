@@ -1,16 +1,14 @@
 """The two experiments: training in three stages, and training everything at once.
 
-Controls and positive controls are settings: `training_data` takes the parents away from the
-training sequences (what is measured stays on proper ones), and `weights` puts a constructed
-solution in place of training.
+Controls and positive controls are settings: `training_data` gives training sequences the targets of
+others or other parents (what is measured stays on proper ones), in the staged experiment from a
+stage on, and `weights` puts a constructed solution in place of training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -19,21 +17,20 @@ from reproaudit.lab import (
     Array,
     Experiment,
     Measurements,
+    RunForm,
     Series,
     Session,
     generator,
     join_phases,
+    measure_movement,
     observation_steps,
+    per_seed,
     train,
 )
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
-from reproaudit.papers.chen2024.fast import (
-    ParameterName,
-    Parameters,
-    Windows,
-    count_windows,
-    descend,
-)
+from reproaudit.papers.chen2024.fast import Parameters
+from reproaudit.papers.chen2024.fast.together import Together, descend_seeds
+from reproaudit.papers.chen2024.forms import Counted, Prepared, prepare
 from reproaudit.papers.chen2024.information import modified_information
 from reproaudit.papers.chen2024.measures import (
     Evaluation,
@@ -41,137 +38,14 @@ from reproaudit.papers.chen2024.measures import (
     observe,
     recovered_gain,
 )
-from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading
+from reproaudit.papers.chen2024.settings import Phase, Shared, Simultaneous, Staged
 from reproaudit.papers.chen2024.task import (
-    ChainSettings,
     Sequences,
     sequences_for,
     training_sequences,
     transition_tables,
     validation_sequences,
 )
-
-ALL_PARAMETERS: tuple[ParameterName, ...] = ("lag_weights", "coefficients", "sharpness")
-
-
-@dataclass(frozen=True)
-class Shared(ChainSettings):
-    """The settings that both experiments share, beside those of the data.
-
-    Attributes:
-        information_chains: how many chains the information of the subsets is averaged over.
-        heads: H.
-        degree: D, how many heads a subset may have.
-        window: M, how many lags a head sees.
-        lag_windows: ``common`` (lags 1 … M) or ``own_onwards`` (head h sees h … h + M − 1).
-        own_lag_weight: the initial weight of head h on lag h.
-        other_lag_weight: the initial weight on the other lags.
-        initial_coefficient: of every subset.
-        initial_sharpness: a at the start.
-        cross_entropy: how "cross-entropy of the output" is read in training.
-        epsilon: ε inside the logarithm of every loss.
-        precision: of the parameters.
-        observations: about how often the parameters are looked at in a phase.
-        weights: ``trained``, or ``constructed``: the induction head in place of training.
-    """
-
-    information_chains: int
-    heads: int
-    degree: int
-    window: int
-    lag_windows: LagWindows
-    own_lag_weight: float
-    other_lag_weight: float
-    initial_coefficient: float
-    initial_sharpness: float
-    cross_entropy: LossReading
-    epsilon: float
-    precision: Literal["float32", "float64"]
-    observations: int
-    weights: Literal["trained", "constructed"]
-
-    def __post_init__(self) -> None:
-        self._check_length("length", self.length)
-
-    def _check_length(self, name: str, length: int) -> None:
-        if length < self.architecture.longest_lag:
-            raise ValueError(
-                f"setting '{name}' has {length}; a sequence needs at least "
-                f"{self.architecture.longest_lag} tokens, the longest lag."
-            )
-
-    @cached_property
-    def architecture(self) -> Architecture:
-        """Which lags the heads see, and which sets of heads are compared."""
-        return Architecture.build(self.lag_windows, self.heads, self.window, self.degree)
-
-    @property
-    def dtype(self) -> type[np.floating[Any]]:
-        """The precision as NumPy's type."""
-        return np.float32 if self.precision == "float32" else np.float64
-
-
-@dataclass(frozen=True)
-class Staged(Shared):
-    """Settings of the three stages, one parameter group after another.
-
-    Attributes:
-        stage_1_epochs: of stage I, which trains c_S.
-        stage_2_epochs: of stage II, which trains w.
-        stage_3_epochs: of stage III, which trains a.
-        stage_1_learning_rate: of stage I.
-        stage_2_learning_rate: of stage II.
-        stage_3_learning_rate: of stage III.
-        transfer_lengths: lengths of the sequences that the trained model is taken to.
-        transfer_dirichlets: concentrations of the chains that it is taken to.
-    """
-
-    stage_1_epochs: int
-    stage_2_epochs: int
-    stage_3_epochs: int
-    stage_1_learning_rate: float
-    stage_2_learning_rate: float
-    stage_3_learning_rate: float
-    transfer_lengths: tuple[int, ...]
-    transfer_dirichlets: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for length in self.transfer_lengths:
-            self._check_length("transfer_lengths", length)
-
-    @property
-    def stages(self) -> tuple[Phase, ...]:
-        """The three stages in their order."""
-        return (
-            Phase("stage_1", self.stage_1_epochs, self.stage_1_learning_rate, ("coefficients",)),
-            Phase("stage_2", self.stage_2_epochs, self.stage_2_learning_rate, ("lag_weights",)),
-            Phase("stage_3", self.stage_3_epochs, self.stage_3_learning_rate, ("sharpness",)),
-        )
-
-
-@dataclass(frozen=True)
-class Simultaneous(Shared):
-    """Settings of training everything at once."""
-
-    epochs: int
-    learning_rate: float
-
-    @property
-    def together(self) -> Phase:
-        """The one phase."""
-        return Phase("together", self.epochs, self.learning_rate, ALL_PARAMETERS)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A phase of training: so many full-batch steps on some of the parameters."""
-
-    name: str
-    epochs: int
-    learning_rate: float
-    trained: tuple[ParameterName, ...]
-
 
 # ---------------------------------------------------------------------------------------- one seed
 
@@ -187,9 +61,9 @@ def initial_parameters(s: Shared) -> Parameters:
     )
 
 
-def windows_of(sequences: Sequences, s: Shared) -> Windows:
-    """The counted form of sequences under the settings' model."""
-    return count_windows(sequences, s.architecture, s.vocabulary, s.dtype)
+def prepared_for(s: Shared, sequences: Sequences, form: RunForm) -> Prepared:
+    """Sequences prepared for the settings' model."""
+    return prepare(sequences, s.architecture, s.vocabulary, s.dtype, form)
 
 
 def information_of_subsets(s: Shared, seed: int) -> Float[Array, " subset"]:
@@ -212,58 +86,45 @@ class SeedRun:
         settings: of the experiment.
         seed: of the run.
         training: the training sequences.
+        form: fast or plain.
         information: I(S) of every subset.
         evaluation: what weights are measured on.
     """
 
     settings: Shared
     seed: int
+    form: RunForm
     training: Sequences
     information: Float[Array, " subset"]
     evaluation: Evaluation
 
     @classmethod
-    def start(cls, s: Shared, seed: int) -> SeedRun:
-        """Draws and counts the seed's sequences."""
+    def start(cls, s: Shared, seed: int, form: RunForm) -> SeedRun:
+        """Draws and prepares the seed's sequences."""
         training, validation = training_sequences(s, seed), validation_sequences(s, seed)
         information = information_of_subsets(s, seed)
         evaluation = Evaluation(
             architecture=s.architecture,
             reading=s.cross_entropy,
             epsilon=s.epsilon,
-            training=windows_of(training, s),
+            training=prepared_for(s, training, form),
             validation=validation,
-            validation_windows=windows_of(validation, s),
+            prepared_validation=prepared_for(s, validation, form),
             head=InductionHead.of(validation, s.order, s.vocabulary),
             optimal=int(information.argmax()),
         )
-        return cls(s, seed, training, information, evaluation)
+        return cls(s, seed, form, training, information, evaluation)
 
     def construct(self) -> Parameters:
         """The constructed solution, with the sharpness that is best for the training sequences."""
         on = self.evaluation
         return induction_head_weights(on.architecture, self.training, on.training, on.epsilon)
 
-    def train(self, session: Session, at: Parameters, phase: Phase) -> dict[str, Series]:
-        """Trains some of the parameters in place, or puts constructed ones there, and observes."""
-        s, half = self.settings, max(2, self.settings.observations // 2)
-        return train(
-            session,
-            phase.name,
-            steps=phase.epochs,
-            state=at._asdict(),
-            advance=self.descent(at, phase) if s.weights == "trained" else self._jump(at, phase),
-            observe=lambda _epoch: observe(at, self.evaluation),
-            observe_at=observation_steps(phase.epochs, even=half, geometric=half),
-            chunk=1000,
-        )
-
     def descent(self, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
         """Trains the phase's parameters from one epoch to another, in place."""
 
         def advance(start: int, stop: int) -> None:
-            descend(
-                self.evaluation.training,
+            self.evaluation.training.descend(
                 at,
                 epochs=stop - start,
                 learning_rate=phase.learning_rate,
@@ -274,7 +135,7 @@ class SeedRun:
 
         return advance
 
-    def _jump(self, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
+    def jump(self, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
         """Puts the constructed solution in place of the phase's parameters.
 
         The sharpness grows to its value in the logarithm of the epoch, as the theory predicts.
@@ -305,25 +166,123 @@ class SeedRun:
             length=length,
             dirichlet=dirichlet,
         )
-        return recovered_gain(at, s.architecture, sequences, windows_of(sequences, s), s.epsilon)
+        prepared = prepared_for(s, sequences, self.form)
+        return recovered_gain(at, s.architecture, sequences, prepared, s.epsilon)
+
+
+# --------------------------------------------------------------------------- the session's seeds
+
+
+def start_runs(s: Shared, session: Session) -> list[SeedRun]:
+    """The data of the session's seeds."""
+    return [SeedRun.start(s, seed, session.form) for seed in session.seeds]
+
+
+def train_runs(
+    session: Session, runs: Sequence[SeedRun], ats: Sequence[Parameters], phase: Phase
+) -> list[dict[str, Series]]:
+    """Trains some of the parameters in place, or puts constructed ones there, and observes.
+
+    Args:
+        session: of the run; on a card all seeds are trained together.
+        runs: the data, in the order of the session's seeds.
+        ats: the parameters of each.
+        phase: what is trained, and for how long.
+
+    Returns:
+        The series of each seed.
+    """
+    s = runs[0].settings
+    half = max(2, s.observations // 2)
+    each = list(zip(runs, ats, strict=True))
+    singly = [
+        run.descent(at, phase) if s.weights == "trained" else run.jump(at, phase)
+        for run, at in each
+    ]
+    advance = _one_after_another(singly)
+    if session.device != "cpu" and s.weights == "trained":
+        advance = descent_together(runs, ats, phase, session.device)
+
+    def observed(_epoch: int) -> dict[str, Array]:
+        of_seeds = [observe(at, run.evaluation) for run, at in each]
+        return {name: np.array([one[name] for one in of_seeds]) for name in of_seeds[0]}
+
+    series = train(
+        session,
+        phase.name,
+        steps=phase.epochs,
+        state={f"{k} of seed {run.seed}": v for run, at in each for k, v in at._asdict().items()},
+        advance=advance,
+        observe=observed,
+        observe_at=observation_steps(phase.epochs, even=half, geometric=half),
+        chunk=1000,
+        seed_axis=True,
+    )
+    return list(per_seed(series, session.seeds).values())
+
+
+def _one_after_another(
+    advances: Sequence[Callable[[int, int], None]],
+) -> Callable[[int, int], None]:
+    def advance(start: int, stop: int) -> None:
+        for one in advances:
+            one(start, stop)
+
+    return advance
+
+
+def descent_together(
+    runs: Sequence[SeedRun], ats: Sequence[Parameters], phase: Phase, device: str
+) -> Callable[[int, int], None]:
+    """Trains the phase's parameters of all seeds at once, in place; the fast form for a card."""
+    s = runs[0].settings
+    prepared = [run.evaluation.training for run in runs]
+    several = Together.of([one.windows for one in prepared if isinstance(one, Counted)], device)
+
+    def advance(start: int, stop: int) -> None:
+        descend_seeds(
+            several,
+            ats,
+            epochs=stop - start,
+            learning_rate=phase.learning_rate,
+            trained=phase.trained,
+            reading=s.cross_entropy,
+            epsilon=s.epsilon,
+            device=device,
+        )
+
+    return advance
 
 
 # --------------------------------------------------------------------------------- the experiments
 
 
-def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measurements]:
+def measure_staged(s: Staged, session: Session) -> Mapping[int, Measurements]:
     """Trains c_S, then w, then a, and takes the model to other sequences."""
-    return {seed: _staged(settings, session, seed) for seed in session.seeds}
+    runs = start_runs(s, session)
+    ats = [initial_parameters(s) for _ in runs]
+    before = runs
+    if s.training_data != "own_chain" and s.data_from_stage > 1:
+        before = start_runs(replace(s, training_data="own_chain"), session)
+    observed = [
+        train_runs(session, before if number < s.data_from_stage else runs, ats, stage)
+        for number, stage in enumerate(s.stages, start=1)
+    ]
+    return {
+        run.seed: _staged(s, run, at, stages)
+        for run, at, *stages in zip(runs, ats, *observed, strict=True)
+    }
 
 
-def _staged(s: Staged, session: Session, seed: int) -> Measurements:
-    run, at = SeedRun.start(s, seed), initial_parameters(s)
-    observed = [run.train(session, at, stage) for stage in s.stages]
+def _staged(
+    s: Staged, run: SeedRun, at: Parameters, observed: Sequence[Mapping[str, Series]]
+) -> Measurements:
+    """The measurements of one seed, after its three stages."""
     whole = join_phases(zip((stage.epochs for stage in s.stages), observed, strict=True))
     del whole["sharpness"]  # followed in its own stage, from that stage's start
     last = observed[-1]
     return Measurements(
-        scalars=limit_losses(run.evaluation),
+        scalars={**limit_losses(run.evaluation), **_movement(s, at, observed)},
         series={
             **whole,
             "sharpness": last["sharpness"],
@@ -342,29 +301,51 @@ def _staged(s: Staged, session: Session, seed: int) -> Measurements:
     )
 
 
-def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
+def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Measurements]:
     """Trains c_S, w and a together."""
-    return {seed: _simultaneous(settings, session, seed) for seed in session.seeds}
+    runs = start_runs(s, session)
+    ats = [initial_parameters(s) for _ in runs]
+    observed = train_runs(session, runs, ats, s.together)
+    return {
+        run.seed: Measurements(
+            series=series,
+            scalars={**limit_losses(run.evaluation), **_movement(s, at, [series])},
+            arrays={"information": run.information},
+        )
+        for run, at, series in zip(runs, ats, observed, strict=True)
+    }
 
 
-def _simultaneous(s: Simultaneous, session: Session, seed: int) -> Measurements:
-    run, at = SeedRun.start(s, seed), initial_parameters(s)
-    return Measurements(
-        series=run.train(session, at, s.together),
-        scalars=limit_losses(run.evaluation),
-        arrays={"information": run.information},
+def _movement(
+    s: Shared, at: Parameters, phases: Sequence[Mapping[str, Series]]
+) -> dict[str, float]:
+    """How far all parameters moved, and the training loss of each phase on its own data."""
+    losses = [phase["trained_loss"].values for phase in phases]
+    return measure_movement(
+        initial_parameters(s), at, [one[0] for one in losses], [one[-1] for one in losses]
     )
 
+
+_CARD = frozenset({"cuda"})
+"""Where all seeds of a cell are trained at once."""
+
+SIMULTANEOUS = Experiment(
+    settings=Simultaneous,
+    measure=measure_simultaneous,
+    seeds_together=_CARD,
+    phases=lambda s: {s.together.name: s.together.epochs},
+    has_plain_form=True,
+)
+"""Run under two names, with the card's reading of three settings and with the code's."""
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "staged": Experiment(
         settings=Staged,
         measure=measure_staged,
+        seeds_together=_CARD,
         phases=lambda s: {stage.name: stage.epochs for stage in s.stages},
+        has_plain_form=True,
     ),
-    "simultaneous": Experiment(
-        settings=Simultaneous,
-        measure=measure_simultaneous,
-        phases=lambda s: {s.together.name: s.together.epochs},
-    ),
+    "simultaneous": SIMULTANEOUS,
+    "simultaneous_as_released": SIMULTANEOUS,
 }

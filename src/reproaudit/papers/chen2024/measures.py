@@ -9,7 +9,8 @@ from jaxtyping import Float
 
 from reproaudit.lab import Array
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
-from reproaudit.papers.chen2024.fast import Parameters, Windows, descend, predict, vote
+from reproaudit.papers.chen2024.fast import Parameters
+from reproaudit.papers.chen2024.forms import Prepared
 from reproaudit.papers.chen2024.model import Architecture, LossReading
 from reproaudit.papers.chen2024.task import Sequences, cross_entropy
 
@@ -22,9 +23,9 @@ class Evaluation:
         architecture: of the model.
         reading: of the trained loss.
         epsilon: ε inside the logarithm of every loss.
-        training: the counted training sequences.
+        training: the training sequences, prepared.
         validation: the validation sequences.
-        validation_windows: their counted form.
+        prepared_validation: the same, prepared.
         head: the hard-wired induction head on the validation sequences.
         optimal: the place of the subset with the most information according to the chains.
     """
@@ -32,16 +33,16 @@ class Evaluation:
     architecture: Architecture
     reading: LossReading
     epsilon: float
-    training: Windows
+    training: Prepared
     validation: Sequences
-    validation_windows: Windows
+    prepared_validation: Prepared
     head: InductionHead
     optimal: int
 
 
 def observe(at: Parameters, on: Evaluation) -> dict[str, float | Array]:
     """Everything that is followed over training, by the name of the measurement."""
-    predictions = predict(on.validation_windows, at)
+    predictions = on.prepared_validation.predict(at)
     shares = subset_shares(at.coefficients)
     return {
         "subset_share": shares,
@@ -72,16 +73,9 @@ def own_lag_attention(
 
 def training_loss(at: Parameters, on: Evaluation) -> float:
     """The loss that is trained, on the training sequences, in nats."""
-    loss, _ = descend(
-        on.training,
-        at,
-        epochs=1,
-        learning_rate=0.0,
-        trained=(),
-        reading=on.reading,
-        epsilon=on.epsilon,
+    return on.training.descend(
+        at, epochs=1, learning_rate=0.0, trained=(), reading=on.reading, epsilon=on.epsilon
     )
-    return loss
 
 
 def mean_total_variation(
@@ -104,7 +98,7 @@ def recovered_gain(
     at: Parameters,
     architecture: Architecture,
     sequences: Sequences,
-    windows: Windows,
+    prepared: Prepared,
     epsilon: float,
 ) -> float:
     """The share of the mechanism's gain over a uniform vote that the weights reach.
@@ -116,16 +110,16 @@ def recovered_gain(
         at: the weights.
         architecture: of the model.
         sequences: others than those trained on.
-        windows: their counted form.
+        prepared: the same, prepared.
         epsilon: ε inside the logarithm of the cross-entropy.
     """
-    best = induction_head_weights(architecture, sequences, windows, epsilon)
+    best = induction_head_weights(architecture, sequences, prepared, epsilon)
     uniform, own, reached = (
         cross_entropy(predictions, sequences.targets, epsilon)
         for predictions in (
-            vote(windows, np.ones(windows.query.shape[1])),
-            predict(windows, at),
-            predict(windows, best),
+            prepared.vote(np.ones_like(prepared.kernel(at))),
+            prepared.predict(at),
+            prepared.predict(best),
         )
     )
     return (uniform - own) / (uniform - reached)

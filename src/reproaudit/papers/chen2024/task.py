@@ -26,9 +26,9 @@ class ChainSettings:
         dirichlet: the concentration of the law of the transition tables' rows.
         training_sequences: how many there are.
         validation_sequences: how many there are; also of each set that a model is taken to.
-        training_data: ``own_chain``; in controls ``independent_tokens`` (chains of order 0) or
-            ``shuffled_targets`` (each sequence has the target of another). Validation sequences
-            always have their own chain.
+        training_data: ``own_chain``; in controls ``shuffled_targets`` (each sequence has the
+            target of another) or ``other_parents`` (every token depends on those at lags 2 … order
+            + 1 and not on the latest). Validation sequences are always proper ones.
     """
 
     vocabulary: int
@@ -37,7 +37,7 @@ class ChainSettings:
     dirichlet: float
     training_sequences: int
     validation_sequences: int
-    training_data: Literal["own_chain", "independent_tokens", "shuffled_targets"]
+    training_data: Literal["own_chain", "shuffled_targets", "other_parents"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,6 @@ def sequences_for(
     count: int,
     *,
     length: int | None = None,
-    order: int | None = None,
     dirichlet: float | None = None,
 ) -> Sequences:
     """The sequences that a seed has for a purpose, with some of the settings replaced.
@@ -131,26 +130,38 @@ def sequences_for(
         purpose: another purpose has other chains and tokens.
         count: how many sequences.
         length: in place of the setting.
-        order: in place of the setting.
         dirichlet: in place of the setting.
     """
     return draw_sequences(
         generator(seed, purpose),
         count,
         length=s.length if length is None else length,
-        order=s.order if order is None else order,
+        order=s.order,
         vocabulary=s.vocabulary,
         dirichlet=s.dirichlet if dirichlet is None else dirichlet,
     )
 
 
 def training_sequences(s: ChainSettings, seed: int) -> Sequences:
-    """The sequences that a seed trains on; in controls without anything to learn in context."""
-    order = 0 if s.training_data == "independent_tokens" else None
-    sequences = sequences_for(s, seed, "training", s.training_sequences, order=order)
+    """The sequences that a seed trains on; in controls other ones than it is measured on."""
+    if s.training_data == "other_parents":
+        return _with_other_parents(s, generator(seed, "training"))
+    sequences = sequences_for(s, seed, "training", s.training_sequences)
     if s.training_data == "shuffled_targets":
         return sequences.with_shuffled_targets(generator(seed, "shuffle"))
     return sequences
+
+
+def _with_other_parents(s: ChainSettings, rng: np.random.Generator) -> Sequences:
+    """Training sequences whose tokens depend on those at lags 2 … order + 1.
+
+    The tables are those of the proper chains, one for each latest token alike.
+    """
+    tables = transition_tables(
+        rng, s.training_sequences, order=s.order, vocabulary=s.vocabulary, dirichlet=s.dirichlet
+    )
+    longer = np.repeat(tables, s.vocabulary, axis=1)
+    return follow_tables(rng, longer, length=s.length, order=s.order + 1)
 
 
 def validation_sequences(s: ChainSettings, seed: int) -> Sequences:

@@ -13,13 +13,14 @@ z_query = (0; Σ_{i∈y} e_i)                    `model.query`                  
 softmax(Zᵀ W_KQ z_query)                      `model.attention`              `fast.losses`
 W_V Z softmax(Zᵀ W_KQ z_query)                `model.forward`                `fast.losses`
 c · mean ‖output − target‖²                   `model.selection_loss`         `fast.gradient`
-online SGD, stochastic codes                  autograd, in the test          `fast.train_steps`
+online SGD, stochastic codes                  `plain.train_steps`            `fast.train_steps`
 W_KQ → αI, W_V → vI, the best α and v         `constructed`
 fully-connected net                           `fully_connected.net_outputs`  `fully_connected`
 ============================================  =============================  ======================
 
 `task` and `sampling` draw tokens, subsets and codes; `training` has the layer and its settings,
-`measures` the measurements, `experiments` what is run.
+`measures` the measurements, `experiments` and `nets` what is run. `fast.together` is the fast form
+for a card.
 """
 
 from reproaudit.papers.wang2024.experiments import EXPERIMENTS

@@ -13,29 +13,34 @@ from reproaudit.lab import (
     Array,
     Experiment,
     Measurements,
+    RunForm,
     Series,
     Session,
-    generator,
-    train,
+    continued_steps,
 )
-from reproaudit.papers.wang2024 import fully_connected
-from reproaudit.papers.wang2024.constructed import reachable
-from reproaudit.papers.wang2024.fully_connected import Net, NetInit, NetSgd, SubsetInput
+from reproaudit.papers.wang2024.constructed import IdentityBlocks, reachable
 from reproaudit.papers.wang2024.measures import (
     directions,
-    last_value,
     mean_loss_and_mass,
     power_law_exponent,
     stack_series,
 )
+from reproaudit.papers.wang2024.nets import NETS, FullyConnected, measure_fully_connected
 from reproaudit.papers.wang2024.sampling import child, root
 from reproaudit.papers.wang2024.task import (
-    BatchLaw,
     SampleBatch,
     draw_batch,
     draw_codes,
 )
-from reproaudit.papers.wang2024.training import Arm, LayerRun, Selection, observed_steps
+from reproaudit.papers.wang2024.training import (
+    Arm,
+    LayerRun,
+    Selection,
+    continue_arms,
+    models_moved,
+    train_arms,
+    train_for_loss,
+)
 
 CORNER = 4
 """The number of rows and columns of the codes' block of W_KQ that are kept to look at."""
@@ -92,61 +97,36 @@ class LongerSequences(Selection):
         return tuple(round(factor * self.tokens) for factor in self.length_factors)
 
 
-@dataclass(frozen=True)
-class FullyConnected(Selection):
-    """The layer and a fully-connected net on the same batches.
-
-    Attributes:
-        hidden_layers: of the net.
-        parameter_ratio: the net's parameters over those of the attention layer.
-        subset_input: how the net sees the subset: ``multi_hot`` or ``positions``.
-        net_init: ``uniform`` in ±1/√(fan-in), or ``he``.
-        net_rates: learning rates relative to the layer's; the one that ends best counts.
-    """
-
-    hidden_layers: int
-    parameter_ratio: float
-    subset_input: SubsetInput
-    net_init: NetInit
-    net_rates: tuple[float, ...]
-
-    @property
-    def layer_parameters(self) -> int:
-        """The numbers in W_KQ and W_V."""
-        whole = self.token_dimension + self.code_dimension
-        return whole * whole + self.token_dimension * whole
-
-    @property
-    def net_sizes(self) -> tuple[int, int]:
-        """Inputs and hidden width of the net."""
-        d = self.token_dimension
-        inputs = fully_connected.input_size(d, self.tokens, self.selected, self.subset_input)
-        wished = round(self.parameter_ratio * self.layer_parameters)
-        return inputs, fully_connected.width_for(wished, inputs, self.hidden_layers, d)
-
-
 # -------------------------------------------------------------------------------------- selection
 
 
 def measure_selection(s: Selection, session: Session) -> Mapping[int, Measurements]:
     """One layer on the task: loss, attention and directions over training."""
-    return {seed: _selection(seed, s, session) for seed in session.seeds}
+    runs = [LayerRun.start(seed, s, session.form) for seed in session.seeds]
+    arms = [run.arm for run in runs]
 
+    def observe(index: int) -> dict[str, float | Array]:
+        loss, mass = arms[index].loss_and_mass(runs[index].tests)
+        return {"loss": loss, "mass": mass, **directions(arms[index].weights)}
 
-def _selection(seed: int, s: Selection, session: Session) -> Measurements:
-    run = LayerRun.start(seed, s)
-    weights = run.arm.weights
-
-    def observe() -> dict[str, float | Array]:
-        loss, mass = run.arm.loss_and_mass(run.tests)
-        return {"loss": loss, "mass": mass, **directions(weights)}
-
-    series = run.arm.train(session, "selection", 90, observe)
-    return Measurements(
-        scalars={"reachable_loss": run.reachable_loss, "reachable_mass": run.reachable_mass},
-        series=series,
-        arrays={"value_block": weights.V_x, "key_query_corner": weights.D[:CORNER, :CORNER]},
-    )
+    series = train_arms(arms, session, "selection", 90, observe)
+    continued = continue_arms(arms, session, "continued")
+    return {
+        seed: Measurements(
+            scalars={
+                "reachable_loss": run.reachable_loss,
+                "reachable_mass": run.reachable_mass,
+                "continued_loss": further.loss_and_mass(run.tests)[0],
+                **models_moved([run.arm.moved()]),
+            },
+            series=course,
+            arrays={
+                "value_block": run.arm.weights.V_x,
+                "key_query_corner": run.arm.weights.D[:CORNER, :CORNER],
+            },
+        )
+        for seed, run, further, course in zip(session.seeds, runs, continued, series, strict=True)
+    }
 
 
 # ------------------------------------------------------------------------------------- dimensions
@@ -154,20 +134,29 @@ def _selection(seed: int, s: Selection, session: Session) -> Measurements:
 
 def measure_dimension(s: CodeDimension, session: Session) -> Mapping[int, Measurements]:
     """A layer for each code dimension, against what identity blocks reach there."""
-    return {seed: _dimension(seed, s, session) for seed in session.seeds}
-
-
-def _dimension(seed: int, s: CodeDimension, session: Session) -> Measurements:
-    losses, bests = [], []
+    by_dimension = []
     for d_e in s.dimensions:
-        run = LayerRun.start(seed, replace(s, code_dimension=d_e))
-        losses.append(run.train_for_loss(session, _dimension_phase(d_e)))
-        bests.append(run.reachable_loss)
-    series = stack_series(losses)
+        runs = [
+            LayerRun.start(seed, replace(s, code_dimension=d_e), session.form)
+            for seed in session.seeds
+        ]
+        losses = train_for_loss(runs, session, _dimension_phase(d_e))
+        by_dimension.append(list(zip(runs, losses, strict=True)))
+    return {
+        seed: _dimension(s, of_seed)
+        for seed, *of_seed in zip(session.seeds, *by_dimension, strict=True)
+    }
+
+
+def _dimension(s: CodeDimension, trained: Sequence[tuple[LayerRun, Series]]) -> Measurements:
+    """The measurements of one seed, whose layers come in the order of the dimensions."""
+    bests = [run.reachable_loss for run, _ in trained]
+    series = stack_series([loss for _, loss in trained])
     return Measurements(
         scalars={
             "exponent": power_law_exponent(s.dimensions, series.values[-1]),
             "reachable_exponent": power_law_exponent(s.dimensions, bests),
+            **models_moved(run.arm.moved() for run, _ in trained),
         },
         series={"loss": series},
         arrays={"reachable_loss": np.array(bests)},
@@ -183,47 +172,89 @@ def _dimension_phase(d_e: int) -> str:
 
 def measure_length(s: LongerSequences, session: Session) -> Mapping[int, Measurements]:
     """Two layers, one trained with stochastic and one with fixed codes, on longer sequences."""
-    return {seed: _length(seed, s, session) for seed in session.seeds}
-
-
-def _length(seed: int, s: LongerSequences, session: Session) -> Measurements:
-    bests = [reachable(seed, s, length, s.reachable_draws, s.attend_query) for length in s.lengths]
-    points = validation_sets(seed, s, None)
-    if s.first_arm == "fixed":
-        first = _fixed_arm(seed, s, "other_fixed_codes")
-    else:
-        first = Arm.start(seed, s, None, bests[0] if s.weights == "constructed" else None), points
-    arms = first, _fixed_arm(seed, s, "fixed_codes")
-    reach = [
-        mean_loss_and_mass([batch], best.weights(s, s.dtype), s.attend_query)[0]
-        for batch, best in zip(points, bests, strict=True)
+    seeds, form = session.seeds, session.form
+    sets = [
+        [reachable(seed, s, length, s.reachable_draws, s.attend_query) for length in s.lengths]
+        for seed in seeds
     ]
-    series = stack_series(
-        [_train_arm(name, *arm, session) for name, arm in zip(ARMS, arms, strict=True)]
-    )
+    firsts = [_first_arm(seed, s, bests[0], form) for seed, bests in zip(seeds, sets, strict=True)]
+    seconds = [_fixed_arm(seed, s, "fixed_codes", form) for seed in seeds]
+    losses = [
+        _train_on_lengths(name, arms, session)
+        for name, arms in zip(ARMS, (firsts, seconds), strict=True)
+    ]
+    return {
+        seed: _length(seed, s, sets[i], (firsts[i][0], seconds[i][0]), [one[i] for one in losses])
+        for i, seed in enumerate(seeds)
+    }
+
+
+def _length(
+    seed: int,
+    s: LongerSequences,
+    bests: Sequence[IdentityBlocks],
+    arms: Sequence[Arm],
+    losses: Sequence[Series],
+) -> Measurements:
+    """The measurements of one seed, after its two layers have been trained."""
+    points = validation_sets(seed, s, None)
+    reach, kept = np.array(
+        [
+            [
+                mean_loss_and_mass([batch], one.weights(s, s.dtype), s.attend_query, arms[0].form)[
+                    0
+                ]
+                for one in (best, bests[0])
+            ]
+            for batch, best in zip(points, bests, strict=True)
+        ]
+    ).T
+    series = stack_series(losses)
     final = series.values[-1]
+    constructed = np.stack([kept, final[1]])
     return Measurements(
+        scalars=models_moved(arm.moved() for arm in arms),
         series={"loss": series},
         arrays={
             "growth": final / final[:, :1],
-            "excess": final / np.array(reach),
+            "excess": final / reach,
             "final_loss": final,
-            "reachable_loss": np.array(reach),
+            "constructed_growth": constructed / constructed[:, :1],
+            "constructed_excess": constructed / reach,
+            "constructed_loss": constructed,
+            "reachable_loss": reach,
         },
     )
 
 
-def _fixed_arm(seed: int, s: LongerSequences, purpose: str) -> tuple[Arm, tuple[SampleBatch, ...]]:
+def _fixed_arm(
+    seed: int, s: LongerSequences, purpose: str, form: RunForm
+) -> tuple[Arm, tuple[SampleBatch, ...]]:
     """A layer with fixed codes, and its validation sets."""
     codes = fixed_codes(seed, s, purpose)
-    return Arm.start(seed, s, codes[:, : s.tokens]), validation_sets(seed, s, codes)
+    return Arm.start(seed, s, codes[:, : s.tokens], form), validation_sets(seed, s, codes)
 
 
-def _train_arm(name: str, arm: Arm, validation: Sequence[SampleBatch], session: Session) -> Series:
-    def observe() -> dict[str, Array]:
+def _first_arm(
+    seed: int, s: LongerSequences, best: IdentityBlocks, form: RunForm
+) -> tuple[Arm, tuple[SampleBatch, ...]]:
+    """The layer with stochastic codes, or what a control puts there, and its validation sets."""
+    if s.first_arm == "fixed":
+        return _fixed_arm(seed, s, "other_fixed_codes", form)
+    placed = best if s.weights == "constructed" else None
+    return Arm.start(seed, s, None, form, placed), validation_sets(seed, s, None)
+
+
+def _train_on_lengths(
+    name: str, arms: Sequence[tuple[Arm, Sequence[SampleBatch]]], session: Session
+) -> list[Series]:
+    """Trains one layer for each seed and returns its losses on its validation sets."""
+
+    def observe(index: int) -> dict[str, Array]:
+        arm, validation = arms[index]
         return {"loss": np.array([arm.loss_and_mass([batch])[0] for batch in validation])}
 
-    return arm.train(session, name, 40, observe)["loss"]
+    return [one["loss"] for one in train_arms([a for a, _ in arms], session, name, 40, observe)]
 
 
 def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Float32[Array, "1 longest d_e"]:
@@ -263,90 +294,44 @@ def validation_sets(
     return tuple(batches)
 
 
-# -------------------------------------------------------------------------------- fully connected
+# ------------------------------------------------------------------------------------ what is there
 
+_CARD = frozenset({"cuda"})
+"""Where all seeds of a cell are trained at once."""
 
-def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int, Measurements]:
-    """The layer and a fully-connected net with as many parameters, on the same batches."""
-    return {seed: _fully_connected(seed, s, session) for seed in session.seeds}
-
-
-def _fully_connected(seed: int, s: FullyConnected, session: Session) -> Measurements:
-    run = LayerRun.start(seed, s)
-    layer = run.train_for_loss(session, "transformer")
-    nets = [_train_net(seed, s, index, run.tests, session) for index in range(len(s.net_rates))]
-    series = stack_series([layer, min(nets, key=lambda one: last_value(one, s.steps))])
-    best = run.reachable_loss
-    missed = (series.values[-1] - best) / (s.initial_loss - best)
-    inputs, width = s.net_sizes
-    net_parameters = fully_connected.net_parameters(
-        inputs, width, s.hidden_layers, s.token_dimension
-    )
-    return Measurements(
-        scalars={"reachable_loss": best, "unlearned": float(missed[1])},
-        series={"loss": series},
-        arrays={"parameters": np.array([s.layer_parameters, net_parameters], dtype=np.float64)},
-    )
-
-
-def _train_net(
-    seed: int, s: FullyConnected, index: int, tests: Sequence[SampleBatch], session: Session
-) -> Series:
-    """The net's loss over training at one of the learning rates."""
-    d, ratio = s.token_dimension, s.net_rates[index]
-    net = Net.draw(generator(seed, "net"), *s.net_sizes, s.hidden_layers, d, s.net_init, s.dtype)
-    seen = [fully_connected.inputs_and_targets(batch, s.subset_input, s.dtype) for batch in tests]
-    scratch = SampleBatch.empty(s.batch, d, s.tokens, s.selected, 1, True)
-    how = NetSgd(
-        key=root(seed, "train"),
-        law=BatchLaw.of(s, seed, training=False, redraw_codes=False),
-        multi_hot=s.subset_input == "multi_hot",
-        factor=s.loss_factor,
-        rate=s.learning_rate * ratio,
-        annealed_rate=s.annealed_rate * ratio,
-        anneal_at=s.anneal_at,
-    )
-
-    def observe(_step: int) -> dict[str, float]:
-        return {"loss": float(np.mean([fully_connected.net_losses(net, *one) for one in seen]))}
-
-    return train(
-        session,
-        _net_phase(index),
-        steps=s.steps,
-        state=net._asdict(),
-        advance=lambda start, stop: fully_connected.train_net(start, stop, how, scratch, net),
-        observe=observe,
-        observe_at=observed_steps(s.steps, 60),
-    )["loss"]
-
-
-def _net_phase(index: int) -> str:
-    return f"net_{index}"
-
+_SELECTION = Experiment(
+    settings=Selection,
+    measure=measure_selection,
+    seeds_together=_CARD,
+    has_plain_form=True,
+    phases=lambda s: {
+        "selection": s.trained_steps,
+        **({"continued": continued_steps(s.trained_steps)} if s.weights == "trained" else {}),
+    },
+)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "selection": Experiment(
-        settings=Selection,
-        measure=measure_selection,
-        phases=lambda s: {"selection": s.steps},
-    ),
+    "selection": _SELECTION,
+    "query_attended": _SELECTION,
     "dimension": Experiment(
         settings=CodeDimension,
         measure=measure_dimension,
-        phases=lambda s: {_dimension_phase(d_e): s.steps for d_e in s.dimensions},
+        seeds_together=_CARD,
+        has_plain_form=True,
+        phases=lambda s: {_dimension_phase(d_e): s.trained_steps for d_e in s.dimensions},
     ),
     "length": Experiment(
         settings=LongerSequences,
         measure=measure_length,
-        phases=lambda s: dict.fromkeys(ARMS, s.steps),
+        seeds_together=_CARD,
+        has_plain_form=True,
+        phases=lambda s: dict.fromkeys(ARMS, s.trained_steps),
     ),
     "fully_connected": Experiment(
         settings=FullyConnected,
         measure=measure_fully_connected,
-        phases=lambda s: {
-            "transformer": s.steps,
-            **{_net_phase(i): s.steps for i in range(len(s.net_rates))},
-        },
+        seeds_together=_CARD,
+        has_plain_form=True,
+        phases=lambda s: {"transformer": s.trained_steps, NETS: s.trained_steps},
     ),
 }

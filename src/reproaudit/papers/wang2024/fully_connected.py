@@ -6,6 +6,7 @@ puts out a mean: x ↦ W_out relu(… relu(W_in x + b_in) …) + b_out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,12 +23,12 @@ NetInit = Literal["uniform", "he"]
 
 
 def net_outputs(
-    inputs: Float[Tensor, "batch inputs"],
-    hidden: list[tuple[Float[Tensor, "width before"], Float[Tensor, " width"]]],
-    W_out: Float[Tensor, "d width"],
-    b_out: Float[Tensor, " d"],
-) -> Float[Tensor, "batch d"]:
-    """The plain form: hidden layers with ReLU, then a linear one.
+    inputs: Float[Tensor, "*nets batch inputs"],
+    hidden: list[tuple[Float[Tensor, "*nets width before"], Float[Tensor, "*biases width"]]],
+    W_out: Float[Tensor, "*nets d width"],
+    b_out: Float[Tensor, "*biases d"],
+) -> Float[Tensor, "*nets batch d"]:
+    """The plain form: hidden layers with ReLU, then a linear one; also of several nets at once.
 
     Args:
         inputs: one row per sample.
@@ -36,8 +37,8 @@ def net_outputs(
         b_out: of the last layer.
     """
     for W, b in hidden:
-        inputs = torch.relu(inputs @ W.T + b)
-    return inputs @ W_out.T + b_out
+        inputs = torch.relu(inputs @ W.mT + b)
+    return inputs @ W_out.mT + b_out
 
 
 def width_for(parameters: int, inputs: int, hidden_layers: int, outputs: int) -> int:
@@ -160,7 +161,7 @@ def _fill_targets(batch: SampleBatch, out: Array) -> None:
         for k in range(X.shape[1]):
             total = out.dtype.type(0)
             for j in selected[b]:
-                total += X[batch.source[b], k, j]
+                total += X[b, batch.coordinates[k], j]
             out[b, k] = total / selected.shape[1]
 
 
@@ -192,12 +193,17 @@ def inputs_and_targets(
 
 
 @compiled()
-def _layers(inputs: Array, net: Net) -> tuple[Array, Array]:
-    """Activations of the hidden layers, (hidden_layers, batch, width), and the outputs."""
+def _layers(first: Array, net: Net) -> tuple[Array, Array]:
+    """Activations of the hidden layers, (hidden_layers, batch, width), and the outputs.
+
+    Args:
+        first: the inputs times W_inᵀ.
+        net: the net.
+    """
     W_mid, b_hidden = net.W_mid, net.b_hidden
-    hidden = np.empty((len(b_hidden), len(inputs), len(net.W_in)), inputs.dtype)
-    zero = inputs.dtype.type(0)
-    hidden[0] = np.maximum(np.dot(inputs, net.W_in.T) + b_hidden[0], zero)
+    hidden = np.empty((len(b_hidden), *first.shape), first.dtype)
+    zero = first.dtype.type(0)
+    hidden[0] = np.maximum(first + b_hidden[0], zero)
     for layer in range(len(W_mid)):
         hidden[layer + 1] = np.maximum(
             np.dot(hidden[layer], W_mid[layer].T) + b_hidden[layer + 1], zero
@@ -206,24 +212,61 @@ def _layers(inputs: Array, net: Net) -> tuple[Array, Array]:
 
 
 @compiled()
-def _descend_net(inputs: Array, targets: Array, factor: float, rate: float, net: Net) -> None:
-    """One step of gradient descent on ``factor`` × mean squared error."""
-    hidden, outputs = _layers(inputs, net)
-    W_in, W_mid, W_out, b_hidden, b_out = net
-    kind = inputs.dtype.type
-    step = kind(rate * 2 * factor / len(inputs)) * (outputs - targets)
-    back = np.dot(step, W_out)
+def _outputs(inputs: Array, net: Net) -> Array:
+    return _layers(np.dot(inputs, net.W_in.T), net)[1]
+
+
+@compiled()
+def _descend_above(first: Array, targets: Array, size: float, net: Net) -> Array:
+    """One step of all that is above W_in, and the step of the first layer's sums.
+
+    Args:
+        first: the inputs times W_inᵀ.
+        targets: what the outputs should be.
+        size: the learning rate, times the derivative of the loss by half the squared error.
+        net: changed in place, but for W_in.
+    """
+    hidden, outputs = _layers(first, net)
+    W_mid, W_out, b_hidden, b_out = net.W_mid, net.W_out, net.b_hidden, net.b_out
+    step = first.dtype.type(size) * (outputs - targets)
+    back: Array = np.dot(step, W_out)
     W_out -= np.dot(step.T, hidden[-1])
     b_out -= step.sum(axis=0)
     for layer in range(len(W_mid) - 1, -1, -1):
-        back *= (hidden[layer + 1] > 0).astype(inputs.dtype)
+        back *= (hidden[layer + 1] > 0).astype(first.dtype)
         further = np.dot(back, W_mid[layer])
         W_mid[layer] -= np.dot(back.T, hidden[layer])
         b_hidden[layer + 1] -= back.sum(axis=0)
         back = further
-    back *= (hidden[0] > 0).astype(inputs.dtype)
-    W_in -= np.dot(back.T, inputs)
+    back *= (hidden[0] > 0).astype(first.dtype)
     b_hidden[0] -= back.sum(axis=0)
+    return back
+
+
+@compiled()
+def _descend_nets(inputs: Array, targets: Array, factor: float, rates: Array, nets: Net) -> None:
+    """One step of gradient descent on ``factor`` × mean squared error, of several nets.
+
+    The products with the inputs, which make nearly all of the work, are made for all together.
+
+    Args:
+        inputs: one row per sample.
+        targets: likewise.
+        factor: c in the loss.
+        rates: the learning rate of each net.
+        nets: each block with an axis for the nets in front; changed in place.
+    """
+    count, width, size = nets.W_in.shape
+    W_in = nets.W_in.reshape(count * width, size)
+    firsts = np.dot(inputs, W_in.T)
+    backs = np.empty_like(firsts)
+    for i in range(count):
+        net = Net(nets.W_in[i], nets.W_mid[i], nets.W_out[i], nets.b_hidden[i], nets.b_out[i])
+        mine = slice(i * width, (i + 1) * width)
+        first = np.ascontiguousarray(firsts[:, mine])
+        scale = rates[i] * 2 * factor / len(inputs)
+        backs[:, mine] = _descend_above(first, targets, scale, net)
+    W_in -= np.dot(backs.T, inputs)
 
 
 def net_losses(
@@ -231,9 +274,19 @@ def net_losses(
 ) -> Float[Array, " batch"]:
     """Per sample ½‖output − target‖²; infinite or NaN where training diverged."""
     with one_thread():
-        _, outputs = _layers(inputs, net)
+        outputs = _outputs(inputs, net)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(((outputs.astype(np.float64) - targets) ** 2).sum(axis=1) / 2)
+
+
+def side_by_side(nets: Sequence[Net]) -> Net:
+    """Copies of several nets of one shape, each block with an axis for the nets in front."""
+    return Net(*(np.stack(blocks) for blocks in zip(*nets, strict=True)))
+
+
+def one_of(nets: Net, index: int) -> Net:
+    """The net of this index among nets side by side, in the same memory."""
+    return Net(*(block[index] for block in nets))
 
 
 def descend_net(
@@ -244,31 +297,47 @@ def descend_net(
     rate: float,
 ) -> None:
     """One step on given data, in place."""
+    alone = Net(*(block[None] for block in net))
     with one_thread():
-        _descend_net(inputs, targets, factor, rate, net)
+        _descend_nets(inputs, targets, factor, np.array([rate]), alone)
 
 
 @compiled()
-def _train_net(
+def _train_nets(
     start: int,
     stop: int,
     how: NetSgd,
+    rates: Array,
+    annealed_rates: Array,
     scratch: SampleBatch,
     inputs: Array,
     targets: Array,
-    net: Net,
+    nets: Net,
 ) -> None:
     for step in range(start, stop):
         fill_batch(child(how.key, step), how.law, scratch)
         _fill_inputs(scratch, how.multi_hot, inputs)
         _fill_targets(scratch, targets)
-        rate = how.rate if step < how.anneal_at else how.annealed_rate
-        _descend_net(inputs, targets, how.factor, rate, net)
+        now = rates if step < how.anneal_at else annealed_rates
+        _descend_nets(inputs, targets, how.factor, now, nets)
 
 
-def train_net(start: int, stop: int, how: NetSgd, scratch: SampleBatch, net: Net) -> None:
-    """Steps ``start`` to ``stop − 1`` of online SGD, in place; the batch's arrays are scratch."""
+def train_nets_on_same_batches(
+    start: int, stop: int, hows: Sequence[NetSgd], scratch: SampleBatch, nets: Net
+) -> None:
+    """Steps ``start`` to ``stop − 1`` of online SGD, in place, of nets that see the same batches.
+
+    Args:
+        start: first step.
+        stop: one past the last.
+        hows: the training of each net; they differ in their rates alone.
+        scratch: room for a batch.
+        nets: the nets side by side.
+    """
+    how = hows[0]
     subset_input: SubsetInput = "multi_hot" if how.multi_hot else "positions"
-    inputs, targets = room_for_rows(scratch, subset_input, net.W_in.dtype)
+    inputs, targets = room_for_rows(scratch, subset_input, nets.W_in.dtype)
+    rates = np.array([one.rate for one in hows])
+    annealed_rates = np.array([one.annealed_rate for one in hows])
     with one_thread():
-        _train_net(start, stop, how, scratch, inputs, targets, net)
+        _train_nets(start, stop, how, rates, annealed_rates, scratch, inputs, targets, nets)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from reproaudit.lab import Array, Series, one_thread
-from reproaudit.papers.wang2024.fast import Weights, losses
+from reproaudit.lab import Array, RunForm, Series, one_thread
+from reproaudit.papers.wang2024 import fast, plain
+from reproaudit.papers.wang2024.fast import Weights
 from reproaudit.papers.wang2024.task import SampleBatch
 
 
 def mean_loss_and_mass(
-    batches: Sequence[SampleBatch], weights: Weights, attend_query: bool
+    batches: Sequence[SampleBatch], weights: Weights, attend_query: bool, form: RunForm
 ) -> tuple[float, float]:
     """½ × mean squared error, and the mean attention on the selected tokens.
 
@@ -21,7 +22,9 @@ def mean_loss_and_mass(
         batches: of one size.
         weights: of the layer.
         attend_query: whether the query is among the attended tokens.
+        form: how they are computed.
     """
+    losses = fast.losses if form == "fast" else plain.losses
     both = [losses(batch, weights, attend_query) for batch in batches]
     return float(np.mean([one[0] for one in both])), float(np.mean([one[1] for one in both]))
 

@@ -43,7 +43,8 @@ class TaskSettings:
         code_scale: ``unit`` (expected squared norm 1) or ``entries`` (variance 1 per entry).
         codes_drawn: one draw ``per_batch``, or ``per_sample``.
         query: ``own``, or in a control ``independent`` of the selected subset in training.
-        targets: ``own``, or in a control ``shuffled``, taken from another sample's tokens.
+        targets: ``own``, or in a control ``turned``: coordinate k of the target is coordinate k + 1
+            of the mean of the selected tokens, and the last is the first.
         subsets: ``uniform``, or in a control ``constant``, the same in every sample.
 
     Raises:
@@ -61,7 +62,7 @@ class TaskSettings:
     code_scale: Literal["unit", "entries"]
     codes_drawn: Literal["per_batch", "per_sample"]
     query: Literal["own", "independent"]
-    targets: Literal["own", "shuffled"]
+    targets: Literal["own", "turned"]
     subsets: Literal["uniform", "constant"]
 
     def __post_init__(self) -> None:
@@ -102,14 +103,15 @@ class SampleBatch(NamedTuple):
         X: tokens, one per column.
         selected: positions whose mean is the target.
         queried: positions whose codes make the query; in a control not those selected.
-        source: the sample whose tokens the target is taken from; in a control not its own.
+        coordinates: of each coordinate of the target, the tokens' coordinate that it averages; in a
+            control another one.
         E: codes, one per row; one group where all samples share them, else one per sample.
     """
 
     X: Float32[Array, "batch d T"]
     selected: Int64[Array, "batch q"]
     queried: Int64[Array, "batch q"]
-    source: Int64[Array, " batch"]
+    coordinates: Int64[Array, " d"]
     E: Float32[Array, "groups T d_e"]
 
     @staticmethod
@@ -119,7 +121,7 @@ class SampleBatch(NamedTuple):
             np.empty((samples, d, T), np.float32),
             np.empty((samples, q), np.int64),
             np.empty((samples, q), np.int64),
-            np.arange(samples),
+            np.arange(d),
             np.empty((1 if shared else samples, T, d_e), np.float32),
         )
 
@@ -130,7 +132,7 @@ class BatchLaw(NamedTuple):
     Attributes:
         subset_key: of the subset that all samples share; 0 where each has its own.
         other_query: whether the query is drawn independently of the selected subset (a control).
-        other_targets: whether a target is taken from the next sample's tokens (a control).
+        turned_targets: whether a target's coordinates are moved on by one (a control).
         redraw_codes: whether codes are drawn; else those that are in the batch stay.
         code_law: one of the values of `CODE_LAWS`.
         code_scale: the standard deviation of a code's entry.
@@ -138,7 +140,7 @@ class BatchLaw(NamedTuple):
 
     subset_key: np.uint64
     other_query: bool
-    other_targets: bool
+    turned_targets: bool
     redraw_codes: bool
     code_law: int
     code_scale: float
@@ -157,7 +159,7 @@ class BatchLaw(NamedTuple):
         return BatchLaw(
             subset_key=root(seed, "subset") if constant else np.uint64(0),
             other_query=training and s.query == "independent",
-            other_targets=training and s.targets == "shuffled",
+            turned_targets=training and s.targets == "turned",
             redraw_codes=redraw_codes,
             code_law=CODE_LAWS[s.code_law],
             code_scale=s.entry_scale,
@@ -167,17 +169,18 @@ class BatchLaw(NamedTuple):
 @compiled()
 def fill_batch(key: Any, law: BatchLaw, batch: SampleBatch) -> None:
     """Draws a batch: tokens, subsets, codes, and the queries and targets that follow from them."""
-    X, selected, queried, source, E = batch
+    X, selected, queried, coordinates, E = batch
     fill_tokens(key, X)
-    samples, _, T = X.shape
+    samples, d, T = X.shape
     if law.subset_key != np.uint64(0):
         fill_subsets(law.subset_key, SUBSETS, T, selected[:1])
     else:
         fill_subsets(key, SUBSETS, T, selected)
     if law.other_query:
         fill_subsets(key, OTHER_SUBSETS, T, queried)
+    for k in range(d):
+        coordinates[k] = (k + 1) % d if law.turned_targets else k
     for b in range(samples):
-        source[b] = (b + 1) % samples if law.other_targets else b
         for k in range(selected.shape[1]):
             if law.subset_key != np.uint64(0):
                 selected[b, k] = selected[0, k]
@@ -206,8 +209,9 @@ def draw_batch(
     positions: int,
     codes: Float32[Array, "groups {positions} d_e"] | None = None,
     own_codes: bool = False,
+    training: bool = False,
 ) -> SampleBatch:
-    """A batch to test on; controls that disturb training do not disturb it.
+    """A batch to measure on.
 
     Args:
         key: of the batch.
@@ -217,12 +221,13 @@ def draw_batch(
         positions: T, or more.
         codes: fixed codes, one set for all samples or one for each; None to draw them.
         own_codes: whether each sample gets codes of its own, where they are drawn.
+        training: whether controls that disturb training disturb this batch, too.
     """
     shared = not own_codes if codes is None else len(codes) == 1
     batch = SampleBatch.empty(
         samples, s.token_dimension, positions, s.selected, s.code_dimension, shared
     )
-    fill_batch(key, BatchLaw.of(s, seed, training=False, redraw_codes=codes is None), batch)
+    fill_batch(key, BatchLaw.of(s, seed, training=training, redraw_codes=codes is None), batch)
     if codes is not None:
         batch.E[...] = codes
     return batch
@@ -239,6 +244,29 @@ def draw_test_set(
         codes: fixed codes, or None to draw them.
     """
     key = root(seed, "test")
+    return _draw_batches(key, s, seed, codes)
+
+
+def draw_training_sample(
+    seed: int, s: TaskSettings, codes: Float32[Array, "1 T d_e"] | None
+) -> tuple[SampleBatch, ...]:
+    """As many points as the test set has, of training's law, on which nothing is trained.
+
+    Args:
+        seed: of the run.
+        s: the settings.
+        codes: fixed codes, or None to draw them.
+    """
+    return _draw_batches(root(seed, "training sample"), s, seed, codes, training=True)
+
+
+def _draw_batches(
+    key: np.uint64,
+    s: TaskSettings,
+    seed: int,
+    codes: Float32[Array, "1 T d_e"] | None,
+    training: bool = False,
+) -> tuple[SampleBatch, ...]:
     return tuple(
         draw_batch(
             np.uint64(child(key, index)),
@@ -248,6 +276,7 @@ def draw_test_set(
             positions=s.tokens,
             codes=codes,
             own_codes=s.codes_drawn == "per_sample",
+            training=training,
         )
         for index in range(s.test_points // s.batch)
     )

@@ -11,14 +11,15 @@ K-mixture, Definition 2.1 (recalled)  `task.mixture`                every sample
 output f(X), as reviews describe it   `model.outputs`               `fast.outputs`
 population logistic loss              `model.population_loss`       `fast.expected_loss`
 gradient descent on all weights       `model.descend`               `fast.descend`
-start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `experiments.initial_weights` `fast.from_weights`
+start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `runs.initial_weights`        `fast.from_weights`
 Algorithm 1, three stages             `experiments.measure_staged`  trained by `fast`
 a transformer that solves any K       `constructed.with_attention`  judged by `model.outputs`
 ====================================  ============================  =============================
 
 The fast form keeps inner products with the vocabulary instead of weights; its docstring derives
-the update, and tests hold it against the plain form. `measures` turns a model into what the audit
-declares, `images` brings the pictures of the MNIST variant.
+the update, and tests hold it against the plain form. `runs` trains the models of several
+seeds, `measures` turns a model into what the audit declares, `images` brings the pictures of the
+MNIST variant.
 """
 
 from reproaudit.papers.yang2025.experiments import EXPERIMENTS

@@ -42,6 +42,7 @@ class _State(NamedTuple):
     scores: Float[Tensor, "seed head vector vector"]
     key_gram: Float[Tensor, "seed head vector vector"]
     query_gram: Float[Tensor, "seed head vector vector"]
+    combinations: Float[Tensor, "seed head 2 2*vector vector"]
 
 
 def descend_together(
@@ -128,12 +129,16 @@ def _attention_step_together(
     by_score: Float[Tensor, "seed head vector vector"],
     rate: float,
 ) -> None:
-    """The three updates of `fast`; ``left`` is K G and ``right`` is G K."""
+    """The updates of `fast`; ``left`` is K G and ``right`` is G K."""
     left, right = gram @ by_score, by_score @ gram
     key_right, left_query = state.key_gram @ right, left @ state.query_gram
     cross_key, cross_query = left @ state.scores.mT, state.scores.mT @ right
     by_both, by_query = cross_key @ right, left_query @ left.mT
     by_key = right.mT @ key_right
+    of_keys, of_queries = state.combinations.unbind(dim=2)
+    by_queries, by_keys = of_queries @ left.mT, of_keys @ right
+    of_keys.sub_(rate * by_queries)
+    of_queries.sub_(rate * by_keys)
     state.scores.add_(rate * (rate * by_both - key_right - left_query))
     state.key_gram.add_(rate * (rate * by_query - cross_key - cross_key.mT))
     state.query_gram.add_(rate * (rate * by_key - cross_query - cross_query.mT))

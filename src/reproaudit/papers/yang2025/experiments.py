@@ -8,75 +8,40 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
 
 from reproaudit.lab import (
-    Array,
     Experiment,
     Measurements,
     Series,
     Session,
     generator,
     join_phases,
-    observation_steps,
-    per_seed,
-    train,
 )
-from reproaudit.papers.yang2025 import constructed, fast, images, measures
+from reproaudit.papers.yang2025 import constructed, images, measures
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.batched import descend_together
 from reproaudit.papers.yang2025.fast import InnerProducts, Rates
-from reproaudit.papers.yang2025.images import Collection, Scaling
-from reproaudit.papers.yang2025.task import Labels, Population, image_mixture, mixture
-
-OBSERVATIONS = 60
-"""How many observations are even on a logarithmic axis, and how many more on a linear one."""
-
-CHUNK = 1000
-"""Steps per call of ``advance``: small beside a checkpoint's interval even with pictures."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What every experiment is told; the audit says what the values mean."""
-
-    neurons: int
-    output: Literal["mean", "sum"]
-    neuron_rate_of: Literal["mean_field", "parameter"]
-    attention_rate: float
-    neuron_rate: float
-    bias: float
-    bias_trained: bool
-    key_width: int
-    attention_scale: float
-    neuron_scale: float
-    training_samples: int
-    labels: Labels
-    attention: Literal["trained", "frozen"]
-    attention_start: Literal["random", "constructed"]
-    head_start: int
-    weights: Literal["trained", "constructed"]
-
-    @property
-    def output_scale(self) -> float:
-        """What multiplies the mean over a head's neurons."""
-        return float(self.neurons) if self.output == "sum" else 1.0
-
-    @property
-    def rates(self) -> Rates:
-        """Learning rates of simultaneous training, as the rows of `fast` see them."""
-        as_parameter = self.output_scale / self.neurons
-        neurons = self.neuron_rate * (as_parameter if self.neuron_rate_of == "parameter" else 1.0)
-        attention = 0.0 if self.attention == "frozen" else self.attention_rate
-        return Rates(attention, neurons, neurons if self.bias_trained else 0.0)
+from reproaudit.papers.yang2025.images import Collection, Scaling, Split
+from reproaudit.papers.yang2025.runs import (
+    CommonSettings,
+    TaskRuns,
+    every_neuron,
+    initial_model,
+    initial_plain,
+)
+from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
 
 
 @dataclass(frozen=True)
-class Simultaneous(Shared):
+class Simultaneous(CommonSettings):
     """All weights at once; `classes` names the K classes."""
 
     classes: tuple[int, ...]
     steps: int
+
+    @property
+    def trained_steps(self) -> int:
+        """The steps of simultaneous training."""
+        return self.steps * self.stretch
 
 
 @dataclass(frozen=True)
@@ -85,6 +50,11 @@ class Staged(Simultaneous):
 
     stage_steps: tuple[int, ...]
 
+    @property
+    def trained_stages(self) -> tuple[int, ...]:
+        """The steps of each stage."""
+        return tuple(steps * self.stretch for steps in self.stage_steps)
+
 
 @dataclass(frozen=True)
 class Pictured(Simultaneous):
@@ -92,125 +62,20 @@ class Pictured(Simultaneous):
 
     images: Collection
     pictures: int
+    split: Split
     centred: bool
     scaling: Scaling
 
 
 @dataclass(frozen=True)
-class Constructed(Shared):
+class Constructed(CommonSettings):
     """Built transformers for each number of classes."""
 
     class_counts: tuple[int, ...]
     gates: Literal["present", "absent"]
 
 
-# --------------------------------------------------------------------------------------- the start
-
-
-def initial_weights(
-    settings: Shared, seed: int, dimension: int
-) -> tuple[
-    Float[np.ndarray, "head width coordinate"],
-    Float[np.ndarray, "head width coordinate"],
-    Float[np.ndarray, "head neuron coordinate"],
-]:
-    """Returns W_K, W_Q and w at the start of a seed's training.
-
-    W_K, W_Q ~ N(0, ω²/m) with m the width; w(0) = 0, or N(0, scale²) where a scale is set.
-    """
-    draw = generator(seed, "initial attention")
-    shape = (2, settings.key_width, dimension)
-    spread = settings.attention_scale / np.sqrt(settings.key_width)
-    keys, queries = spread * draw.standard_normal(shape), spread * draw.standard_normal(shape)
-    neurons = generator(seed, "initial neurons").standard_normal((2, settings.neurons, dimension))
-    return keys, queries, settings.neuron_scale * neurons
-
-
-def initial_model(settings: Shared, seed: int, population: Population) -> InnerProducts:
-    """Returns the start in inner products, with one row for neurons that stay identical."""
-    keys, queries, neurons = initial_weights(settings, seed, population.vectors.shape[1])
-    if settings.attention_start == "constructed":
-        keys, queries, _ = constructed.with_attention(population.vectors)
-    rows = neurons if settings.neuron_scale > 0 else neurons[:, :1]
-    return fast.from_weights(population, (keys, queries), rows, settings.bias)
-
-
 # ------------------------------------------------------------------------------------------ phases
-
-
-@dataclass
-class _Run:
-    """Models in training, one for each seed of the session."""
-
-    settings: Shared
-    session: Session
-    populations: Sequence[Population]
-    models: Sequence[InnerProducts]
-
-    def phase(
-        self,
-        name: str,
-        steps: int,
-        rates: Rates,
-        put: Callable[[int], None] | None = None,
-    ) -> dict[int, dict[str, Series]]:
-        """Trains, or at each step puts constructed weights in place; returns series by seed."""
-        series = train(
-            self.session,
-            name,
-            steps=steps,
-            state=self._state(),
-            advance=lambda start, stop: put(stop) if put else self._descend(stop - start, rates),
-            observe=lambda _step: self._observed(),
-            observe_at=observation_steps(steps, even=OBSERVATIONS + 1, geometric=OBSERVATIONS),
-            chunk=CHUNK,
-            seed_axis=True,
-        )
-        return per_seed(series, self.session.seeds)
-
-    def _descend(self, steps: int, rates: Rates) -> None:
-        scale = self.settings.output_scale
-        if self.session.device != "cpu":
-            descend_together(
-                self.models,
-                self.populations,
-                steps=steps,
-                output_scale=scale,
-                rates=rates,
-                device=self.session.device,
-            )
-            return
-        for model, population in zip(self.models, self.populations, strict=True):
-            fast.descend(model, population, steps=steps, output_scale=scale, rates=rates)
-
-    def observe(self) -> list[dict[str, float]]:
-        """Observes every seed's model as it is now."""
-        scale = self.settings.output_scale
-        pairs = zip(self.models, self.populations, strict=True)
-        return [measures.observe(model, population, scale) for model, population in pairs]
-
-    def _observed(self) -> dict[str, Array]:
-        of_seeds = self.observe()
-        return {name: np.array([one[name] for one in of_seeds]) for name in of_seeds[0]}
-
-    def _state(self) -> dict[str, Array]:
-        return {
-            f"{name} of seed {seed}": array
-            for seed, model in zip(self.session.seeds, self.models, strict=True)
-            for name, array in model.state().items()
-        }
-
-    def put_staged(self, neurons_from: float, attention_from: float) -> Callable[[int], None]:
-        """Returns a function that puts constructed neurons, and later attention, in place."""
-
-        def put(step: int) -> None:
-            for model, population in zip(self.models, self.populations, strict=True):
-                if step >= neurons_from:
-                    constructed.put_neurons(model, population, self.settings.output_scale)
-                if step >= attention_from:
-                    constructed.put_attention(model, population)
-
-        return put
 
 
 def _neurons_only(rates: Rates) -> Rates:
@@ -221,15 +86,16 @@ def _attention_only(rates: Rates) -> Rates:
     return Rates(rates.attention, 0.0, 0.0)
 
 
-def _all_at_once(run: _Run, name: str, steps: int) -> dict[int, dict[str, Series]]:
+def _all_at_once(run: TaskRuns, name: str, steps: int) -> dict[int, dict[str, Series]]:
     """Simultaneous training; the constructed neurons come early, their attention at half time."""
     put = run.put_staged(steps / 100, steps / 2) if run.settings.weights == "constructed" else None
     return run.phase(name, steps, run.settings.rates, put)
 
 
-def _with_head_start(run: _Run) -> None:
+def _with_head_start(run: TaskRuns) -> None:
     if run.settings.head_start > 0:
-        run.phase("neurons beforehand", run.settings.head_start, _neurons_only(run.settings.rates))
+        steps = run.settings.head_start * run.settings.stretch
+        run.phase("neurons beforehand", steps, _neurons_only(run.settings.rates))
 
 
 # ------------------------------------------------------------------------------------- experiments
@@ -243,7 +109,7 @@ def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[in
 
 def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measurements]:
     """Trains with pictures as signals, all weights at once."""
-    pictures = images.pictures(settings.images)
+    pictures = images.pictures(settings.images, settings.split)
     chosen = [
         images.signals(
             pictures,
@@ -263,29 +129,38 @@ def _measured(
 ) -> Mapping[int, Measurements]:
     run = _start(settings, session, tasks)
     _with_head_start(run)
-    series = _all_at_once(run, "training", settings.steps)
+    begin = run.moments()
+    series = _all_at_once(run, "training", settings.trained_steps)
+    end = run.moments()
     return {
         seed: Measurements(
-            scalars={"accuracy_once_easy": _accuracy_once_easy(series[seed])},
+            scalars={
+                "accuracy_once_easy": _accuracy_once_easy(series[seed]),
+                **end[i].moved(begin[i]),
+            },
             series=series[seed],
-            arrays={"scores": measures.class_scores(model, population)},
+            arrays={"scores": measures.class_scores(run.models[i], run.populations[i])},
         )
-        for seed, model, population in zip(session.seeds, run.models, run.populations, strict=True)
+        for i, seed in enumerate(session.seeds)
     }
 
 
-def _start(settings: Shared, session: Session, tasks: Sequence[Population]) -> _Run:
+def _start(settings: CommonSettings, session: Session, tasks: Sequence[Population]) -> TaskRuns:
     """The models before training, each on its seed's training set."""
     populations = _training_sets(settings, session, tasks)
-    models = [
-        initial_model(settings, seed, population)
-        for seed, population in zip(session.seeds, populations, strict=True)
-    ]
-    return _Run(settings, session, populations, models)
+    each = list(zip(session.seeds, populations, strict=True))
+    if session.form == "fast" or settings.weights == "constructed":
+        return TaskRuns(
+            settings, session, populations, [initial_model(settings, *one) for one in each]
+        )
+    weights = [initial_plain(settings, *one) for one in each]
+    return TaskRuns(
+        settings, session, populations, [every_neuron(settings, *one) for one in each], weights
+    )
 
 
 def _training_sets(
-    settings: Shared, session: Session, tasks: Sequence[Population]
+    settings: CommonSettings, session: Session, tasks: Sequence[Population]
 ) -> Sequence[Population]:
     """The exact populations, or as many draws from each as the settings say."""
     if settings.training_samples == 0:
@@ -316,25 +191,28 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     staged = _start(settings, session, [mixture(classes, settings.labels)] * count)
     start = [model.copy() for model in staged.models]
     reference = _training_sets(settings, session, [mixture(classes)] * count)
-    together = _Run(settings, session, reference, [model.copy() for model in start])
-    rates = settings.rates
+    weights = [one.copy() for one in staged.weights]
+    together = TaskRuns(settings, session, reference, [one.copy() for one in start], weights)
+    rates, begin = settings.rates, staged.moments()
     kinds = (_neurons_only(rates), _attention_only(rates), _neurons_only(rates))
     series, ends = [], []
     for index, (name, steps, kind) in enumerate(
-        zip(STAGES, settings.stage_steps, kinds, strict=True)
+        zip(STAGES, settings.trained_stages, kinds, strict=True)
     ):
         series.append(staged.phase(name, steps, kind, _staged_construction(staged, index, steps)))
         ends.append(staged.observe())
     rates = Rates(settings.attention_rate, rates.neurons, rates.biases)
     put = together.put_staged(1, 1) if settings.weights == "constructed" else None
-    together.phase("together", settings.steps, rates, put)
+    together.phase("together", settings.trained_steps, rates, put)
+    end = staged.moments()
     return {
         seed: Measurements(
-            scalars=_agreement(
-                staged.populations[i], start[i], staged.models[i], together.models[i]
-            ),
+            scalars={
+                **_agreement(staged.populations[i], start[i], staged.models[i], together.models[i]),
+                **end[i].moved(begin[i]),
+            },
             series=join_phases(
-                zip(settings.stage_steps, (one[seed] for one in series), strict=True)
+                zip(settings.trained_stages, (one[seed] for one in series), strict=True)
             ),
             arrays={
                 "hard_confidence_after": np.array([end[i]["hard_confidence"] for end in ends]),
@@ -367,7 +245,7 @@ def _agreement(
     }
 
 
-def _staged_construction(run: _Run, stage: int, steps: int) -> Callable[[int], None] | None:
+def _staged_construction(run: TaskRuns, stage: int, steps: int) -> Callable[[int], None] | None:
     """Of a positive control: neurons halfway through the first stage, attention the second."""
     if run.settings.weights != "constructed":
         return None
@@ -415,32 +293,42 @@ def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float
 
 
 def _phases(settings: Simultaneous) -> Mapping[str, int]:
-    before = {"neurons beforehand": settings.head_start} if settings.head_start > 0 else {}
-    return {**before, "training": settings.steps}
+    head_start = settings.head_start * settings.stretch
+    before = {"neurons beforehand": head_start} if head_start > 0 else {}
+    return {**before, "training": settings.trained_steps}
 
 
 def _staged_phases(settings: Staged) -> Mapping[str, int]:
-    return {**dict(zip(STAGES, settings.stage_steps, strict=True)), "together": settings.steps}
+    stages = dict(zip(STAGES, settings.trained_stages, strict=True))
+    return {**stages, "together": settings.trained_steps}
 
 
 def _checksums(settings: Pictured) -> Mapping[str, str]:
-    return images.checksums(settings.images)
+    return images.checksums(settings.images, settings.split)
 
 
 def _stand_in(settings: Pictured) -> str | None:
-    return images.pictures(settings.images).proxy
+    return images.pictures(settings.images, settings.split).proxy
 
 
 _CARD = frozenset({"cuda"})
 """Where all seeds of a cell are trained at once."""
 
+_SIMULTANEOUS = Experiment(Simultaneous, measure_simultaneous, _CARD, _phases, has_plain_form=True)
+
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "simultaneous": Experiment(Simultaneous, measure_simultaneous, _CARD, _phases),
-    "three_classes": Experiment(Simultaneous, measure_simultaneous, _CARD, _phases),
-    "three_stages": Experiment(Staged, measure_staged, _CARD, _staged_phases),
+    "simultaneous": _SIMULTANEOUS,
+    "three_classes": _SIMULTANEOUS,
+    "three_stages": Experiment(Staged, measure_staged, _CARD, _staged_phases, has_plain_form=True),
     "pictures": Experiment(
-        Pictured, measure_pictured, _CARD, _phases, data=_checksums, proxy=_stand_in
+        Pictured,
+        measure_pictured,
+        _CARD,
+        _phases,
+        data=_checksums,
+        proxy=_stand_in,
+        has_plain_form=True,
     ),
-    "construction": Experiment(Constructed, measure_constructed),
+    "construction": Experiment(Constructed, measure_constructed, has_plain_form=True),
 }
 """By the names of the audit."""

@@ -15,6 +15,13 @@ W_Q (∂L/∂W_Q = W_K X G Xᵀ, ∂L/∂W_K = W_Q X Gᵀ Xᵀ) becomes, with no
 B, P and R). So the width of the attention and the dimension of the tokens cost nothing: they enter
 by the initial values alone. Since w(0) = 0 keeps the neurons of a head identical, one row stands
 for all of them; with other initial values every neuron has its own row.
+
+The weights themselves are not lost. Every step adds to W_K X and W_Q X combinations of the two, so
+that at any time (W_K X, W_Q X) = (W_K(0) X, W_Q(0) X) T, where a step turns T = (T_K, T_Q) into
+
+    T_K ← T_K − η T_Q Gᵀ K,    T_Q ← T_Q − η T_K G K.
+
+`weights` gives W_K, W_Q and w from T, the responses and the weights at the start.
 """
 
 from __future__ import annotations
@@ -39,6 +46,7 @@ class InnerProducts:
         scores: B, key by query.
         key_gram: P.
         query_gram: R.
+        combinations: T_K and T_Q.
     """
 
     responses: Float[np.ndarray, "head row vector"]
@@ -46,6 +54,7 @@ class InnerProducts:
     scores: Float[np.ndarray, "head vector vector"]
     key_gram: Float[np.ndarray, "head vector vector"]
     query_gram: Float[np.ndarray, "head vector vector"]
+    combinations: Float[np.ndarray, "head 2 2*vector vector"]
 
     def state(self) -> dict[str, Array]:
         """Returns what training changes, by name."""
@@ -93,7 +102,41 @@ def from_weights(
         scores=np.ascontiguousarray(keys.transpose(0, 2, 1) @ queries),
         key_gram=np.ascontiguousarray(keys.transpose(0, 2, 1) @ keys),
         query_gram=np.ascontiguousarray(queries.transpose(0, 2, 1) @ queries),
+        combinations=np.stack([_unit_combinations(len(population.vectors))] * 2),
     )
+
+
+def weights(
+    model: InnerProducts,
+    population: Population,
+    attention: tuple[
+        Float[np.ndarray, "head width coordinate"], Float[np.ndarray, "head width coordinate"]
+    ],
+    neurons: Float[np.ndarray, "head neuron coordinate"],
+) -> tuple[
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head width coordinate"],
+    Float[np.ndarray, "head neuron coordinate"],
+]:
+    """Returns W_K, W_Q and w of a model, one row per neuron.
+
+    What training adds to a weight lies in the span of the vocabulary, so that its products with the
+    vocabulary say what it is. Scores that were put in place of training come from no weights, and
+    W_K and W_Q are then those that they replaced.
+
+    Args:
+        model: the model in inner products.
+        population: whose vocabulary they are taken with.
+        attention: W_K and W_Q at the start, as `from_weights` was given them.
+        neurons: w at the start, all neurons.
+    """
+    x = population.vectors
+    back = np.linalg.pinv(x).T  # X⁺: from products with the vocabulary to coordinates
+    both = np.concatenate([one @ x.T for one in attention], axis=2)
+    moved = model.combinations - _unit_combinations(len(x))
+    added = both[:, None] @ moved @ back
+    responses = model.responses - neurons @ x.T  # one row stands for all where all are equal
+    return attention[0] + added[:, 0], attention[1] + added[:, 1], neurons + responses @ back
 
 
 def outputs(
@@ -108,6 +151,14 @@ def expected_loss(f: Float[np.ndarray, " sample"], positive: Float[np.ndarray, "
     """Returns the mean logistic loss of outputs f; ``positive`` is P(label = +1) of each sample."""
     right, wrong = np.logaddexp(0.0, -f), np.logaddexp(0.0, f)
     return float((positive * right + (1.0 - positive) * wrong).mean())
+
+
+def loss_in_training(model: InnerProducts, population: Population, output_scale: float) -> float:
+    """Returns the loss that training descends on: each sample counts by its share."""
+    f = outputs(model, population, output_scale)
+    right, wrong = np.logaddexp(0.0, -f), np.logaddexp(0.0, f)
+    losses = population.positive * right + (1.0 - population.positive) * wrong
+    return float(population.shares @ losses)
 
 
 def gradients(
@@ -135,7 +186,12 @@ def descend(
     _descend(
         _samples(population),
         _weights(model),
-        _Grams(np.ascontiguousarray(vectors @ vectors.T), model.key_gram, model.query_gram),
+        _Grams(
+            np.ascontiguousarray(vectors @ vectors.T),
+            model.key_gram,
+            model.query_gram,
+            model.combinations,
+        ),
         output_scale,
         Rates(*map(float, rates)),
         steps,
@@ -163,11 +219,17 @@ class _Weights(NamedTuple):
 
 
 class _Grams(NamedTuple):
-    """K of the vocabulary, and P and R of the heads."""
+    """K of the vocabulary, and P, R, T_K and T_Q of the heads."""
 
     vocabulary: Array  # (vector, vector)
     keys: Array  # (head, vector, vector)
     queries: Array  # (head, vector, vector)
+    combinations: Array  # (head, 2, 2 * vector, vector)
+
+
+def _unit_combinations(vectors: int) -> Float[np.ndarray, "2 2*vector vector"]:
+    """T_K and T_Q at the start."""
+    return np.stack(np.split(np.eye(2 * vectors), 2, axis=1))
 
 
 def _samples(population: Population) -> _Samples:
@@ -291,7 +353,7 @@ def _descend(
 
 @compiled()
 def _attention_step(scores: Array, grams: _Grams, head: int, by_score: Array, rate: float) -> None:
-    """The three updates above; ``left`` is K G, ``right`` G K and ``_t`` a transpose."""
+    """The updates above; ``left`` is K G, ``right`` G K and ``_t`` a transpose."""
     keys, queries = grams.keys[head], grams.queries[head]
     left, right = _product(grams.vocabulary, by_score), _product(by_score, grams.vocabulary)
     left_t, right_t, scores_t = _transposed(left), _transposed(right), _transposed(scores)
@@ -299,7 +361,13 @@ def _attention_step(scores: Array, grams: _Grams, head: int, by_score: Array, ra
     cross_key, cross_query = _product(left, scores_t), _product(scores_t, right)
     by_both = _product(cross_key, right)
     by_query, by_key = _product(left_query, left_t), _product(right_t, key_right)
+    of_keys, of_queries = grams.combinations[head, 0], grams.combinations[head, 1]
+    by_queries, by_keys = _product(of_queries, left_t), _product(of_keys, right)
     size = scores.shape[0]
+    for i in range(2 * size):
+        for j in range(size):
+            of_keys[i, j] -= rate * by_queries[i, j]
+            of_queries[i, j] -= rate * by_keys[i, j]
     for i in range(size):
         for j in range(size):
             scores[i, j] += rate * (rate * by_both[i, j] - key_right[i, j] - left_query[i, j])

@@ -2,8 +2,8 @@
 
 MNIST is looked for in the folder that ``REPROAUDIT_DATA`` names and in the user's cache folder, in
 torchvision's layout (``MNIST/raw/``) or flat, gzipped or not. Where it is in neither, torchvision
-downloads it into the cache folder, once. Without network that fails within seconds, and
-scikit-learn's embedded 8×8 digits stand in; a record made with them says so.
+downloads it into the cache folder, once. Without network that fails within seconds, and its other
+split or scikit-learn's embedded 8×8 digits stand in; a record made with them says so.
 
 Only planning (`checksums`) tries a failed download again. Whoever measures afterwards, perhaps in
 many processes, finds the note of the failure and does not, so plan and measurements agree.
@@ -25,7 +25,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -47,8 +47,11 @@ STALL_SECONDS = 10.0
 STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
 """What a record made without MNIST says."""
 
-SPLITS = ("train", "t10k")
-"""MNIST's splits by the stem of their files; the first that is complete is used."""
+Split = Literal["train", "test"]
+"""Which of MNIST's splits."""
+
+STEMS: dict[Split, str] = {"train": "train", "test": "t10k"}
+"""The stem of a split's files."""
 
 FAILED = "mnist-download-failed.txt"
 """The note of a failed download, in the cache folder."""
@@ -77,29 +80,36 @@ class Pictures:
     proxy: str | None
 
 
-def checksums(images: Collection) -> dict[str, str]:
+def checksums(images: Collection, split: Split) -> dict[str, str]:
     """Returns the checksum of each file that `pictures` reads; downloads MNIST where it is missing.
 
     Raises:
         TechnicalError: if a file is there and is not what it should be.
     """
-    if images == "mnist" and not _found(folders()):
+    if images == "mnist" and not _found(folders(), split):
         _try_download(cache_folder())
-    return dict(pictures(images).checksums)
+    return dict(pictures(images, split).checksums)
 
 
-def pictures(images: Collection) -> Pictures:
-    """Returns the pictures; where MNIST is asked for and cannot be had, the embedded digits.
+def pictures(images: Collection, split: Split) -> Pictures:
+    """Returns the pictures of a split; where it cannot be had, those of a stand-in, which says so.
+
+    MNIST's other split stands in first, then the embedded digits, which have no splits.
 
     Raises:
         TechnicalError: if a file is there and is not what it should be.
     """
     if images == "digits":
         return _digits()
-    if not _found(folders()) and not (cache_folder() / FAILED).exists():
+    if not _found(folders(), split) and not (cache_folder() / FAILED).exists():
         _try_download(cache_folder())
-    found = _found(folders())
-    return _digits() if found is None else _mnist(*found)
+    if found := _found(folders(), split):
+        return _mnist(STEMS[split], *found)
+    other: Split = "test" if split == "train" else "train"
+    if found := _found(folders(), other):
+        proxy = f"MNIST's '{other}' split in place of its '{split}' split"
+        return replace(_mnist(STEMS[other], *found), proxy=proxy)
+    return _digits()
 
 
 def signals(
@@ -157,23 +167,18 @@ def _file(folder: Path, name: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _found(where: Sequence[Path]) -> tuple[str, Path, Path] | None:
-    """The split, its pictures' and its labels' file."""
+def _found(where: Sequence[Path], split: Split) -> tuple[Path, Path] | None:
+    """The file of a split's pictures, and that of its labels."""
     for folder in where:
-        for split in SPLITS:
-            pixels = _file(folder, f"{split}-images-idx3-ubyte")
-            labels = _file(folder, f"{split}-labels-idx1-ubyte")
-            if pixels and labels:
-                return split, pixels, labels
+        pixels = _file(folder, f"{STEMS[split]}-images-idx3-ubyte")
+        labels = _file(folder, f"{STEMS[split]}-labels-idx1-ubyte")
+        if pixels and labels:
+            return pixels, labels
     return None
 
 
 @cache
-def _mnist(split: str, pixel_file: Path, label_file: Path) -> Pictures:
-    if split != SPLITS[0]:
-        _log.warning(
-            "MNIST's training split is not in %s; its test split is used", pixel_file.parent
-        )
+def _mnist(stem: str, pixel_file: Path, label_file: Path) -> Pictures:
     pixels, pixel_sum = _read_idx(pixel_file)
     labels, label_sum = _read_idx(label_file)
     if pixels.ndim != 3 or labels.ndim != 1 or len(pixels) != len(labels):
@@ -182,8 +187,8 @@ def _mnist(split: str, pixel_file: Path, label_file: Path) -> Pictures:
             f"{pixels.shape} and {labels.shape}. Delete both; they are downloaded again."
         )
     sums = {
-        f"MNIST {split}-images-idx3-ubyte": pixel_sum,
-        f"MNIST {split}-labels-idx1-ubyte": label_sum,
+        f"MNIST {stem}-images-idx3-ubyte": pixel_sum,
+        f"MNIST {stem}-labels-idx1-ubyte": label_sum,
     }
     return Pictures(pixels.reshape(len(pixels), -1) / 255.0, labels, sums, None)
 
@@ -230,7 +235,11 @@ def _try_download(folder: Path) -> None:
     try:
         _download(folder)
     except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
-        _log.warning("MNIST cannot be downloaded (%s): using %s", error, STAND_IN)
+        _log.warning(
+            "MNIST cannot be downloaded (%s): using its other split, if it is there, or %s",
+            error,
+            STAND_IN,
+        )
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             note.write_text(f"{error}\n", encoding="utf-8")

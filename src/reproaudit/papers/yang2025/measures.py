@@ -16,9 +16,19 @@ _SIGNS = np.array(HEADS)
 
 def observe(model: InnerProducts, population: Population, output_scale: float) -> dict[str, float]:
     """Returns one observation, by the names under which the audit says what each number means."""
-    f = fast.outputs(model, population, output_scale)
+    both = (fast.outputs(one, population, output_scale) for one in (model, _uniform(model)))
+    return observed(model, population, *both)
+
+
+def observed(
+    model: InnerProducts,
+    population: Population,
+    f: Float[np.ndarray, " sample"],
+    without_attention: Float[np.ndarray, " sample"],
+) -> dict[str, float]:
+    """The same from the outputs of the model, and those with every score 0."""
     margin = population.labels * f
-    uniform = population.labels * fast.outputs(_uniform(model), population, output_scale)
+    uniform = population.labels * without_attention
     easy, hard = population.easy, population.hard
     scores = class_scores(model, population)
     own, other = _own_and_other(scores)
@@ -48,6 +58,7 @@ def _uniform(model: InnerProducts) -> InnerProducts:
         np.zeros_like(model.scores),
         model.key_gram,
         model.query_gram,
+        model.combinations,
     )
 
 

@@ -36,6 +36,14 @@ class Weights:
     neurons: Float[Tensor, "head neuron coordinate"]
     biases: Float[Tensor, "head neuron"]
 
+    def copy(self) -> Weights:
+        """Returns the same weights in tensors of their own."""
+        return Weights(*(one.detach().clone().requires_grad_() for one in self.all()))
+
+    def state(self) -> dict[str, Tensor]:
+        """Returns what training changes, by name."""
+        return dict(vars(self))
+
     def all(self) -> tuple[Tensor, ...]:
         """Returns the four tensors in the order above."""
         return self.keys, self.queries, self.neurons, self.biases
@@ -83,7 +91,15 @@ def population_loss(
         output_scale: as for `outputs`.
         shares: how much of the loss each sample makes, in sum 1.
     """
-    f = outputs(weights, x, output_scale)
+    return logistic_loss(outputs(weights, x, output_scale), positive, shares)
+
+
+def logistic_loss(
+    f: Float[Tensor, " sample"],
+    positive: Float[Tensor, " sample"],
+    shares: Float[Tensor, " sample"],
+) -> Float[Tensor, ""]:
+    """Returns the expected logistic loss of outputs f; the rest as for `population_loss`."""
     softplus = torch.nn.functional.softplus
     return (shares * (positive * softplus(-f) + (1 - positive) * softplus(f))).sum()
 

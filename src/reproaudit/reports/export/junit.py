@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from reproaudit.reports import phrasing
+from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import running_times
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.numbers import sentence
@@ -67,7 +67,7 @@ def _suite(card: Scorecard) -> ET.Element:
 def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
     yield "title", str(card.paper["title"])
     yield "tier", card.tier
-    yield "documentation", phrasing.score_words(card.documentation)
+    yield "documentation", reviewing.score_words(card.documentation)
     yield "coverage", phrasing.coverage_words(card)
     yield "chance", phrasing.chance_words(card)
     yield "not_audited", str(len(card.not_audited))
@@ -83,7 +83,7 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
     else:
         part = phrasing.deciding_part(claim)
         shown = sentence(part) if part is not None else claim.why
-        message = _legal(clean(f"{phrasing.words(claim.verdict)}: {shown}"))
+        message = _legal(clean(f"{phrasing.headline(claim)}: {shown}"))
         ET.SubElement(case, outcome, type=claim.verdict, message=message).text = told
     return case
 
@@ -91,7 +91,7 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
 def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields what a reader of the result is told of a claim, line by line."""
     yield clean(f"{claim.statement} ({claim.locator})")
-    yield clean(f"verdict: {phrasing.words(claim.verdict)}, {claim.why}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}, {claim.why}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
     for part in claim.parts:
         yield clean(f"{part.name}: {part.decision}, {sentence(part)}")

@@ -8,6 +8,7 @@ compiled form before it is known to work.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -36,7 +37,7 @@ def compiles_here() -> bool:
         state = kernel.TrainingState.start(*np.zeros((2, 1, 1, 1), np.float32))
         kernel.advance(state, drawn, 1, learning_rate=0.0, betas=(0.9, 0.9), clip=1.0, free_b=False)
     except Exception as error:  # a missing compiler fails in any of many ways
-        reason = str(error).strip().partition("\n")[0]
+        reason = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip().partition("\n")[0]  # no colours
         log.warning(
             "ahn2023's compiled form does not work here (%s: %s); PyTorch runs in its place, "
             "several times slower",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -40,7 +40,7 @@ class KernelLearner:
         for first, last in schedule.pieces(start, stop):
             kernel.advance(
                 self._training,
-                self._minibatch(first // schedule.redraw_every),
+                self._minibatch(schedule.draw(first)),
                 last - first,
                 learning_rate=schedule.rate(first),
                 betas=schedule.betas,
@@ -53,6 +53,11 @@ class KernelLearner:
         """A and B now, float64."""
         A, B = self._training.parameters[:, None].astype(np.float64)
         return A, B
+
+    def go_on(self, draws: Sequence[Draw], schedule: Schedule) -> None:
+        """Changes schedule and minibatches; A, B and Adam's moments stay as they are."""
+        (self._draw,) = draws
+        self._schedule, self._drawn = schedule, None
 
     def _minibatch(self, index: int) -> Minibatch:
         if self._drawn is None or self._drawn[0] != index:

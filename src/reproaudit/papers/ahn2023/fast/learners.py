@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ class Schedule:
         betas, epsilon: Adam's.
         clip: largest Frobenius norm of the gradient of one matrix.
         free_b: whether the B_l are trained; otherwise they stay zero.
+        begins: the step from which halvings and minibatches are counted.
     """
 
     learning_rate: float
@@ -44,16 +45,35 @@ class Schedule:
     epsilon: float
     clip: float
     free_b: bool
+    begins: int = 0
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
-        return self.learning_rate * 0.5 ** (step // self.halve_every)
+        return self.learning_rate * 0.5 ** ((step - self.begins) // self.halve_every)
+
+    def draw(self, step: int) -> int:
+        """The number of the minibatch that a step trains on."""
+        return (step - self.begins) // self.redraw_every
+
+    def anew(self, trained: int, steps: int) -> Schedule:
+        """The schedule begun anew after training, and run through in the given number of steps.
+
+        The rate starts at its first value again and is halved as often as in training, as far as
+        whole steps allow.
+
+        Args:
+            trained: how many steps of training came before.
+            steps: in how many the halvings of training are run through.
+        """
+        halve_every = max(1, round(self.halve_every * steps / trained))
+        return replace(self, halve_every=halve_every, begins=trained)
 
     def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Cuts steps start … stop − 1 where a minibatch or the learning rate changes."""
         borders = {start, stop}
         for period in (self.redraw_every, self.halve_every):
-            borders.update(range(-(-start // period) * period, stop, period))
+            past = -(-(start - self.begins) // period) * period
+            borders.update(range(self.begins + past, stop, period))
         ordered = sorted(border for border in borders if border >= start)
         return list(itertools.pairwise(ordered))
 
@@ -74,6 +94,9 @@ class Learner(Protocol):
 
     def matrices(self) -> SeedMatrices:
         """A and B now, float64."""
+
+    def go_on(self, draws: Sequence[Callable[[int], Any]], schedule: Schedule) -> None:
+        """Changes schedule and minibatches; A, B and Adam's moments stay as they are."""
 
 
 class BatchedLearner:
@@ -105,7 +128,7 @@ class BatchedLearner:
             for group in self._optimiser.param_groups:
                 group["lr"] = self._schedule.rate(step)
             self._optimiser.zero_grad()
-            S, w, query, offset = self._minibatch(step // self._schedule.redraw_every)
+            S, w, query, offset = self._minibatch(self._schedule.draw(step))
             B = self._B if self._schedule.free_b else None
             losses = recursion_loss(S, w, query, self._A, B, offset)
             torch.autograd.backward(losses.sum())
@@ -117,6 +140,10 @@ class BatchedLearner:
         """A and B now, float64."""
         A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
         return A, B
+
+    def go_on(self, draws: Sequence[Draw], schedule: Schedule) -> None:
+        """Changes schedule and minibatches; A, B and Adam's moments stay as they are."""
+        self._draws, self._schedule, self._drawn = draws, schedule, None
 
     def _clip(self, gradient: torch.Tensor | None) -> None:
         if gradient is not None:

@@ -32,10 +32,9 @@ _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and 
 
 
 class _Sample(NamedTuple):
-    """One sample in the working precision, and what is computed of it.
+    """What is computed of one sample, in the working precision.
 
     Attributes:
-        tokens: (d, T).
         target: (d,).
         attention: over the attended tokens, (n,), n = T or T + 1; first their scores.
         mean: Σ a_i x_i, (d,).
@@ -43,7 +42,6 @@ class _Sample(NamedTuple):
         pushed: the gradient of the loss by the scores, (n,).
     """
 
-    tokens: Array
     target: Array
     attention: Array
     mean: Array
@@ -62,39 +60,50 @@ class _Outcome(NamedTuple):
 
 
 @compiled(fastmath=_SUMS)
+def _exponential(x: Any) -> Any:
+    """exp(x) for a float32 x ≤ 0, within two units in the last place; runs in vector lanes.
+
+    With x = n ln 2 + r, |r| ≤ ½ ln 2, the series for exp(r) ends after the seventh power, and n
+    goes to the exponent's bits. Below −87 it is exp(−87) = 2e-38. NaN stays NaN.
+    """
+    kept = np.float32(-87) if x < np.float32(-87) else x
+    turns = np.floor(kept * np.float32(1.4426950408889634) + np.float32(0.5))
+    r = kept - turns * np.float32(0.693359375)  # ln 2 in two parts, the first of few bits
+    r = r + turns * np.float32(2.12194440e-4)
+    series = np.float32(1 / 5040)
+    series = series * r + np.float32(1 / 720)
+    series = series * r + np.float32(1 / 120)
+    series = series * r + np.float32(1 / 24)
+    series = series * r + np.float32(1 / 6)
+    series = series * r + np.float32(1 / 2)
+    series = series * r + np.float32(1)
+    series = series * r + np.float32(1)
+    return series * np.int32((np.int32(turns) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@compiled(fastmath=_SUMS)
 def _softmax(scores: Array) -> None:
     largest = scores[0]
     for i in range(scores.size):
         largest = max(largest, scores[i])
-    for i in range(scores.size):
-        scores[i] = np.exp(scores[i] - largest)
     total = scores.dtype.type(0)
-    for i in range(scores.size):
-        total += scores[i]
+    if scores.itemsize == 4:
+        for i in range(scores.size):
+            scores[i] = _exponential(np.float32(scores[i] - largest))
+            total += scores[i]
+    else:
+        for i in range(scores.size):
+            scores[i] = np.exp(scores[i] - largest)
+            total += scores[i]
     factor = scores.dtype.type(1) / total
     for i in range(scores.size):
         scores[i] *= factor
 
 
-@compiled(fastmath=_SUMS)
-def _dot(a: Array, b: Array) -> Any:
-    total = a.dtype.type(0)
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@compiled(fastmath=_SUMS)
-def _add(to: Array, factor: Any, what: Array) -> None:
-    for i in range(to.size):
-        to[i] += factor * what[i]
-
-
 @compiled()
-def _room_for_sample(d: int, T: int, n: int, weights: Weights) -> _Sample:
+def _room_for_sample(d: int, n: int, weights: Weights) -> _Sample:
     kind = weights.D.dtype
     return _Sample(
-        np.empty((d, T), kind),
         np.empty(d, kind),
         np.empty(n, kind),
         np.empty(d, kind),
@@ -104,56 +113,66 @@ def _room_for_sample(d: int, T: int, n: int, weights: Weights) -> _Sample:
 
 
 @compiled()
-def _take(batch: SampleBatch, b: int, sample: _Sample) -> None:
-    """The tokens and the target of sample b."""
-    sample.tokens[...] = batch.X[b]
-    target = sample.target
+def _set_target(batch: SampleBatch, b: int, target: Array) -> None:
+    """The target of sample b."""
     share = target.dtype.type(1.0 / batch.selected.shape[1])
     for k in range(target.size):
         total = target.dtype.type(0)
         for j in batch.selected[b]:
-            total += batch.X[batch.source[b], k, j]
+            total += batch.X[b, batch.coordinates[k], j]
         target[k] = total * share
 
 
 @compiled(fastmath=_SUMS)
-def _respond(sample: _Sample, U: Array, V_x: Array) -> Any:
-    """The residual under the sample's attention; returns its squared norm.
+def _respond(X: Array, b: int, sample: _Sample, U: Array, V_x: Array) -> Any:
+    """The residual of sample b under its attention; returns its squared norm.
 
     Args:
-        sample: with its attention; receives mean and residual.
+        X: the tokens of all samples.
+        b: which sample.
+        sample: with its attention and target; receives mean and residual.
         U: the codes' values, V_e e_i, (d, n).
         V_x: W_V's block of the tokens.
     """
-    attention, X = sample.attention, sample.tokens
-    mean, residual = sample.mean, sample.residual
-    d, T = X.shape
+    attention, mean, residual = sample.attention, sample.mean, sample.residual
+    d, T = X.shape[1], X.shape[2]
+    zero = attention.dtype.type(0)
     for k in range(d):
-        mean[k] = _dot(attention[:T], X[k])
-    total = attention.dtype.type(0)
+        of_tokens, of_codes = zero, zero
+        for i in range(T):
+            of_tokens += attention[i] * X[b, k, i]
+            of_codes += attention[i] * U[k, i]
+        if attention.size > T:
+            of_codes += attention[T] * U[k, T]
+        mean[k] = of_tokens
+        residual[k] = of_codes - sample.target[k]
+    total = zero
     for k in range(d):
-        output = _dot(attention, U[k])
         for m in range(d):
-            output += V_x[k, m] * mean[m]
-        residual[k] = output - sample.target[k]
+            residual[k] += V_x[k, m] * mean[m]
         total += residual[k] * residual[k]
     return total
 
 
 @compiled(fastmath=_SUMS)
-def _push_scores(sample: _Sample, U: Array, V_x: Array, factor: Any) -> None:
+def _push_scores(X: Array, b: int, sample: _Sample, U: Array, V_x: Array, factor: Any) -> None:
     """``factor`` times the gradient of ½‖residual‖² by the scores, into the sample's pushed."""
-    attention, X, residual = sample.attention, sample.tokens, sample.residual
-    out = sample.pushed
-    d, T = X.shape
-    out[:] = 0
+    attention, residual, out = sample.attention, sample.residual, sample.pushed
+    d, T = X.shape[1], X.shape[2]
+    zero = attention.dtype.type(0)
+    for i in range(out.size):
+        out[i] = zero
     for k in range(d):
-        pull = attention.dtype.type(0)
+        pull, along = zero, residual[k]
         for m in range(d):
             pull += V_x[m, k] * residual[m]
-        _add(out[:T], pull, X[k])
-        _add(out, residual[k], U[k])
-    mean = _dot(attention, out)
+        for i in range(T):
+            out[i] += pull * X[b, k, i] + along * U[k, i]
+        if out.size > T:
+            out[T] += along * U[k, T]
+    mean = zero
+    for i in range(out.size):
+        mean += attention[i] * out[i]
     for i in range(out.size):
         out[i] = factor * attention[i] * (out[i] - mean)
 
@@ -189,18 +208,64 @@ def _set_query_value(U: Array, queried: Array) -> None:
 
 
 @compiled(fastmath=_SUMS)
-def _shared_scores(G: Array, H: Array, X: Array, queried: Array, scores: Array) -> None:
-    """Scores of one sample from E D Eᵀ (columns as rows of G) and B Eᵀ (H)."""
-    d, T = X.shape
-    scores[:] = 0
-    for j in queried:
-        _add(scores[:T], G.dtype.type(1), G[j])
-        for k in range(d):
-            _add(scores[:T], H[k, j], X[k])
+def _shared_scores(G: Array, H: Array, X: Array, b: int, queried: Array, scores: Array) -> None:
+    """Scores of sample b from E D Eᵀ (columns as rows of G) and B Eᵀ (H)."""
+    d, T = X.shape[1], X.shape[2]
+    first = queried[0]
+    for i in range(T):
+        scores[i] = G[first, i]
+    for n in range(1, queried.size):
+        j = queried[n]
+        for i in range(T):
+            scores[i] += G[j, i]
+    for k in range(d):
+        pull = scores.dtype.type(0)
+        for j in queried:
+            pull += H[k, j]
+        for i in range(T):
+            scores[i] += pull * X[b, k, i]
     if scores.size > T:
+        scores[T] = 0
         for j in queried:
             for i in queried:
                 scores[T] += G[j, i]
+
+
+@compiled(fastmath=_SUMS)
+def _add_slopes(
+    X: Array, b: int, queried: Array, sample: _Sample, step: Any, M: Array, N: Array, R: Array
+) -> None:
+    """Adds what sample b gives to the gradients, in terms of the codes.
+
+    Args:
+        X: the tokens of all samples.
+        b: which sample.
+        queried: its queried positions.
+        sample: with its attention, residual and pushed.
+        step: the factor of the residual.
+        M: of D: pushed, added to the row of each queried position.
+        N: of B, likewise by coordinate.
+        R: of V_e, by coordinate and position.
+    """
+    attention, pushed = sample.attention, sample.pushed
+    d, T = X.shape[1], X.shape[2]
+    asks_itself = attention.size > T
+    for j in queried:
+        for i in range(T):
+            M[j, i] += pushed[i]
+        if asks_itself:
+            for i in queried:
+                M[j, i] += pushed[T]
+    for k in range(d):
+        along = attention.dtype.type(0)
+        r = step * sample.residual[k]
+        for i in range(T):
+            along += pushed[i] * X[b, k, i]
+            R[k, i] += r * attention[i]
+        for j in queried:
+            N[k, j] += along
+            if asks_itself:
+                R[k, j] += r * attention[T]
 
 
 @compiled()
@@ -229,38 +294,25 @@ def _shared_codes_pass(
     G = np.dot(E, np.dot(E, weights.D).T)
     H = np.dot(weights.B, E.T)
     U = _values_of_codes(weights.V_e, E, n)
-    sample = _room_for_sample(d, T, n, weights)
+    sample = _room_for_sample(d, n, weights)
     if slopes is not None:
         M, N, R = np.zeros((T, T), kind), np.zeros((d, T), kind), np.zeros((d, T), kind)
         slopes.V_x[...] = 0
         step = kind.type(2 * factor / samples)
     for b in range(samples):
         queried = batch.queried[b]
-        _take(batch, b, sample)
+        _set_target(batch, b, sample.target)
         if attend_query:
             _set_query_value(U, queried)
-        _shared_scores(G, H, sample.tokens, queried, sample.attention)
+        _shared_scores(G, H, batch.X, b, queried, sample.attention)
         _softmax(sample.attention)
-        _note(batch, b, sample, _respond(sample, U, weights.V_x), outcome)
+        _note(batch, b, sample, _respond(batch.X, b, sample, U, weights.V_x), outcome)
         if slopes is not None:
-            pushed = sample.pushed
-            _push_scores(sample, U, weights.V_x, step)
-            for j in queried:
-                _add(M[j], kind.type(1), pushed[:T])
-                if attend_query:
-                    for i in queried:
-                        M[j, i] += pushed[T]
+            _push_scores(batch.X, b, sample, U, weights.V_x, step)
+            _add_slopes(batch.X, b, queried, sample, step, M, N, R)
             for k in range(d):
-                along = _dot(pushed[:T], sample.tokens[k])
-                for j in queried:
-                    N[k, j] += along
-                r = step * sample.residual[k]
-                _add(R[k], r, sample.attention[:T])
-                if attend_query:
-                    for j in queried:
-                        R[k, j] += r * sample.attention[T]
                 for m in range(d):
-                    slopes.V_x[k, m] += r * sample.mean[m]
+                    slopes.V_x[k, m] += step * sample.residual[k] * sample.mean[m]
     if slopes is not None:
         np.dot(np.dot(M, E).T, E, slopes.D)
         np.dot(N, E, slopes.B)
@@ -300,7 +352,8 @@ def _own_codes_pass(
     n = T + 1 if attend_query else T
     kind = weights.D.dtype
     E = np.empty((T, d_e), kind)
-    sample = _room_for_sample(d, T, n, weights)
+    X = np.empty((1, d, T), kind)
+    sample = _room_for_sample(d, n, weights)
     if slopes is not None:
         keys, queries = np.empty((samples, d_e), kind), np.empty((samples, d_e), kind)
         slopes.B[...] = 0
@@ -309,17 +362,18 @@ def _own_codes_pass(
         step = kind.type(2 * factor / samples)
     for b in range(samples):
         E[...] = batch.E[b]
-        _take(batch, b, sample)
+        X[0] = batch.X[b]
+        _set_target(batch, b, sample.target)
         U = _values_of_codes(weights.V_e, E, n)
         if attend_query:
             _set_query_value(U, batch.queried[b])
         s = _sum_rows(E, batch.queried[b])
-        _own_scores(E, s, weights, sample.tokens, sample.attention)
+        _own_scores(E, s, weights, X[0], sample.attention)
         _softmax(sample.attention)
-        _note(batch, b, sample, _respond(sample, U, weights.V_x), outcome)
+        _note(batch, b, sample, _respond(X, 0, sample, U, weights.V_x), outcome)
         if slopes is not None:
             pushed = sample.pushed
-            _push_scores(sample, U, weights.V_x, step)
+            _push_scores(X, 0, sample, U, weights.V_x, step)
             queries[b] = s
             keys[b] = np.dot(pushed[:T], E)
             value = np.dot(sample.attention[:T], E)
@@ -328,8 +382,8 @@ def _own_codes_pass(
                 value += sample.attention[T] * s
             for k in range(d):
                 r = step * sample.residual[k]
-                _add(slopes.B[k], _dot(pushed[:T], sample.tokens[k]), s)
-                _add(slopes.V_e[k], r, value)
+                slopes.B[k] += np.dot(pushed[:T], X[0, k]) * s
+                slopes.V_e[k] += r * value
                 for m in range(d):
                     slopes.V_x[k, m] += r * sample.mean[m]
     if slopes is not None:

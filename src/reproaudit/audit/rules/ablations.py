@@ -1,0 +1,256 @@
+"""Rules of ablations: each part names the control that must miss it, and that control has moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reproaudit.audit.model import Audit, Claim, Control, TierName
+from reproaudit.audit.plan import control_batch
+from reproaudit.audit.rules.looks import JUDGED, coordinates
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
+from reproaudit.audit.rules.values import key, keys, shown
+from reproaudit.audit.scale import smaller_settings
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Check
+from reproaudit.checks.measurements import Coordinate, MeasurementKind
+
+
+def _written(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:
+    """Every control of every claim, positive ones left out, at the place where it is written."""
+    for i, claim in enumerate(audit.claims):
+        for j, entry in enumerate(claim.controls):
+            if isinstance(entry, Control):
+                yield ("claims", i, "controls", j), claim, audit.control(claim, entry)
+            elif entry in audit.controls:
+                yield ("controls", entry), claim, audit.control(claim, entry)
+
+
+def _names(claim: Claim) -> list[str]:
+    """The names by which a part of a claim may call its controls."""
+    named = (one if isinstance(one, str) else one.name for one in claim.controls)
+    return [name for name in named if name is not None]
+
+
+@error(
+    "RA181",
+    "The ablation of a part is the one control that answers for it.",
+    "Name a control of the claim, by its 'name' or, if it is shared, by its key.",
+)
+def _ablations_exist(audit: Audit) -> Iterator[Violation]:
+    for i, claim in enumerate(audit.claims):
+        names = _names(claim)
+        for j, check in enumerate(claim.checks):
+            if check.ablation is not None and check.ablation not in names:
+                yield Violation(
+                    ("claims", i, "checks", j, "ablation"),
+                    f"found '{check.ablation}'; expected the name of a control of the claim",
+                    about=check.ablation,
+                    known=names,
+                )
+
+
+@error("RA182", "A part finds its ablation by name.", "Give each control another name.")
+def _control_names_differ(audit: Audit) -> Iterator[Violation]:
+    for i, claim in enumerate(audit.claims):
+        seen = {one for one in claim.controls if isinstance(one, str)}
+        for j, entry in enumerate(claim.controls):
+            if isinstance(entry, Control) and entry.name is not None:
+                if entry.name in seen:
+                    yield Violation(
+                        ("claims", i, "controls", j, "name"),
+                        f"found '{entry.name}', the name of another control of the claim as well",
+                    )
+                seen.add(entry.name)
+
+
+@error(
+    "RA183",
+    "Whether a control trained is read from two numbers of each run.",
+    "Name measurements of kind 'scalar'.",
+)
+def _movement_is_a_number(audit: Audit) -> Iterator[Violation]:
+    for field, name in _movement(audit):
+        declared = [audit.declaration(one, name) for one in audit.experiments]
+        known = [one for one in declared if one is not None]
+        if not known:
+            yield Violation(
+                ("movement", field),
+                f"found the unknown measurement '{name}'; expected one that experiments make",
+                about=name,
+                known=audit.measurements,
+            )
+        elif any(one.kind is not MeasurementKind.SCALAR for one in known):
+            yield Violation(
+                ("movement", field), f"found '{name}', which is no number; expected a scalar"
+            )
+
+
+def _movement(audit: Audit) -> Iterator[tuple[str, str]]:
+    if audit.movement is not None:
+        yield "parameters", audit.movement.parameters
+        yield "training_loss", audit.movement.training_loss
+
+
+@warning(
+    "RA184",
+    "A control that did not train fails every check, and shows nothing.",
+    "Measure how far its parameters and its training loss moved, and name both under 'movement'.",
+)
+def _controls_show_that_they_trained(audit: Audit) -> Iterator[Violation]:
+    training = [
+        (loc, str(control.experiment))
+        for loc, claim, control in _written(audit)
+        if claim.trains and control.settings and control.experiment in audit.experiments
+    ]
+    if audit.movement is None:
+        if training:
+            yield Violation(
+                ("claims",), "found controls that train; expected 'movement', which shows that"
+            )
+        return
+    for loc, experiment in dict.fromkeys(training):
+        missing = [n for _, n in _movement(audit) if audit.declaration(experiment, n) is None]
+        if missing:
+            yield Violation(
+                loc,
+                f"found no '{missing[0]}' in experiment '{experiment}', so that nothing shows "
+                "whether the control trained",
+                about=missing[0],
+            )
+
+
+@error(
+    "RA185",
+    "Of several controls one alone, chosen before its result, must miss a part.",
+    "Name it: 'ablation: NAME'.",
+)
+def _ablations_are_named(audit: Audit) -> Iterator[Violation]:
+    for i, claim in enumerate(audit.claims):
+        for j, check in enumerate(claim.checks if len(claim.controls) > 1 else ()):
+            if check.ablation is None:
+                yield Violation(
+                    ("claims", i, "checks", j),
+                    f"found {len(claim.controls)} controls and no 'ablation'; expected the name of "
+                    "the control that must miss this part",
+                )
+
+
+@warning(
+    "RA195",
+    "An ablation by substitution runs nothing, so that no run shows what the mechanism does.",
+    "Add a control that trains without the mechanism, and name it as the part's ablation.",
+)
+def _ablations_run_something(audit: Audit) -> Iterator[Violation]:
+    told: set[Loc] = set()
+    for loc, claim, control in _written(audit):
+        answers = any(check.ablation in (None, control.name) for check in claim.checks)
+        elsewhere = control.settings or control.experiment != claim.experiment
+        if claim.trains and answers and not elsewhere and loc not in told:
+            told.add(loc)
+            yield Violation(
+                (*loc, "substitutes"),
+                "found an ablation that only reads other measurements of the claim's own runs; "
+                "expected one with 'settings', which trains",
+                at_key=True,
+            )
+
+
+@error(
+    "RA187",
+    "What a part's ablation must miss is named by the conditions of its kind.",
+    "Name conditions of the kind, or leave 'ablation_misses' out: then it must miss all of them.",
+)
+def _ablations_miss_conditions(audit: Audit) -> Iterator[Violation]:
+    for i, claim in enumerate(audit.claims):
+        for j, check in enumerate(claim.checks):
+            known = check.condition_names
+            for k, name in enumerate(check.ablation_misses or ()):
+                if name not in known:
+                    expected = f"expected one of {shown(known)}" if known else "it has only one"
+                    yield Violation(
+                        ("claims", i, "checks", j, "ablation_misses", k),
+                        f"found '{name}', no condition of the kind '{check.kind}'; {expected}",
+                    )
+
+
+@error(
+    "RA186",
+    "A control below its claim's scale may miss a check for that alone.",
+    "Say in 'scale_reason' why it may, or run it at the claim's scale.",
+)
+def _smaller_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
+    told: set[Loc] = set()  # a shared control is told of once
+    for loc, claim, control in _written(audit):
+        known = control.experiment in audit.experiments and claim.experiment in audit.experiments
+        if control.scale_reason is not None or not known or loc in told:
+            continue
+        for tier in reversed(JUDGED):
+            smaller = smaller_settings(audit, claim, control, tier)
+            if smaller:
+                told.add(loc)
+                name, (its, ours) = next(iter(smaller.items()))
+                yield Violation(
+                    loc,
+                    f"found {name} {shown(its)} at the {tier} tier, where the claim runs "
+                    f"{shown(ours)}; expected a 'scale_reason'",
+                )
+                break
+
+
+@error(
+    "RA196",
+    "A part that its ablation lacks is not told from the mechanism's absence.",
+    "Keep the coordinates in the control, or say in 'scale_reason' why it has fewer.",
+)
+def _controls_have_every_part(audit: Audit) -> Iterator[Violation]:
+    told: set[Loc] = set()
+    for loc, claim, control in _written(audit):
+        if control.scale_reason is not None or loc in told:
+            continue
+        for check in claim.checks:
+            if check.each is None or check.ablation not in (None, control.name):
+                continue
+            lacking = _lacking(audit, claim, control, check)
+            if lacking:
+                told.add(loc)
+                yield Violation(
+                    loc,
+                    f"found no {check.each} {shown(lacking[0])} in this control, where the check "
+                    f"'{check.name}' has a part for it; expected every part, or a 'scale_reason'",
+                )
+                break
+
+
+def _lacking(audit: Audit, claim: Claim, control: Control, check: Check) -> list[Coordinate]:
+    """The coordinates of a check's parts that its control does not have, at some tier."""
+    name = check.quantities()[0].measurement
+    for tier in JUDGED:
+        batch = control_batch(audit, control, tier)
+        own = _along(audit, claim.experiment, name, str(check.each), tier, {})
+        settings = dict(batch.overrides)
+        read = control.substitutes.get(name, name)
+        its = _along(audit, batch.experiment, read, str(check.each), batch.tier, settings)
+        if own is None or its is None:
+            continue  # another rule tells of it
+        judged = own if check.among is None else check.among
+        here = [one for one in judged if key(one) in keys(own)]  # of others RA109 tells
+        found = [one for one in here if key(one) not in keys(its)]
+        if found:
+            return found
+    return []
+
+
+def _along(
+    audit: Audit,
+    experiment: str,
+    measurement: str,
+    axis: str,
+    tier: TierName,
+    settings: Mapping[str, SettingValue],
+) -> tuple[Coordinate, ...] | None:
+    """A measurement's coordinates along an axis; None if it has none or they are at fault."""
+    declaration = audit.declaration(experiment, measurement)
+    for one in declaration.axes if declaration is not None else ():
+        if one.name == axis:
+            return coordinates(audit, experiment, one, tier, settings)
+    return None

@@ -1,0 +1,169 @@
+"""`reproaudit run SLUG --tier paper --confirm`: runs a sealed rule once, on seeds it implies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reproaudit.audit.catalog import PACKAGE, Entry
+from reproaudit.audit.model import Audit
+from reproaudit.commands.confirmed import begun_of, with_seeds_of
+from reproaudit.commands.output import say
+from reproaudit.commands.recording import recorded
+from reproaudit.commands.run import How, run_tier
+from reproaudit.errors import UsageError
+from reproaudit.running.groups import todays_groups
+from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
+from reproaudit.scorecard.model import Scorecard
+from reproaudit.seals.chain import alpha_of, confirmation_of, last_seal
+from reproaudit.seals.confirming import derived_seeds, error_of_look, looks_sealed, seeds_of_look
+from reproaudit.seals.entries import (
+    BegunEntry,
+    Draft,
+    ResultEntry,
+    RunEntry,
+    SealEntry,
+    SealsEntry,
+    line_of,
+    parsed_entry,
+)
+from reproaudit.seals.history import NoHistoryError, Repository, revision_of
+from reproaudit.seals.kept import Chains
+from reproaudit.seals.rule import digest, rule_of
+
+
+def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[list[Scorecard], int]:
+    """Runs the confirmation of each paper's last seal, and records what it shows.
+
+    Returns:
+        The scorecards, and how many cells failed. A failed cell is tried again by the next call.
+
+    Raises:
+        UsageError: if a paper has no seal of its present rule, if the seal or a file is not
+            committed, or if the seal was confirmed before with records that are not here.
+        SpecError: if a chain is damaged.
+    """
+    rules = [rule_of(entry, audit)[0] for entry, audit in papers]
+    begun = [
+        (entry, audit, begin(entry, audit, digest(rule), how))
+        for (entry, audit), rule in zip(papers, rules, strict=True)
+    ]
+    confirming = [(entry, with_seeds_of(audit, start)) for entry, audit, start in begun]
+    summary = run_tier(confirming, "paper", how)
+    cards = []
+    for (entry, audit, _), (_, drawn), rule in zip(begun, confirming, rules, strict=True):
+        planned = summary.planned[entry.slug]
+        card = scorecard_of(how.store, drawn, "paper", planned=planned, sealed_audit=audit)
+        if not summary.failed:
+            card = recorded(card, entry, drawn, how.store, planned, rule, sealed_audit=audit)
+        cards.append(card)
+    return cards, summary.failed
+
+
+def begin(entry: Entry, audit: Audit, rule: str, how: How) -> BegunEntry:
+    """Enters the beginning of a confirmation, unless it was begun before; errors as above."""
+    chains = Chains(entry, how.store.root)
+    there = chains.entries()
+    seal = last_seal(chains.own())
+    slug = entry.slug
+    if not any(claim.trains for claim in audit.claims):
+        raise UsageError(f"{slug}: no claim trains anything, so there is nothing to confirm.")
+    if seal is None or seal.rule != rule:
+        found = "no seal" if seal is None else "another rule or other code than its last seal"
+        raise UsageError(
+            f"{slug}: found {found}. Seal it with: reproaudit seal {slug} --why TEXT; then commit."
+        )
+    _require_committed(entry, seal)
+    _require_first(entry, audit, how, there, rule)
+
+    def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:
+        if begun_of(present, rule) is None:
+            look = looks_sealed(present).index(rule) + 1
+            error = error_of_look(look, alpha_of({"confidence": audit.confidence}))
+            own = {"quick": len(audit.seeds.quick), "paper": len(audit.seeds.paper)}
+            yield Draft(
+                BegunEntry,
+                {
+                    "revision": revision_of(entry.audit_file),
+                    "rule": rule,
+                    "look": look,
+                    "error": error,
+                    "seeds": {
+                        tier: derived_seeds(rule, tier, seeds_of_look(error, count))
+                        for tier, count in own.items()
+                    },
+                },
+            )
+
+    added = chains.add(made)
+    start = begun_of((*there, *added), rule) or begun_of(chains.entries(), rule)
+    assert start is not None, "it was begun before or is begun now"
+    say(
+        f"{slug}: confirmation of seal {rule[:8]}, look {start.look}, which spends "
+        f"{start.error:.3g} of the error, {'begun' if added else f'begun on {start.date.date()}'}",
+        stderr=True,
+    )
+    return start
+
+
+def _require_first(
+    entry: Entry, audit: Audit, how: How, there: Sequence[SealsEntry], rule: str
+) -> None:
+    """Refuses to compute again what was confirmed; to show it from its records is fine."""
+    result, start = confirmation_of(there, rule), begun_of(there, rule)
+    if result is None or start is None:
+        return
+    drawn = with_seeds_of(audit, start)
+    groups = todays_groups(entry.module)
+    found = choose_records(how.store, drawn, "paper", today=groups).records
+    wanted = {(cell.tier, cell.key) for cell in cells_of_tier(drawn, "paper")}
+    if how.fresh or wanted - found.keys():
+        raise UsageError(
+            f"{entry.slug}: seal {rule[:8]} was confirmed on {result.date.date()}, and a seal is "
+            f"confirmed once. See its result with: reproaudit seal {entry.slug} --verify --json"
+        )
+
+
+def _require_committed(entry: Entry, seal: SealEntry) -> None:
+    """Refuses a seal that is not committed, or files that differ from the commit.
+
+    The chain itself may have gone on, by what confirmations and runs add to it.
+    """
+    slug, remedy = entry.slug, "Commit it, and confirm then."
+    try:
+        repository = Repository.of(entry.audit_file)
+        committed = repository.at("HEAD", repository.name(entry.seals_file)) or b""
+        files = [entry.audit_file, entry.module.file]
+        for file in files:
+            if not repository.has("HEAD", repository.name(file)):
+                raise UsageError(f"{slug}: {file} is not committed. {remedy}")
+        changed = repository.changed(
+            [repository.name(file) for file in (*files, *_ours(repository))]
+        )
+    except NoHistoryError as error:
+        raise UsageError(
+            f"{slug}: a confirmation needs a seal that is committed to git, and found no history "
+            f"({error})."
+        ) from error
+    lines = committed.split(b"\n")
+    if line_of(seal) not in lines:
+        raise UsageError(f"{slug}: the seal in {entry.seals_file} is not committed. {remedy}")
+    present = entry.seals_file.read_bytes()
+    rest = present.removeprefix(committed)
+    if not present.startswith(committed) or _seals_among(rest):
+        raise UsageError(f"{slug}: {entry.seals_file} differs from the committed one. {remedy}")
+    if changed:
+        raise UsageError(f"{slug}: {changed[0]} differs from the commit. {remedy}")
+
+
+def _ours(repository: Repository) -> list[Path]:
+    """Our own package, if it lies in the same checkout."""
+    is_inside = PACKAGE.resolve().is_relative_to(repository.root.resolve())
+    return [PACKAGE] if is_inside else []
+
+
+def _seals_among(lines: bytes) -> bool:
+    return any(
+        not isinstance(parsed_entry(line), BegunEntry | ResultEntry | RunEntry)
+        for line in lines.splitlines()
+    )

@@ -1,0 +1,68 @@
+"""Whether the records of a confirmation are here, and give what its entry in the chain says.
+
+An entry can be written by hand. Only records show that something was run: every cell on the derived
+seeds, with the digest that the entry states, judged again with the same decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, Tiers
+from reproaudit.running.groups import TiedGroupsError, todays_groups
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
+from reproaudit.scorecard.sealed import digest_of_records, recorded_claims
+from reproaudit.seals.chain import confirmation_of
+from reproaudit.seals.entries import BegunEntry, SealsEntry
+
+
+def with_seeds_of(audit: Audit, begun: BegunEntry) -> Audit:
+    """Returns an audit with the seeds and the error of a confirmation in place of its own."""
+    quick = begun.seeds.get("quick", audit.seeds.quick)
+    seeds = Tiers(smoke=audit.seeds.smoke, quick=quick, paper=begun.seeds["paper"])
+    return audit.model_copy(update={"seeds": seeds, "confidence": 1 - begun.error})
+
+
+def begun_of(entries: Iterable[SealsEntry], rule: str) -> BegunEntry | None:
+    """The beginning of a rule's confirmation; None if it was not begun."""
+    found = (one for one in entries if isinstance(one, BegunEntry) and one.rule == rule)
+    return next(found, None)
+
+
+def verdicts_on_records(
+    entry: Entry, audit: Audit, store: Store, entries: Sequence[SealsEntry], rule: str
+) -> Mapping[str, str]:
+    """The verdicts that the records of a rule's confirmation give when they are judged again.
+
+    Args:
+        entry: the paper.
+        audit: its audit, whose rule it is.
+        store: where the records may be.
+        entries: the chain.
+        rule: the hash of the rule.
+
+    Returns:
+        By claim id; nothing if the rule was not confirmed, if a record is missing or failed, if
+        the records are others than the entry's, or if they give other decisions.
+    """
+    result, begun = confirmation_of(entries, rule), begun_of(entries, rule)
+    if result is None or begun is None:
+        return {}
+    drawn, today = with_seeds_of(audit, begun), todays_groups(entry.code)
+    try:
+        chosen = choose_records(store, drawn, "paper", today=today).records
+    except TiedGroupsError:
+        return {}
+    wanted = {(cell.tier, cell.key) for cell in cells_of_tier(drawn, "paper")}
+    records = [record for key, record in chosen.items() if key in wanted]
+    if len(records) < len(wanted) or digest_of_records(records) != result.records:
+        return {}
+    card = scorecard_of(store, drawn, "paper", today=today, sealed_audit=audit)
+    judged = recorded_claims(card)
+    if judged.keys() != result.claims.keys() or any(
+        one.decision != result.claims[name].decision for name, one in judged.items()
+    ):
+        return {}
+    return {name: one.verdict for name, one in judged.items()}

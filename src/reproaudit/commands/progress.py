@@ -1,0 +1,121 @@
+"""The live progress of a run: the part of the cell at work, how many are done, the time left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from reproaudit.audit.plan import Role
+from reproaudit.cell import Cell
+from reproaudit.commands.output import terminal
+from reproaudit.records import CellStatus
+from reproaudit.reports.printable import printable
+from reproaudit.running.events import (
+    CellFinished,
+    CellStarted,
+    Event,
+    NotRepeated,
+    OnEvent,
+    PlanReady,
+    SetAside,
+)
+from reproaudit.running.events import Progress as Advance
+
+Roles = Mapping[tuple[str | int, ...], Role]
+"""By paper, tier and the cell's key."""
+
+ROLE_WORDS = {
+    Role.EXPERIMENT: "own",
+    Role.CONTROL: "control",
+    Role.POSITIVE_CONTROL: "constructed",
+}
+
+
+@contextmanager
+def live_progress(verbose: bool = False, roles: Roles = MappingProxyType({})) -> Iterator[OnEvent]:
+    """A bar over all training steps with the time left, on standard error.
+
+    Args:
+        verbose: whether to print the traceback of a cell that failed.
+        roles: the part that each cell has in the judgement.
+    """
+    console = terminal(stderr=True)
+    bar = Progress(
+        TextColumn("{task.fields[cells]}"),
+        BarColumn(bar_width=10),
+        TextColumn("{task.percentage:>3.0f} %, left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    watcher = _Watcher(bar, console, verbose, roles)
+    with bar:
+        yield watcher
+
+
+class _Watcher:
+    """Follows the runner's events."""
+
+    def __init__(self, bar: Progress, console: Console, verbose: bool, roles: Roles) -> None:
+        self._bar, self._console, self._verbose = bar, console, verbose
+        self._roles = roles
+        self._task = bar.add_task("", total=None, cells="")
+        self._done: dict[tuple[str | int, ...], int] = {}
+        self._cells = self._finished = 0
+
+    def _name(self, cell: Cell) -> str:
+        """Returns a cell with its part: ``control: ahn2023 sparse, seed 3``."""
+        role = self._roles.get((cell.paper, cell.tier, *cell.key))
+        return f"{ROLE_WORDS[role]}: {_name(cell)}" if role is not None else _name(cell)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, PlanReady):
+            self._cells, self._finished = event.total, event.done
+            self._bar.update(self._task, total=max(event.steps, 1))
+            if event.done == event.total:
+                self._say(f"all {event.total} cells have records already")
+            else:
+                self._say(f"{event.total} cells, {event.done} have records already")
+        elif isinstance(event, CellStarted):
+            self._bar.update(self._task, description=self._name(event.cells[0]))
+        elif isinstance(event, Advance):
+            self._advance(event)
+        elif isinstance(event, CellFinished):
+            self._finished += 1
+            if event.record.status is not CellStatus.COMPLETED:
+                record = event.record
+                self._say(f"{self._name(event.cell)}: {record.status.value}: {record.error}")
+                if self._verbose and record.traceback:
+                    self._say(record.traceback.rstrip())
+            elif self._bar.disable:
+                self._say(f"{self._finished}/{self._cells} {self._name(event.cell)}")
+        elif isinstance(event, NotRepeated):
+            self._say(f"{self._name(event.cell)}: other numbers than before, whose record is kept")
+            for line in event.differences:
+                self._say(f"  {line}")
+        elif isinstance(event, SetAside):
+            self._say(f"moved an unreadable record to {event.path}: {event.reason}")
+        cells = f"{self._finished}/{self._cells} cells"
+        self._bar.update(self._task, cells=cells)
+
+    def _advance(self, event: Advance) -> None:
+        key = (event.cells[0].paper, *event.cells[0].key, event.phase)
+        before = self._done.get(key, 0)
+        self._done[key] = event.done
+        self._bar.update(
+            self._task,
+            advance=event.done - before,
+            description=f"{self._name(event.cells[0])}, {event.phase}",
+        )
+
+    def _say(self, text: str) -> None:
+        self._console.print(printable(text), highlight=False, markup=False)
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.paper} {cell.experiment}, seed {cell.seed}"

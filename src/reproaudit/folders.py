@@ -1,0 +1,50 @@
+"""New folders, written beside their place and renamed as a whole: there is no half of one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reproaudit.errors import StoreError, UsageError
+
+
+@contextmanager
+def new_folder(folder: Path, remedy: str, replaces: str | None = None) -> Iterator[Path]:
+    """Gives a folder to write to, which becomes the wanted one if nothing is raised.
+
+    Args:
+        folder: the wanted folder; nothing may be there but an empty folder.
+        remedy: what to do if something is there, for the message.
+        replaces: a folder that holds a file of this name is replaced; None replaces none.
+
+    Raises:
+        UsageError: if the wanted folder is there already and is not replaced.
+        StoreError: if it cannot be written.
+    """
+    is_folder = folder.is_dir() and not folder.is_symlink()
+    is_taken = any(folder.iterdir()) if is_folder else folder.exists() or folder.is_symlink()
+    if is_taken and (not is_folder or replaces is None):
+        raise UsageError(f"{folder}: exists already; expected a new folder. {remedy}")
+    if is_taken and replaces is not None and not (folder / replaces).is_file():
+        raise UsageError(
+            f"{folder}: holds no {replaces}, so it is not replaced. Name another folder."
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written ({error.strerror}).") from error
+    try:
+        yield new
+        new.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.rename(new, folder)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written ({error.strerror or error}).") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

@@ -1,0 +1,355 @@
+"""The decisions on a claim's parts by one batch of runs: its own, a control's, a completion's.
+
+**The claim's own runs.** A claim that trains is not tested if its runs are one run repeated, or if
+they did not train; a claim that trains nothing, if its runs
+differ or report training steps.
+
+**Diverged seeds.** A run of the claim itself that diverged counts as missed or as a technical
+failure, as the claim says. A control's diverged seeds are left out, since a run that diverges does
+not show what its mechanism can do: the control is judged on the seeds that are left if these are
+more than half of them, and otherwise answers nothing. A constructed solution answers nothing if one
+seed of it diverged, since leaving seeds out could only help it to meet the check.
+
+**Inert controls.** A control is inert if, for most of its seeds, its training loss did not move by
+the share that the audit states (`movement`). Its parameters are no sign of training: where they
+start near zero, the smallest step moves them by many times their size. Only a control whose loss
+cannot fall by what it is, for the reason that the audit gives (`loss_stays`), is asked for
+parameters that moved instead. A control that only reads other measurements of the claim's own runs
+is as trained as the claim. Nothing is said of a control whose movement was not measured, nor of a
+claim that trains nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import median
+
+from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
+from reproaudit.audit.plan import Batch, Role
+from reproaudit.audit.rules.values import shown
+from reproaudit.audit.scale import smaller_settings
+from reproaudit.cell import CellKey, canonical_settings
+from reproaudit.checks import (
+    Check,
+    ConditionResult,
+    PartResult,
+    all_quantities,
+    deciding_index,
+    judge_conditions,
+    part_results,
+)
+from reproaudit.checks.measurements import ROUNDING, MeasurementMissingError, Sample
+from reproaudit.judging.model import Verdict
+from reproaudit.lazy import np
+from reproaudit.records import CellStatus, Measurements, Record
+from reproaudit.stats import Decision
+
+Lookup = Callable[[Batch], Mapping[int, Record]]
+"""Finds the records of a batch, by seed; a seed that has not been run is absent."""
+
+
+def lookup_by_cell(
+    audit: Audit, records_of: Callable[[TierName], Mapping[CellKey, Record]]
+) -> Lookup:
+    """A lookup in records by cell.
+
+    Args:
+        audit: fills in the settings of a batch.
+        records_of: from a tier to the one record of each cell; asked once for each tier.
+    """
+    known = cache(records_of)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        settings = canonical_settings(batch.settings(audit))
+        records = known(batch.tier)
+        return {
+            seed: records[key]
+            for seed in batch.seeds
+            if (key := (batch.experiment, settings, seed)) in records
+        }
+
+    return lookup
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """The decisions on a claim's parts by the records of one batch.
+
+    Attributes:
+        batch: the experiment, its settings and seeds.
+        role: the batch is the claim's own experiment, a control or a positive control.
+        records: those that were found, in the order of the seeds.
+        decision: on the whole claim; None if it could not be judged.
+        parts: the result of each part, in the order of the audit.
+        problem: the reason it could not be judged: ("not_tested" or "technical_failure", a
+            sentence).
+        name: of a control: the name by which a part calls it its ablation, if it has one.
+        why: of a control: the mechanism that it lacks.
+        diverged: seeds that diverged.
+        substitutes: of a control: (measurement of the claim, measurement judged in its place).
+        conditions: the result of every condition; each part shows its deciding one.
+        inert: of a control: whether it did not train; None if that was not measured.
+        moved: of a control: by how much of their size at the start its parameters and its training
+            loss moved, medians over its seeds; None if that was not measured.
+        loss_stays: of a control: why its training loss cannot fall.
+        smaller: of a control below the claim's scale: in what; else empty.
+        scale_reason: of such a control: why it may.
+    """
+
+    batch: Batch
+    role: Role
+    records: tuple[Record, ...]
+    decision: Decision | None
+    parts: tuple[PartResult, ...]
+    problem: tuple[Verdict, str] | None
+    name: str | None = None
+    why: str = ""
+    diverged: tuple[int, ...] = ()
+    substitutes: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[ConditionResult, ...] = ()
+    inert: bool | None = None
+    moved: tuple[float, float] | None = None
+    loss_stays: str | None = None
+    smaller: str = ""
+    scale_reason: str | None = None
+
+    @property
+    def deciding_part(self) -> PartResult | None:
+        """The part that decides the claim; None without parts."""
+        if not self.parts:
+            return None
+        return self.parts[deciding_index([part.result for part in self.parts])]
+
+    @property
+    def label(self) -> str:
+        """The control in a sentence: by its name, if it has one."""
+        return f"the {self.role} '{self.name}'" if self.name else f"the {self.role}"
+
+    @property
+    def counts_for_nothing(self) -> str | None:
+        """Of a control: the reason why its answer does not count; None if it does."""
+        if self.inert:
+            stayed = "its training loss did not move"
+            if self.loss_stays:
+                stayed = "neither its parameters nor its training loss moved"
+            return f"{self.label} is inert: {stayed}, so it counts for nothing"
+        if self.diverged and not self.parts:
+            count = f"{len(self.diverged)} of {len(self.batch.seeds)} seeds"
+            return f"{self.label} diverged for {count}, so it answers nothing"
+        return None
+
+
+def judge_control(
+    audit: Audit,
+    claim: Claim,
+    control: Control,
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
+    tier: TierName,
+) -> BatchOutcome:
+    """Decide a claim's parts on one of its controls.
+
+    Args:
+        control: as `Audit.controls_of` gives it.
+        tier: the claim's; the batch may be of a smaller one.
+    """
+    checks = [check.reading(control.substitutes) for check in claim.checks]
+    outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
+    movement = None
+    if claim.trains and role is Role.CONTROL and control.settings:
+        movement = audit.movement
+    moves = _movements(movement, outcome.records)
+    return replace(
+        outcome,
+        name=control.name,
+        why=control.why,
+        substitutes=tuple(sorted(control.substitutes.items())),
+        inert=_is_inert(movement, moves, control.loss_stays),
+        moved=(median(p for p, _ in moves), median(loss for _, loss in moves)) if moves else None,
+        loss_stays=control.loss_stays,
+        smaller=_smaller(audit, claim, control, tier) if role is Role.CONTROL else "",
+        scale_reason=control.scale_reason,
+    )
+
+
+def differing_runs(outcome: BatchOutcome) -> str | None:
+    """Where two runs of a batch differ in what is judged, in words; None if they are the same.
+
+    Runs that draw nothing and train nothing are the same in every seed, up to rounding.
+    """
+    for one in outcome.conditions:
+        low, high = min(one.values), max(one.values)
+        if not math.isclose(low, high, rel_tol=ROUNDING, abs_tol=one.condition.floor):
+            return (
+                "the claim says that nothing is trained, but its runs differ from seed to seed: "
+                f"'{one.condition.label}' goes from {low:g} to {high:g}"
+            )
+    return None
+
+
+def trained_after_all(outcome: BatchOutcome) -> str | None:
+    """That runs which are said to train nothing went through steps, in words; None if none did.
+
+    A single step is no training: so a run reports itself that does all at once.
+    """
+    steps = max((record.steps or 0 for record in outcome.records), default=0)
+    if steps <= 1:
+        return None
+    return f"the claim says that nothing is trained, but its runs report {steps:,} steps"
+
+
+def one_run_repeated(claim: Claim, outcome: BatchOutcome) -> str | None:
+    """Whether the seeds of a claim that trains are one run repeated, in words; None if not.
+
+    They are if everything that the checks read is the same for every seed, up to rounding. A module
+    that does not use its seed gives such records, and then five seeds are no more than one.
+    """
+    kept = [r.measurements for r in outcome.records if r.status is CellStatus.COMPLETED]
+    names = sorted({q.measurement for _, _, q in all_quantities(claim.checks)})
+    if len(kept) < 2 or not outcome.conditions:
+        return None
+    if not all(_same_numbers(kept[0], other, name) for other in kept[1:] for name in names):
+        return None
+    return f"one run, repeated: what is judged is the same for all {len(kept)} seeds"
+
+
+def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
+    a, b = (
+        np.asarray(m.series[name].values if name in m.series else {**m.scalars, **m.arrays}[name])
+        for m in (one, other)
+    )
+    if a.shape != b.shape:
+        return False
+    return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(a).max(initial=0.0))
+
+
+def untrained(audit: Audit, outcome: BatchOutcome) -> str | None:
+    """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
+    moves = _movements(audit.movement, outcome.records)
+    if audit.movement is None or not _is_inert(audit.movement, moves):
+        return None
+    return (
+        "the claim's own runs did not train: over training their loss moved by "
+        f"{median(loss for _, loss in moves):.2g} times its size at the start, less than the "
+        f"{audit.movement.at_least:g} that the audit asks for"
+    )
+
+
+def _movements(
+    movement: Movement | None, records: Sequence[Record]
+) -> tuple[tuple[float, float], ...]:
+    """How far parameters and training loss of each completed run moved; empty if not measured."""
+    found = []
+    for record in records if movement is not None else ():
+        if movement is not None and record.status is CellStatus.COMPLETED:
+            scalars = record.measurements.scalars
+            parameters = scalars.get(movement.parameters)
+            loss = scalars.get(movement.training_loss)
+            if parameters is None or loss is None:
+                return ()
+            found.append((abs(parameters), abs(loss)))
+    return tuple(found)
+
+
+def _is_inert(
+    movement: Movement | None, moves: Sequence[tuple[float, float]], loss_stays: str | None = None
+) -> bool | None:
+    """Whether most runs did not train; None if that was not measured.
+
+    Args:
+        movement: says how far a run that trained has moved.
+        moves: from `_movements`.
+        loss_stays: why the training loss cannot fall, if it cannot; parameters then may move.
+    """
+    if movement is None or not moves:
+        return None
+    at_least = movement.at_least
+    still = [
+        loss < at_least and (loss_stays is None or parameters < at_least)
+        for parameters, loss in moves
+    ]
+    return 2 * sum(still) > len(still)
+
+
+def _smaller(audit: Audit, claim: Claim, control: Control, tier: TierName) -> str:
+    below = smaller_settings(audit, claim, control, tier)
+    listed = ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in below.items())
+    return listed or ("for the reason given with it" if control.scale_reason else "")
+
+
+def judge_batch(
+    audit: Audit,
+    claim: Claim,
+    checks: Sequence[Check],
+    role: Role,
+    batch: Batch,
+    by_seed: Mapping[int, Record],
+) -> BatchOutcome:
+    """Decide a claim's parts on one batch: its own experiment, a control, another completion.
+
+    Args:
+        checks: the claim's, with a control's substitutes in place.
+        by_seed: the batch's records; a seed that has not been run is absent.
+    """
+    records = tuple(by_seed[seed] for seed in batch.seeds if seed in by_seed)
+
+    def unjudged(verdict: Verdict, why: str) -> BatchOutcome:
+        return BatchOutcome(batch, role, records, None, (), (verdict, why))
+
+    missing = [seed for seed in batch.seeds if seed not in by_seed]
+    unfinished = None
+    if missing:
+        done = f"{len(records)} of {len(batch.seeds)} seeds have been run"
+        unfinished = Verdict.NOT_TESTED, f"the {role} '{batch.experiment}' is unfinished: {done}"
+        if not records or any(r.status is not CellStatus.COMPLETED for r in records):
+            return unjudged(*unfinished)
+    failed = [r for r in records if r.status is CellStatus.FAILED]
+    if failed:
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE,
+            f"the {role} '{batch.experiment}' failed for seed {failed[0].seed}: {failed[0].error}",
+        )
+    diverged = tuple(r.seed for r in records if r.status is CellStatus.DIVERGED)
+    if diverged and role is Role.EXPERIMENT:
+        if claim.if_diverged == "missed":
+            missed = Decision.MISSED
+            return BatchOutcome(batch, role, records, missed, (), None, diverged=diverged)
+        seeds = ", ".join(map(str, diverged))
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE, f"the experiment '{batch.experiment}' diverged, seed {seeds}"
+        )
+    kept = [r for r in records if r.status is CellStatus.COMPLETED]
+    if diverged and (role is Role.POSITIVE_CONTROL or 2 * len(kept) <= len(records)):
+        return BatchOutcome(batch, role, records, Decision.UNDECIDED, (), None, diverged=diverged)
+    declarations = audit.measurements_of(batch.experiment)
+    samples = [Sample(r.seed, r.measurements, declarations, r.settings) for r in kept]
+    try:
+        conditions = judge_conditions(checks, samples, audit.confidence)
+    except (MeasurementMissingError, ValueError) as error:
+        if unfinished:
+            return unjudged(*unfinished)
+        if isinstance(error, MeasurementMissingError) and any(r.origin for r in records):
+            return unjudged(Verdict.NOT_TESTED, f"not supplied from elsewhere: {error}")
+        return unjudged(
+            Verdict.TECHNICAL_FAILURE, f"the {role} '{batch.experiment}' cannot be judged: {error}"
+        )
+    parts = part_results(conditions)
+    if unfinished:  # where the seeds that are there lie is shown; it decides nothing
+        return BatchOutcome(batch, role, records, None, parts, unfinished, conditions=conditions)
+    decision = overall([part.decision for part in parts])
+    return BatchOutcome(
+        batch, role, records, decision, parts, None, diverged=diverged, conditions=conditions
+    )
+
+
+def overall(decisions: Sequence[Decision]) -> Decision:
+    """Met if all are met, missed if one is missed, undecided otherwise."""
+    if Decision.MISSED in decisions:
+        return Decision.MISSED
+    if Decision.UNDECIDED in decisions:
+        return Decision.UNDECIDED
+    return Decision.MET

@@ -1,0 +1,138 @@
+"""Axes of pictures: from numbers to coordinates, and round numbers for ticks.
+
+Pure arithmetic. An axis is linear, or logarithmic in the number, in 1 − number, or in its odds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from reproaudit.reports.numbers import stated
+from reproaudit.stats import Scale
+
+LEAST_GAP = 20.0
+"""Between two tick labels, in units of the picture."""
+FARTHEST = 1e150
+
+
+@dataclass(frozen=True)
+class PlotAxis:
+    """The map from natural units to coordinates.
+
+    Attributes:
+        scale: of the axis.
+        low: its least place on the scale.
+        high: its greatest one.
+        left: the coordinate of `low`; of an upright axis its lower end.
+        right: the coordinate of `high`.
+    """
+
+    scale: Scale
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        """Returns the coordinate of a number; one without a place stands at an end."""
+        place = place_on_scale(value, self.scale)
+        if place is None:
+            place = self.high if self.scale is not Scale.LOG and value > 0.5 else self.low
+        share = (min(max(place, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(self.left + share * (self.right - self.left), 2)
+
+    def cuts(self, value: float) -> bool:
+        """Returns whether a number lies beyond the axis."""
+        place = place_on_scale(value, self.scale)
+        return place is None or not self.low <= place <= self.high
+
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Returns the finest set of round numbers whose labels do not crowd side by side."""
+        return self._finest(lambda label: 6.0 * len(label) + LEAST_GAP)
+
+    def upright_ticks(self, gap: float = 28.0) -> tuple[tuple[float, str], ...]:
+        """Returns the finest set of round numbers so far apart, one above the other."""
+        return self._finest(lambda _label: gap)
+
+    def _finest(self, room: Callable[[str], float]) -> tuple[tuple[float, str], ...]:
+        best: tuple[tuple[float, str], ...] = ()
+        for candidates in _TICKS[self.scale](self):
+            inside = sorted({v for v in candidates if not self.cuts(v)})
+            placed = tuple((self.at(v), stated(v)) for v in inside)
+            fits = all(abs(b[0] - a[0]) >= room(b[1]) for a, b in pairwise(placed))
+            if len(placed) > len(best) and fits:
+                best = placed
+        return best
+
+
+def place_on_scale(value: float, scale: Scale) -> float | None:
+    """Returns the place of a value on its scale; None if it has none."""
+    if scale is Scale.LOG:
+        return math.log10(value) if value > 0 else None
+    if scale is Scale.LOG_COMPLEMENT:
+        return -math.log10(1 - value) if value < 1 else None
+    if scale is Scale.LOGIT:
+        return math.log10(value / (1 - value)) if 0 < value < 1 else None
+    return min(max(value, -FARTHEST), FARTHEST)  # so that differences and sums are finite
+
+
+def _linear(axis: PlotAxis) -> Iterable[list[float]]:
+    low, high = (_natural(p, axis.scale) for p in (axis.low, axis.high))
+    power = math.floor(math.log10(high - low)) if high > low else 0
+    for exponent in (power, power - 1):
+        for step in (5, 2, 1):
+            width = step * 10.0**exponent
+            first = math.ceil(low / width)
+            count = min(math.floor(high / width) - first + 1, 50)
+            yield [float(f"{(first + i) * width:.10g}") for i in range(max(count, 0))]
+
+
+def _natural(place: float, scale: Scale) -> float:
+    if scale is Scale.LOG:
+        return math.pow(10.0, min(place, 300.0))
+    if scale is Scale.LOG_COMPLEMENT:
+        return 1 - math.pow(10.0, min(-place, 300.0))
+    if scale is Scale.LOGIT:
+        return 1 / (1 + math.pow(10.0, min(-place, 300.0)))
+    return place
+
+
+def _powers(low: float, high: float) -> Iterable[list[float]]:
+    """Yields round numbers between powers of ten, from coarse to fine."""
+    first, last = math.floor(low), math.ceil(high)
+    for stride in (100, 50, 20, 10, 5, 3, 2, 1):
+        yield [float(f"1e{k}") for k in range(first, last + 1) if k % stride == 0]
+    for within in ((1, 3), (1, 2, 5)):
+        yield [float(f"{m}e{k}") for k in range(first, last + 1) for m in within]
+
+
+def _log(axis: PlotAxis) -> Iterable[list[float]]:
+    yield from _powers(axis.low, axis.high)
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+def _log_complement(axis: PlotAxis) -> Iterable[list[float]]:
+    for candidates in _powers(-axis.high, -axis.low):
+        yield [float(f"{1 - v:.15g}") for v in candidates]
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+def _logit(axis: PlotAxis) -> Iterable[list[float]]:
+    yield [0.001, 0.5, 0.999]
+    yield [0.01, 0.1, 0.5, 0.9, 0.99]
+    yield [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+    if axis.high - axis.low < 1:
+        yield from _linear(axis)
+
+
+_TICKS: dict[Scale, Callable[[PlotAxis], Iterable[list[float]]]] = {
+    Scale.LINEAR: _linear,
+    Scale.LOG: _log,
+    Scale.LOG_COMPLEMENT: _log_complement,
+    Scale.LOGIT: _logit,
+}

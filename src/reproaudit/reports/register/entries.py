@@ -1,0 +1,201 @@
+"""A paper's entry in the register, out of its scorecard and those of measurements from elsewhere.
+
+An entry is kept beside the scorecard and is taken again while the scorecards' bytes, its own
+content and the code that writes entries are unchanged. So a register of many papers reads anew only
+what has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+import reproaudit
+from reproaudit.audit.documentation import UNSCORED
+from reproaudit.reports import phrasing, reviewing
+from reproaudit.reports.export.provenance import identifiers
+from reproaudit.reports.register.model import (
+    ClaimEntry,
+    DocumentationEntry,
+    HangsOnEntry,
+    MeasuredEntry,
+    OriginEntry,
+    PaperEntry,
+    RunsMetEntry,
+    VariableEntry,
+)
+from reproaudit.scorecard.model import (
+    ClaimModel,
+    DocumentationModel,
+    Scorecard,
+    content_digest,
+)
+
+ENTRY = "register.json"
+"""The name of an entry's file, in the paper's folder."""
+
+
+@dataclass(frozen=True)
+class EntrySource:
+    """A scorecard that an entry is made of.
+
+    Attributes:
+        folder: of its page, from the register's folder: ``<slug>``, ``<slug>/elsewhere/<who>``.
+        sha256: of the bytes of its `scorecard.json`.
+        card: the scorecard.
+    """
+
+    folder: str
+    sha256: str
+    card: Scorecard
+
+
+def is_plain(name: str) -> bool:
+    """Returns whether a name can be a file's; a foreign scorecard may hold anything."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._()-]{0,200}", name) is not None
+
+
+@cache
+def entry_code() -> str:
+    """Returns a hash of the code that makes entries: reports, scorecards and their words."""
+    root = Path(reproaudit.__file__).parent
+    whole = hashlib.sha256()
+    for folder in ("reports", "scorecard"):
+        for file in sorted((root / folder).rglob("*.py")):
+            whole.update(file.read_bytes())
+    return whole.hexdigest()[:16]
+
+
+def kept_entry(file: Path) -> PaperEntry | None:
+    """Returns the entry that a file holds; None if it is damaged or other code wrote it."""
+    with suppress(OSError, ValueError, ValidationError):
+        data = json.loads(file.read_bytes())
+        stated = data.pop("digest", None)
+        if data.get("written_by") == entry_code() and stated == content_digest(data):
+            return PaperEntry.model_validate(data)
+    return None
+
+
+def entry_data(entry: PaperEntry) -> dict[str, Any]:
+    """Returns an entry as its file holds it, with the digest of the rest."""
+    data = entry.as_data()
+    return {**data, "digest": content_digest(data)}
+
+
+def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> PaperEntry:
+    """Returns the entry of a paper.
+
+    Args:
+        ours: our own scorecard; None if only others measured.
+        elsewhere: those of measurements from elsewhere, in the order in which they are shown.
+    """
+    card = (ours or elsewhere[0]).card
+    paper = card.paper
+    slug = str(paper["slug"])
+    doi = next((one.value for one in identifiers(paper) if one.scheme == "DOI"), None)
+    return PaperEntry(
+        tier=card.tier,
+        slug=slug,
+        title=str(paper["title"]),
+        authors=tuple(map(str, paper.get("authors", ()))),
+        venue=str(paper["venue"]),
+        year=paper["year"],
+        doi=doi,
+        arxiv=paper.get("arxiv"),
+        openreview=paper.get("openreview"),
+        code=paper.get("code"),
+        badge=None if ours is None else f"{quote(slug)}/badge.svg",
+        documentation=_documentation(card.documentation),
+        ours=None if ours is None else _measured(ours),
+        elsewhere=tuple(map(_measured, elsewhere)),
+        written_by=entry_code(),
+    )
+
+
+def _documentation(found: DocumentationModel) -> DocumentationEntry:
+    return DocumentationEntry(
+        strict=found.strict,
+        reviewed=found.reviewed,
+        of=found.of,
+        sharing_type=found.sharing_type,
+        rate=reviewing.rate_words(found),
+        agreement=reviewing.agreement_words(found.agreement) if found.agreement else None,
+        variables=tuple(
+            VariableEntry(
+                name=one.name,
+                scored=one.name not in UNSCORED,
+                card=one.card,
+                decision=one.decision,
+                documented=one.documented,
+                dispute=reviewing.disagreement(one) if _is_disputed(one.decision) else None,
+            )
+            for one in found.variables
+        ),
+    )
+
+
+def _is_disputed(decision: str) -> bool:
+    return decision == reviewing.DISPUTED
+
+
+def _measured(source: EntrySource) -> MeasuredEntry:
+    card, folder = source.card, quote(source.folder)
+    origin = card.origin
+    return MeasuredEntry(
+        origin=None
+        if origin is None
+        else OriginEntry(
+            who=origin.who, made=origin.made, framework=origin.framework, source=origin.source
+        ),
+        page=f"{folder}/scorecard.html",
+        scorecard=f"{folder}/scorecard.json",
+        sha256=source.sha256,
+        older_rules=phrasing.older_rules(card),
+        verdicts=phrasing.verdict_counts(card.claims),
+        coverage=card.coverage,
+        claims=tuple(
+            _claim(claim, f"{folder}/scorecard.html#claim-{n}", None if origin else folder)
+            for n, claim in enumerate(card.claims, start=1)
+        ),
+    )
+
+
+def _claim(claim: ClaimModel, page: str, badges: str | None) -> ClaimEntry:
+    part = phrasing.deciding_part(claim)
+    runs = claim.runs_met
+    return ClaimEntry(
+        id=claim.id,
+        statement=claim.statement,
+        locator=claim.locator,
+        weight=claim.weight,
+        verdict=claim.verdict,
+        verdict_words=phrasing.verdict_title(claim),
+        decision=claim.decision,
+        evidence=phrasing.evidence_label(claim),
+        status=claim.status,
+        looks=claim.looks,
+        hangs_on=tuple(
+            HangsOnEntry(setting=one.setting, sentence=one.sentence) for one in claim.hangs_on
+        ),
+        estimate=claim.estimate,
+        interval=claim.interval,
+        bound=claim.bound,
+        side=None if part is None else part.side,
+        margin=None if part is None else part.margin,
+        runs_met=None if runs is None else RunsMetEntry(met=runs.met, of=runs.of),
+        reading=phrasing.claim_sentence(claim),
+        warnings=phrasing.warnings(claim),
+        rule_hash=claim.rule_hash,
+        page=page,
+        badge=f"{badges}/badges/{quote(claim.id)}.svg" if badges and is_plain(claim.id) else None,
+    )

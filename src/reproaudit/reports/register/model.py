@@ -1,0 +1,175 @@
+"""The contract of `register.json`, as `docs/register.md` describes it key by key."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from reproaudit.judging.model import IntervalModel, ReportModel, Verdict
+from reproaudit.scorecard.model import Coverage
+from reproaudit.scorecard.verdicts import LIMITS, VERDICTS
+from reproaudit.stats import Decision
+
+REGISTER_VERSION = 1
+"""Grows when a key is taken away or changes its meaning; a new key leaves it as it is."""
+
+
+class VariableEntry(ReportModel):
+    """One reproducibility variable: card against review."""
+
+    name: str
+    scored: bool
+    """Whether it counts in the documentation score."""
+    card: str
+    """The automated card's answer."""
+    decision: str
+    """The reviewers' majority, or "disputed"."""
+    documented: bool
+    """Whether it counts as documented after review."""
+    dispute: str | None
+    """Who decided what, where no decision has most voices."""
+
+
+class DocumentationEntry(ReportModel):
+    """What the paper documents."""
+
+    strict: int
+    """Documented variables by the automated card."""
+    reviewed: int
+    """The same as reviewed."""
+    of: int
+    """Scored variables."""
+    sharing_type: str
+    """Description, Code, Data or Experiment."""
+    rate: str
+    """How many papers of this sharing type were reproduced, as published."""
+    agreement: str | None
+    """How far the reviewers agree; null with one reviewer for each variable."""
+    variables: tuple[VariableEntry, ...]
+
+
+class OriginEntry(ReportModel):
+    """The origin of measurements that are not ours."""
+
+    who: str
+    made: str
+    """The day."""
+    framework: str
+    source: str
+
+
+class HangsOnEntry(ReportModel):
+    """A setting that the paper leaves open, on which a verdict depends."""
+
+    setting: str
+    sentence: str
+
+
+class RunsMetEntry(ReportModel):
+    """How many runs meet the bound by themselves."""
+
+    met: int
+    of: int
+
+
+class ClaimEntry(ReportModel):
+    """One claim as it was judged; estimate, interval and bound are those of the deciding part."""
+
+    id: str
+    statement: str
+    locator: str
+    """Its place in the paper."""
+    weight: float
+    verdict: Verdict
+    verdict_words: str
+    """The verdict as it is shown, with its scale if that is smaller than the paper's."""
+    decision: Decision | None
+    evidence: Literal["exact", "assumed", "reduced", "proxy", "none"]
+    """none of a claim that was not tested."""
+    status: Literal["exploratory", "confirmed"]
+    looks: int | None
+    """Draws and rules before this one; null if nobody counted."""
+    hangs_on: tuple[HangsOnEntry, ...]
+    """Of a conditional verdict."""
+    estimate: float | None
+    interval: IntervalModel | None
+    bound: float | None
+    side: Literal["at_most", "at_least", "within"] | None
+    margin: float | None
+    """The distance from the bound that still counts as equal; null of a bound."""
+    runs_met: RunsMetEntry | None
+    reading: str
+    """Estimate and interval against the bound, in one line."""
+    warnings: tuple[str, ...]
+    rule_hash: str
+    page: str
+    """The claim's place on a page; like every link here, relative to the register's folder."""
+    badge: str | None
+    """Its badge; null of measurements from elsewhere."""
+
+
+class MeasuredEntry(ReportModel):
+    """One scorecard of a paper: ours, or one of measurements from elsewhere."""
+
+    origin: OriginEntry | None
+    """null if the measurements are ours."""
+    page: str
+    scorecard: str
+    """Its `scorecard.json`, with everything else."""
+    sha256: str
+    """Of that file's bytes."""
+    older_rules: str | None
+    """What is different about verdicts that follow older rules."""
+    verdicts: dict[str, int]
+    """How often each verdict was given."""
+    coverage: Coverage
+    claims: tuple[ClaimEntry, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The verdicts in the order of their table; a file has them by name."""
+        names = [f"{verdict.value}{limits}" for verdict in VERDICTS for limits in LIMITS]
+        return {name: self.verdicts[name] for name in names if name in self.verdicts}
+
+
+class PaperEntry(ReportModel):
+    """One paper at one tier; `SLUG/register.json` and `doi/DOI.json` hold it alone."""
+
+    schema_version: int = REGISTER_VERSION
+    tier: str
+    slug: str
+    title: str
+    authors: tuple[str, ...]
+    venue: str
+    year: int
+    doi: str | None
+    """Of a paper on arXiv, the DOI that arXiv gives it."""
+    arxiv: str | None
+    openreview: str | None
+    code: str | None
+    """The authors' repository."""
+    badge: str | None
+    """The badge of our scorecard."""
+    documentation: DocumentationEntry
+    ours: MeasuredEntry | None
+    """null if only others measured."""
+    elsewhere: tuple[MeasuredEntry, ...]
+    written_by: str
+    """A hash of the code that wrote the entry, so that other code writes it anew."""
+
+    @property
+    def measured(self) -> tuple[MeasuredEntry, ...]:
+        """Our scorecard, if there is one, and those from elsewhere."""
+        return (*(() if self.ours is None else (self.ours,)), *self.elsewhere)
+
+
+class Register(ReportModel):
+    """Every paper of a tier: what `register.json` holds."""
+
+    schema_version: int = REGISTER_VERSION
+    tier: str
+    papers: tuple[PaperEntry, ...]
+
+
+def register_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of `register.json`."""
+    return Register.model_json_schema(mode="serialization")

@@ -1,0 +1,151 @@
+"""What a picture shows, in sentences that follow from its data: for those who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reproaudit.audit.plan import Role
+from reproaudit.reports.chart import bound_symbols, mean_run_of
+from reproaudit.reports.numbers import number, ranges
+from reproaudit.reports.printable import clean
+from reproaudit.scorecard.pictures import LineModel, OnsetModel, PictureModel, RangeModel
+
+DASHES = ("solid", "dashed", "dotted", "dash-dotted")
+
+
+def seen(picture: PictureModel) -> str:
+    """Returns what a picture shows."""
+    return clean(" ".join(_sentences(picture)))
+
+
+def parts_words(parts: Sequence[str]) -> str:
+    """Returns the names of parts; those that differ in a coordinate alone are put together."""
+    told: dict[str, list[str]] = {}
+    for one in parts:
+        name, comma, at = one.rpartition(", ")
+        axis, _, coordinate = at.rpartition(" ")
+        key = f"{name}{comma}{axis}" if name and axis else one
+        told.setdefault(key, []).extend([coordinate] if name and axis else [])
+    return clean("; ".join(f"{key} {', '.join(at)}".rstrip() for key, at in told.items()))
+
+
+def stage_words(picture: PictureModel) -> str:
+    """Returns what happens in each stage; empty without stages."""
+    return clean("; ".join(f"{one.name}: {one.about}" for one in picture.stages))
+
+
+def _sentences(picture: PictureModel) -> Iterator[str]:
+    for line in picture.lines:
+        if line.role is Role.EXPERIMENT:
+            yield _course(picture, line) if picture.kind == "course" else _sizes(picture, line)
+    yield from _stages(picture)
+    for line in picture.lines:
+        if line.role is not Role.EXPERIMENT:
+            yield _other(picture, line)
+    if picture.x_scale == "log" and picture.kind == "course":
+        yield f"Time is logarithmic: {picture.x_why}."
+
+
+def _runs(line: LineModel) -> str:
+    count = len(line.runs)
+    return "one run" if count == 1 else f"{count} runs"
+
+
+def _course(picture: PictureModel, line: LineModel) -> str:
+    mean = mean_run_of(line, picture)
+    ends = [run[-1] for run in line.runs]
+    dash = f" ({DASHES[min(line.quantity, 3)]})" if _quantities(picture) > 1 else ""
+    said = f"The mean of {line.label}{dash} goes from {number(mean[0])} to {number(mean[-1])}"
+    said += f" in {number(float(line.x[len(mean) - 1]))} steps"
+    if len(ends) > 1:
+        said += f"; the {_runs(line)} end between {number(min(ends))} and {number(max(ends))}"
+    levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]
+    for one in levels:
+        said += f", {_held(one, mean[-1])}"
+    early = [i for i, run in enumerate(line.runs) if len(run) < len(line.x)]
+    if early:
+        seeds = ranges([line.seeds[i] for i in early])
+        said += f"; seed {seeds} diverged and ends early"
+    onset = next((o for o in picture.onsets if o.quantity == line.quantity), None)
+    return f"{said}.{_onset(onset)}"
+
+
+def _held(one: RangeModel, value: float) -> str:
+    inside = (one.low[-1] is None or value >= one.low[-1]) and (
+        one.high[-1] is None or value <= one.high[-1]
+    )
+    return f"{'inside' if inside else 'outside'} the range of the rule ({bound_symbols(one)})"
+
+
+def _onset(onset: OnsetModel | None) -> str:
+    if onset is None:
+        return ""
+    spread = f"{number(onset.low)} to {number(onset.high)}"
+    count = "every run" if onset.came == onset.of else f"{onset.came} of {onset.of} runs"
+    return f" Its onset comes at step {number(onset.step)} ({spread}) in {count}."
+
+
+def _stages(picture: PictureModel) -> Iterator[str]:
+    if picture.stages:
+        told = (f"{s.name} until step {number(s.end)}, {s.about}" for s in picture.stages)
+        yield f"Stages: {'; '.join(told)}."
+    for one in picture.plateaus:
+        line = next(
+            line
+            for line in picture.lines
+            if line.role is Role.EXPERIMENT and line.quantity == one.quantity
+        )
+        mean = mean_run_of(line, picture)
+        place = max(i for i, x in enumerate(line.x[: len(mean)]) if float(x) <= one.until)
+        start = mean[0]
+        waits = abs(mean[place] - start) <= abs(one.level - start)
+        yield (
+            f"Until step {number(one.until)} {line.label} may move to {number(one.level)}; its "
+            f"mean is then {number(mean[place])}, so it {'waits' if waits else 'does not wait'}."
+        )
+
+
+def _other(picture: PictureModel, line: LineModel) -> str:
+    who = "The constructed solution"
+    if line.role is Role.CONTROL:
+        who = f"Control {line.control}" if line.control else "The control"
+        who += f" ({line.name})" if line.name else ""
+    mean = mean_run_of(line, picture)
+    if picture.kind == "sizes":
+        return f"{who} at {_places(picture, line, mean)}."
+    levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]
+    held = f", {_held(levels[0], mean[-1])}" if levels else ""
+    what = f": {line.label}" if _quantities(picture) > 1 else ""
+    return f"{who}{what} ends at {number(mean[-1])}{held}."
+
+
+def _sizes(picture: PictureModel, line: LineModel) -> str:
+    mean = mean_run_of(line, picture)
+    dash = f" ({DASHES[min(line.quantity, 3)]})" if _quantities(picture) > 1 else ""
+    said = f"{line.label}{dash}, mean of {_runs(line)} at {_places(picture, line, mean)}"
+    for one in (r for r in picture.ranges if r.quantity == line.quantity and len(r.x) > 1):
+        judged = picture.judged or line.x
+        pairs = zip(one.x, one.low, one.high, strict=True)
+        limits = {x: (low, high) for x, low, high in pairs}
+        inside = sum(
+            (limits[x][0] is None or v >= (limits[x][0] or 0.0))
+            and (limits[x][1] is None or v <= (limits[x][1] or 0.0))
+            for x, v in zip(line.x, mean, strict=False)
+            if x in judged and x in limits
+        )
+        said += f"; inside the range of the rule at {inside} of {len(judged)} judged"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _places(picture: PictureModel, line: LineModel, mean: list[float]) -> str:
+    told = [
+        f"{x if isinstance(x, str) else number(x)}: {number(v)}"
+        for x, v in zip(line.x, mean, strict=False)
+    ]
+    if len(told) > 8:
+        told = [*told[:2], "…", *told[-2:]]
+    return f"{picture.x_label} {', '.join(told)}"
+
+
+def _quantities(picture: PictureModel) -> int:
+    return len({line.quantity for line in picture.lines})

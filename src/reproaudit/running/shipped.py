@@ -1,0 +1,115 @@
+"""Records that travel with a report: a paper's finished records in one compact file.
+
+The file is a tar archive, compressed by LZMA, of the records below a store, each under its own
+path, and of the store's manifest. Unpacked, it is a store like any other: every record is read
+against its own digest and against the manifest, whose root the scorecard states. The same records
+make the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+
+from reproaudit.errors import StoreError
+from reproaudit.running.files import explained, sha256
+from reproaudit.running.store import Store
+
+FILE_NAME = "records.tar.xz"
+"""The file's name in a report folder, beside ``scorecard.json``."""
+
+MAX_BYTES = 2**29
+"""What the records of one file may unpack to."""
+
+_MANIFEST = "manifest.log"
+
+
+def pack_records(
+    store: Store, paper: str, tiers: Collection[str], beside: Collection[str] = ()
+) -> bytes:
+    """The finished records of a paper's tiers and the store's manifest, as one file.
+
+    Args:
+        store: where the records are.
+        paper: the slug.
+        tiers: the tiers' names, variations' too.
+        beside: names of files at the store's root that go with them, if they are there.
+
+    Raises:
+        StoreError: if there is none, or one that cannot be used.
+    """
+    finished = []
+    for tier in sorted(tiers):
+        for _ in store.records(paper, tier):
+            pass  # what cannot be used is told of
+        found = store.files(paper, tier)
+        finished += [path for path in found if not path.name.endswith(".failed.json")]
+    if not finished:
+        raise StoreError(f"{store.root}: no records of {paper} at {', '.join(sorted(tiers))}.")
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        _add(archive, _MANIFEST, store.manifest.file)
+        for name in sorted(beside):
+            if (store.root / name).is_file():
+                _add(archive, name, store.root / name)
+        for path in finished:
+            _add(archive, store.listed_as(path), path)
+    return lzma.compress(whole.getvalue(), preset=9)
+
+
+def _add(archive: tarfile.TarFile, name: str, file: Path) -> None:
+    """Adds a file without its owner, rights and times, which are this machine's."""
+    with explained("read", file):
+        data = file.read_bytes()
+    entry = tarfile.TarInfo(name)
+    entry.size = len(data)
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def unpack_records(file: Path, cache: Path) -> Store:
+    """The store in a file that `pack_records` made, unpacked once below a cache folder.
+
+    What is unpacked is named after the file's content, so that another content is another folder.
+
+    Raises:
+        StoreError: if the file cannot be read, or is no such file.
+    """
+    with explained("read", file):
+        data = file.read_bytes()
+    folder = cache / f"records-{sha256(data)[:32]}"
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(dir=cache))
+        try:
+            _unpack(data, file, new)
+            try:
+                new.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else somebody else was faster
+                    raise
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    return Store(folder)
+
+
+def _unpack(data: bytes, file: Path, into: Path) -> None:
+    try:
+        with lzma.open(io.BytesIO(data)) as stream:
+            whole = stream.read(MAX_BYTES + 1)
+        if len(whole) > MAX_BYTES:
+            raise StoreError(f"{file}: more than {MAX_BYTES:,} bytes of records; refused.")
+        with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
+            for one in archive:
+                if not one.isreg():
+                    raise StoreError(f"{file}: '{one.name}' is no plain file; refused.")
+                archive.extract(one, into, filter="data")
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError, OSError) as error:
+        raise StoreError(
+            f"{file}: these records cannot be unpacked ({error}). Take the file from where it was "
+            "published again."
+        ) from None

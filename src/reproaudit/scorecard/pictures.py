@@ -1,0 +1,188 @@
+"""The data of the pictures beside a claim: every run of what is judged, and what it is held to.
+
+Only data, so that a page can be drawn again without records; `reproaudit.reports.chart` draws them
+and `reproaudit.scorecard.build_pictures` takes them out of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from reproaudit.audit.plan import Role
+from reproaudit.judging.model import ReportModel
+
+MOST_POINTS = 120
+"""How many observations of a line are kept, beside the ends and extremes of every run."""
+MOST_LINE_VALUES = 1500
+"""How many numbers a line keeps over all its runs; many runs keep fewer observations each."""
+EARLY = 0.1
+"""What comes within this first share of the steps would vanish on a linear time axis."""
+FEWEST_OBSERVATIONS = 30
+"""As many observations are kept however many runs there are."""
+
+
+class LineModel(ReportModel):
+    """One quantity in one batch of runs."""
+
+    label: str
+    """The quantity in words, with its coordinates."""
+    role: Role
+    """Whether the claim's own experiment, a control or the positive control ran."""
+    control: int | None
+    """Of a control: its number on the page, from 1; None if it is the only one."""
+    name: str | None
+    """Of a control: its name, if it has one."""
+    quantity: int
+    """The quantity's place in the picture, from 0; a control's has the place of what it answers."""
+    x: tuple[float | str, ...]
+    """Training steps, or coordinates on the axis; one for each value of the longest run."""
+    seeds: tuple[int, ...]
+    runs: tuple[tuple[float, ...], ...]
+    """The values of each seed. A run that diverged has fewer than `x`."""
+
+
+class RangeModel(ReportModel):
+    """What a quantity is held to: the range that meets the check, the mean over runs."""
+
+    quantity: int
+    about: str
+    """The part of the claim, or the law, that it belongs to."""
+    x: tuple[float | str, ...]
+    """Where it holds; empty for a level that holds at the end of training."""
+    low: tuple[float | None, ...]
+    """None for an open end; equal to `high` for a target curve."""
+    high: tuple[float | None, ...]
+
+
+class OnsetModel(ReportModel):
+    """When a quantity changed, in the claim's own runs."""
+
+    quantity: int
+    step: float
+    """The median over the runs in which the change came."""
+    low: float
+    """The earliest over these runs and over the ways to define an onset."""
+    high: float
+    """The latest."""
+    came: int
+    """In how many runs the change came."""
+    of: int
+
+
+class StageModel(ReportModel):
+    """A stretch of training."""
+
+    name: str
+    about: str
+    """What happens in it."""
+    start: float
+    end: float
+
+
+class PlateauModel(ReportModel):
+    """The level at which a quantity must wait, and until when; the mean over runs."""
+
+    quantity: int
+    level: float
+    until: float
+
+
+class PictureModel(ReportModel):
+    """One picture of what a claim is judged on."""
+
+    kind: Literal["course", "sizes"]
+    """course: over training steps; sizes: over an axis of the measurement."""
+    parts: tuple[str, ...]
+    """The parts of the claim that are judged on what it shows."""
+    x_label: str
+    x_scale: Literal["linear", "log", "words"]
+    x_why: str
+    """Why the axis has this scale."""
+    y_label: str
+    unit: str
+    """Empty for pure numbers."""
+    y_scale: Literal["linear", "log"]
+    floor: float
+    """The resolution of the measurement; smaller values are drawn here on a logarithmic scale."""
+    meanings: tuple[str, ...]
+    """What each quantity is."""
+    lines: tuple[LineModel, ...]
+    ranges: tuple[RangeModel, ...] = ()
+    onsets: tuple[OnsetModel, ...] = ()
+    onset_rule: str = ""
+    """What the onsets are, and what their range is over."""
+    stages: tuple[StageModel, ...] = ()
+    plateaus: tuple[PlateauModel, ...] = ()
+    judged: tuple[float | str, ...] = Field(default=())
+    """Of an axis: the coordinates that are judged; empty if all are."""
+    observed: int
+    """How many observations the longest line had before it was thinned out."""
+
+
+def kept(x: Sequence[float], runs: Sequence[NDArray[np.float64]], *, log: bool) -> list[int]:
+    """The observations of a line that a picture keeps.
+
+    The time axis, as it is drawn, is cut into stretches of equal length. Of each the observations
+    with the highest and the lowest value of any run are kept, and of each run the first, the last,
+    the highest and the lowest. So no peak of the runs together and no extreme of a run is hidden.
+
+    Args:
+        x: steps, increasing.
+        runs: the values of each; shape (step,), some shorter than `x`.
+        log: whether the time axis is logarithmic.
+    """
+    most = max(FEWEST_OBSERVATIONS, min(MOST_POINTS, MOST_LINE_VALUES // len(runs)))
+    if len(x) <= most:
+        return _bends(runs, list(range(len(x))))
+    keep = {0, len(x) - 1}
+    for run in runs:
+        keep |= {0, len(run) - 1, int(run.argmax()), int(run.argmin())}
+    along = np.asarray(x, dtype=np.float64)
+    if log:
+        along = np.log(np.maximum(along, along[along > 0].min()))
+    stretches = most // 2
+    width = (along[-1] - along[0]) / stretches
+    place = np.minimum((along - along[0]) / width, stretches - 1).astype(int)
+    high, low = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    for run in runs:
+        high[: len(run)] = np.maximum(high[: len(run)], run)
+        low[: len(run)] = np.minimum(low[: len(run)], run)
+    for one in np.unique(place):
+        inside = np.flatnonzero(place == one)
+        keep |= {int(inside[high[inside].argmax()]), int(inside[low[inside].argmin()])}
+    return _bends(runs, sorted(keep))
+
+
+def _bends(runs: Sequence[NDArray[np.float64]], keep: list[int]) -> list[int]:
+    """The observations without those inside a stretch where no run changes at all."""
+
+    def flat(i: int, j: int) -> bool:
+        return all(len(run) > max(i, j) and run[i] == run[j] for run in runs)
+
+    inside = zip(keep, keep[1:], keep[2:], strict=False)
+    middle = [b for a, b, c in inside if not (flat(a, b) and flat(b, c))]
+    return [*keep[:1], *middle, *keep[1:][-1:]]
+
+
+def setting_out(steps: Sequence[float], mean: NDArray[np.float64]) -> float:
+    """Returns the first step at which a mean has made a quarter of its change."""
+    change = mean[-1] - mean[0]
+    if not change:
+        return steps[len(mean) - 1]
+    return float(steps[int(np.argmax((mean - mean[0]) / change >= 0.25))])
+
+
+def is_early(steps: Sequence[float], mean: NDArray[np.float64]) -> bool:
+    """Returns whether a quarter of a change comes so early that time is drawn logarithmically."""
+    enough = sum(step > 0 for step in steps) > 1
+    return enough and setting_out(steps, mean) <= steps[0] + EARLY * (steps[-1] - steps[0])
+
+
+def rounded(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, ...]:
+    """Returns values to five significant digits: more than a picture shows."""
+    return tuple(float(f"{v:.5g}") for v in values)

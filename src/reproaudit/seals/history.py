@@ -1,0 +1,208 @@
+"""Git's history of a file, read without running anything that a repository could name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS = 60
+SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=0")
+
+
+class NoHistoryError(Exception):
+    """Git cannot tell; the text says why."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The checkout that a file belongs to.
+
+    Attributes:
+        root: its top folder.
+    """
+
+    root: Path
+
+    @classmethod
+    def of(cls, path: Path) -> Repository:
+        """The checkout around a path, which need not exist.
+
+        Raises:
+            NoHistoryError: if there is none, or no git.
+        """
+        folder = path.absolute().parent
+        while not folder.is_dir():
+            folder = folder.parent
+        return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
+
+    def git(self, *arguments: str) -> bytes:
+        """What a git command prints.
+
+        Raises:
+            NoHistoryError: if it fails.
+        """
+        return _git(self.root, *arguments)
+
+    def name(self, path: Path) -> str:
+        """A path as git writes it."""
+        whole = path.absolute().parent.resolve() / path.name
+        try:
+            return whole.relative_to(self.root.resolve()).as_posix()
+        except ValueError as error:
+            raise NoHistoryError(f"{path} lies outside {self.root}") from error
+
+    def revision(self) -> str:
+        """The commit that is checked out, with "+dirty" if tracked files were changed."""
+        changed = self.git("status", "--porcelain", "--untracked-files=no")
+        return self.git("rev-parse", "HEAD").decode().strip() + ("+dirty" if changed else "")
+
+    def is_shallow(self) -> bool:
+        """Whether old commits were left out when it was cloned."""
+        return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def at(self, commit: str, name: str) -> bytes | None:
+        """A file in a commit; None if it is not there."""
+        try:
+            return self.git("cat-file", "blob", f"{commit}:{name}")
+        except NoHistoryError:
+            return None
+
+    def has(self, commit: str, name: str) -> bool:
+        """Whether a file or a folder is in a commit."""
+        try:
+            return bool(self.git("rev-parse", "--verify", "--quiet", f"{commit}:{name}"))
+        except NoHistoryError:
+            return False
+
+    def versions(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Every commit that changed a file, with the commits before it that did."""
+        listed = self.git("rev-list", "--full-history", "--parents", "HEAD", "--", name)
+        lines = [line.split() for line in listed.decode().splitlines()]
+        return [(commit, tuple(parents)) for commit, *parents in lines]
+
+    def blobs(self, commits: Sequence[str], name: str) -> dict[str, str | None]:
+        """By commit, the name that git gives to a file's content; None if it is not there."""
+        asked = "".join(f"{commit}:{name}\n" for commit in commits).encode()
+        told = _git(self.root, "cat-file", "--batch-check", given=asked).decode(errors="replace")
+        lines = [line.split() for line in told.splitlines()]
+        return {
+            commit: line[0] if len(line) == 3 and line[1] == "blob" else None
+            for commit, line in zip(commits, lines, strict=True)
+        }
+
+    def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
+        """The contents of blobs by the names that git gives them."""
+        told = _git(
+            self.root, "cat-file", "--batch", given="".join(f"{b}\n" for b in blobs).encode()
+        )
+        found: dict[str, bytes] = {}
+        at = 0
+        for blob in blobs:
+            end = told.index(b"\n", at)
+            size = int(told[at:end].split()[2])
+            found[blob] = told[end + 1 : end + 1 + size]
+            at = end + size + 2
+        return found
+
+    def changed(self, names: Sequence[str]) -> list[str]:
+        """The files among some paths that differ from the commit or are not in it."""
+        found = self.git("status", "--porcelain", "-z", "--untracked-files=all", "--", *names)
+        return [one.decode(errors="replace")[3:] for one in found.split(b"\0") if one]
+
+
+def revision_of(path: Path) -> str | None:
+    """The git revision around a path; None outside git."""
+    try:
+        return Repository.of(path).revision()
+    except NoHistoryError:
+        return None
+
+
+def lacking(path: Path, now: bytes) -> str | None:
+    """A commit before which a file held something that it no longer holds; None if there is none.
+
+    Args:
+        path: the file.
+        now: what it holds.
+
+    Raises:
+        NoHistoryError: if git cannot tell.
+    """
+    repository = Repository.of(path)
+    name = repository.name(path)
+    commits = [commit for commit, _ in repository.versions(name)]  # the newest first
+    blobs = repository.blobs(commits, name)
+    contents = repository.contents(sorted({one for one in blobs.values() if one is not None}))
+    for commit, blob in blobs.items():
+        if blob is not None and not now.startswith(contents[blob]):
+            return commit
+    return None
+
+
+def is_anywhere(path: Path, text: str) -> bool:
+    """Whether a commit of any branch added a text to a file.
+
+    Raises:
+        NoHistoryError: if git cannot tell.
+    """
+    repository = Repository.of(path)
+    name = repository.name(path)
+    return bool(repository.git("log", "--all", "-1", "--format=%H", f"-S{text}", "--", name))
+
+
+def faults_in_history(path: Path, now: bytes) -> list[str]:
+    """How a file's committed versions fail to be each the beginning of the next.
+
+    Args:
+        path: the file.
+        now: what it holds.
+
+    Raises:
+        NoHistoryError: if git cannot tell: there is none, or the clone is shallow.
+    """
+    repository = Repository.of(path)
+    if repository.is_shallow():
+        raise NoHistoryError("this clone is shallow: fetch the rest with git fetch --unshallow")
+    name = repository.name(path)
+    versions = repository.versions(name)
+    every = dict.fromkeys(one for commit, parents in versions for one in (commit, *parents))
+    blobs = repository.blobs(list(every), name)
+    pairs = {
+        (blobs[parent], blobs[commit]): (parent, commit)
+        for commit, parents in versions
+        for parent in parents
+        if blobs[parent] is not None and blobs[parent] != blobs[commit]
+    }
+    contents: dict[str | None, bytes] = {None: b""}
+    for blob in {blob for pair in pairs for blob in pair if blob is not None}:
+        contents[blob] = repository.git("cat-file", "blob", blob)
+    faults = [
+        f"commit {commit[:12]} took away or changed what {parent[:12]} had"
+        for (before, after), (parent, commit) in pairs.items()
+        if not contents[after].startswith(contents[before])
+    ]
+    if not now.startswith(repository.at("HEAD", name) or b""):
+        faults.append("it lacks or changes something that is committed")
+    return faults
+
+
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    hidden = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    try:
+        done = subprocess.run(
+            ["git", *SAFE, "-C", str(folder), *arguments],
+            capture_output=True,
+            timeout=SECONDS,
+            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            input=given,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoHistoryError("git cannot be run here") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise NoHistoryError(said[-1] if said else "git gave no answer")
+    return done.stdout

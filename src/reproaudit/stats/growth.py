@@ -1,0 +1,107 @@
+"""Growth laws and their rivals, fitted to the same observations by least squares.
+
+A law is a course a + b·f(t) with b ≥ 0, and so is every rival; a rival's exponent or rate is fitted
+too. How badly each fits is the root mean square of what it leaves over (`misfits`).
+
+A logarithm and a power with a small exponent differ by little, and so do two powers with exponents
+near each other. A power is therefore a rival only from a stated difference of exponents on
+(`apart`); a bounded course is one if its exponent, where the slope is t^(exponent − 1), differs as
+much from that of the law somewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reproaudit.lazy import np
+from reproaudit.stats.scales import FloatArray
+
+RESOLVED = 1e-6
+"""A misfit is not told from a smaller one below this share of the spread of the observations."""
+
+_MOST_EXPONENT = 4.0
+_LEAST_EXPONENT = 0.02
+_MOST_RATE = 60.0
+_MOST_OFFSET = 0.25
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law of growth, and how far away its rivals begin.
+
+    Attributes:
+        exponent: of the time; 0 for the logarithm.
+        apart: the smallest difference of exponents from which a power counts as a rival.
+    """
+
+    exponent: float
+    apart: float
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """The names of the rivals: other powers, bounded courses, and to a power the logarithm."""
+        logarithm = ("logarithm",) if self.exponent >= self.apart else ()
+        return ("power", "bounded", *logarithm)
+
+
+def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, FloatArray]:
+    """The misfit of the law, of the law with an offset of the time, of each rival, and of none.
+
+    Args:
+        steps: positive and increasing; at least six.
+        values: the observations at these steps; shape (…, step).
+        law: which law is claimed.
+
+    Returns:
+        By name ("law", "law with an offset", `Law.rivals`, and "constant" for a course that does
+        not grow), arrays of shape (…). The time of the law with an offset is counted from up to a
+        quarter of the last step before the start.
+    """
+    centred = values - values.mean(axis=-1, keepdims=True)
+    whole = (centred**2).sum(axis=-1)
+    least = RESOLVED**2 * whole
+    found = {"constant": np.sqrt(np.maximum(whole, least) / len(steps))}
+    for name, courses in _families(steps, law).items():
+        explained = np.maximum(centred @ courses.T, 0.0).max(axis=-1) ** 2
+        found[name] = np.sqrt(np.maximum(whole - explained, least) / len(steps))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
+    """Courses by family, centred and of length 1; shape (course, step)."""
+    t = np.asarray(steps, dtype=np.float64) / steps[-1]
+    offsets = np.linspace(0.0, _MOST_OFFSET, 101)
+    exponents = np.arange(_LEAST_EXPONENT, _MOST_EXPONENT, 0.01)
+    far = exponents[np.abs(exponents - law.exponent) >= law.apart - 1e-9]
+    far = np.union1d(far, [law.exponent + law.apart])
+    ends = np.arange(max(law.apart - law.exponent, _LEAST_EXPONENT), _MOST_EXPONENT, 0.01)
+    rates = np.geomspace(law.apart, _MOST_RATE, 800)
+    families = {
+        "law": _power(t[None], law.exponent),
+        "law with an offset": _power(t + offsets[:, None], law.exponent),
+        "power": _power(t, far[:, None]),
+        "bounded": np.concatenate(
+            [
+                -(t ** -ends[:, None]),
+                -np.exp(-rates[:, None] * t),
+                t * rates[:, None] / (1 + t * rates[:, None]),
+            ]
+        ),
+    }
+    if "logarithm" in law.rivals:
+        families["logarithm"] = _power(t[None], 0.0)
+    return {name: _normalised(courses) for name, courses in families.items()}
+
+
+def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:
+    """The time to a power, or its logarithm for the exponent 0."""
+    if np.ndim(exponent) == 0 and exponent == 0:
+        return np.asarray(np.log(t))
+    return np.asarray(t**exponent)
+
+
+def _normalised(courses: FloatArray) -> FloatArray:
+    centred = courses - courses.mean(axis=-1, keepdims=True)
+    return np.asarray(centred / np.linalg.norm(centred, axis=-1, keepdims=True))

@@ -1,0 +1,114 @@
+"""Every experiment of the four papers in the plain form gives the numbers of the fast form.
+
+Both run the smoke tier on the same seed. chen2024, wang2024 and yang2025 draw the same data in both
+forms. ahn2023's fast form draws the second moments of a minibatch's inputs and not the inputs, so
+here it is given the whole prompts of the plain form; with streams of their own the two would train
+on different draws. In double precision only rounding is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from papers.forms import close
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.plan import Batch, plan
+from reproaudit.lab import Measurements
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.runs import RunTask
+from reproaudit.papers.ahn2023.task import Prompts
+from sessions import MemorySession
+
+CATALOG = Catalog()
+TOLERANCE = {"ahn2023": 1e-7, "chen2024": 1e-7, "wang2024": 1e-7, "yang2025": 1e-9}
+"""In double precision, as a share of a measurement's largest value; yang2025 has no other."""
+
+SINGLE = 1e-3
+"""In single precision, where the settings have one: a ten-thousand roundings."""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def batches(slug: str) -> list[Batch]:
+    """Every experiment and control of a paper's smoke tier."""
+    found = {(b.experiment, b.overrides): b for _, b in plan(CATALOG[slug].audit(), "smoke")}
+    return list(found.values())
+
+
+EVERY = [
+    pytest.param(
+        slug,
+        batch,
+        id="-".join([slug, batch.experiment, *map(str, batch.overrides)]),
+        marks=[pytest.mark.slow] if batch.overrides else [],  # controls
+    )
+    for slug in TOLERANCE
+    for batch in batches(slug)
+]
+
+
+def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measurements]:
+    entry = CATALOG[slug]
+    experiment = entry.module.load()[batch.experiment]
+    values = {**batch.settings(entry.audit()), **changed}
+    settings = build_settings(experiment.settings, values)
+    assert experiment.has_plain_form
+    fast, plain = (
+        experiment.measure(settings, MemorySession((2,), form=form))[2]
+        for form in ("fast", "plain")
+    )
+    return fast, plain
+
+
+@pytest.fixture
+def _prompts_of_the_plain_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = RunTask._draw_minibatch
+
+    def same(task: RunTask, purpose: str, index: int) -> Minibatch | Prompts:
+        drawn = own(replace(task, form="plain"), purpose, index)
+        assert isinstance(drawn, Prompts)
+        return task.for_form(drawn)
+
+    monkeypatch.setattr(RunTask, "_draw_minibatch", same)
+
+
+@pytest.mark.usefixtures("_prompts_of_the_plain_form")
+@pytest.mark.parametrize(("slug", "batch"), EVERY)
+def test_in_double_precision_the_plain_form_differs_by_rounding(slug: str, batch: Batch) -> None:
+    entry = CATALOG[slug]
+    has_precision = "precision" in entry.audit().settings_of(batch.experiment)
+    fast, plain = both(slug, batch, **({"precision": "float64"} if has_precision else {}))
+    close(plain, fast, rtol=TOLERANCE[slug])
+
+
+@pytest.mark.usefixtures("_prompts_of_the_plain_form")
+@pytest.mark.parametrize("slug", ["ahn2023", "chen2024", "wang2024"])
+def test_in_single_precision_the_plain_form_is_near(slug: str) -> None:
+    for batch in batches(slug):
+        if not batch.overrides:
+            fast, plain = both(slug, batch)
+            close(plain, fast, rtol=SINGLE)
+
+
+def test_ahn2023_trains_on_other_draws_of_the_same_law_and_is_tested_on_the_same() -> None:
+    batch = next(one for one in batches("ahn2023") if one.experiment == "sparse")
+    fast, plain = both("ahn2023", batch)
+    losses = fast.series["loss"].values, plain.series["loss"].values
+    assert losses[1][0] == pytest.approx(losses[0][0], rel=1e-6)  # untrained, on the test prompts
+    assert losses[1][-1] != pytest.approx(losses[0][-1], rel=1e-6)
+    built = next(b for b in batches("ahn2023") if dict(b.overrides) == {"weights": "constructed"})
+    fast, plain = both("ahn2023", built)
+    close_to = plain.series["loss"].values[-1]
+    assert close_to == pytest.approx(fast.series["loss"].values[-1], rel=1e-5)

@@ -1,0 +1,237 @@
+"""Environments of commands: exactly what a file pins, made once; or a container, no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from outsiders import WRITES, outsider, run
+
+from reproaudit.records import CellStatus
+from reproaudit.repositories import environments
+from reproaudit.repositories.environments import container_engine, python_call
+from reproaudit.repositories.processes import CommandError
+from reproaudit.repositories.run_file import PythonEnvironment
+
+IMAGE = f"docker.io/library/python@sha256:{'a' * 64}"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
+    container_engine.cache_clear()
+
+
+def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
+    """A wheel with one module, whose VERSION is its own."""
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as packed:
+        packed.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        lines = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        packed.writestr(f"{info}/METADATA", lines + (f"Requires-Dist: {needs}\n" if needs else ""))
+        packed.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+            "Tag: py3-none-any\n"
+        )  # fmt: skip
+        packed.writestr(f"{info}/RECORD", "")
+
+
+def made(folder: Path, requirements: str, program: str) -> str:
+    """What a program prints in the environment of a requirements file."""
+    source = folder / "source"
+    source.mkdir(exist_ok=True)
+    (source / "requirements.txt").write_text(requirements)
+    wanted = PythonEnvironment(requirements="requirements.txt")
+    call = python_call(wanted, ["python", "-c", program], {}, source, folder, lambda: None)
+    done = subprocess.run(
+        call.argv, env=dict(call.variables), capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels in place of an index, for pip and uv alike."""
+    folder = tmp_path / "wheels"
+    for prefix in ("PIP", "UV"):
+        monkeypatch.setenv(f"{prefix}_NO_INDEX", "1")
+        monkeypatch.setenv(f"{prefix}_FIND_LINKS", str(folder))
+    wheel(folder, "outsider", "1.0")
+    wheel(folder, "outsider", "2.0")
+    wheel(folder, "needy", "1.0", "outsider>=1")
+    return folder
+
+
+def test_what_the_file_pins_is_installed_once_for_each_content(
+    tmp_path: Path, wheels: Path
+) -> None:
+    program = "import outsider; print(outsider.VERSION)"
+    assert made(tmp_path, "outsider==1.0  # pinned\n", program) == "1.0"
+    assert made(tmp_path, "outsider==2.0\n", program) == "2.0"
+    shutil.rmtree(wheels)  # the cache needs no index
+    assert made(tmp_path, "outsider==1.0  # pinned\n", program) == "1.0"
+    ready = list((tmp_path / "cache" / "environments").glob("*/ready"))
+    assert len(ready) == 2
+    ready[0].unlink()  # as if it had been cut off
+    ready[1].unlink()
+    with pytest.raises(CommandError, match=r"the environment cannot be made: .*(outsider|wheels)"):
+        made(tmp_path, "outsider==1.0  # pinned\n", program)
+
+
+def test_what_the_file_forgets_is_told(tmp_path: Path, wheels: Path) -> None:
+    with pytest.raises(CommandError, match=r"needy.* requires .*outsider"):
+        made(tmp_path, "needy==1.0\n", "pass")
+    assert made(tmp_path, "needy==1.0\noutsider==2.0\n", "import needy; print('in')") == "in"
+
+
+def test_nothing_to_install_needs_neither_pip_nor_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    program = "import importlib.util as i; print(i.find_spec('numpy'), i.find_spec('pip'))"
+    assert made(tmp_path, "# nothing\n\n", program) == "None None"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["numpy", "numpy>=2", "numpy==2.*", "-e .", ".", "git+https://example.org/x", "-r more.txt",
+     "x @ file:///tmp/x", "numpy==2.0 --global-option=x"],
+)  # fmt: skip
+def test_a_line_that_pins_nothing_is_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(CommandError, match=r"\.txt:2: found .*; expected 'name==version'"):
+        made(tmp_path, f"# first\n{line}\n", "pass")
+
+
+def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path) -> None:
+    text = f"numpy==2.0 ; python_version > '3' \\\n    --hash=sha256:{'a' * 64}\n"
+    assert environments._requirements(text) == [
+        (2, f"numpy==2.0 ; python_version > '3' --hash=sha256:{'a' * 64}")
+    ]
+    environments._refuse_unpinned("requirements.txt", text)
+
+
+def test_a_missing_file_program_or_python_is_one_line(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+
+    def call(argv: list[str], **wanted: str) -> None:
+        environment = PythonEnvironment.model_validate(wanted)
+        python_call(environment, argv, {}, source, tmp_path, lambda: None)
+
+    with pytest.raises(CommandError, match=r"absent\.txt: found no such file in the source"):
+        call(["python"], requirements="absent.txt")
+    with pytest.raises(CommandError, match="found no program 'no_such_program'"):
+        call(["no_such_program"])
+    with pytest.raises(CommandError, match=r"found no python3\.2 on PATH"):
+        call(["python"], python="3.2")
+
+
+def test_uv_makes_the_environment_of_its_lock(tmp_path: Path) -> None:
+    if shutil.which("uv") is None:
+        pytest.skip("uv is not installed")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[project]\nname = "train"\nversion = "1"\nrequires-python = ">=3.11"\n'
+    )
+    subprocess.run(["uv", "lock", "--quiet", "--offline"], cwd=source, check=True)
+    call = python_call(
+        PythonEnvironment(lock="uv.lock"), ["python", "-V"], {}, source, tmp_path, lambda: None
+    )
+    assert Path(call.argv[0]).is_relative_to(tmp_path / "cache")
+    subprocess.run(call.argv, env=dict(call.variables), check=True)
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+ENGINE = """\
+#!{python}
+import json, os, subprocess, sys
+if sys.argv[1] in ("info", "version"):
+    sys.exit()
+with open({log!r}, "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+if sys.argv[1] == "kill":
+    sys.exit()
+words = sys.argv[1:]
+option = "--volume" if "--volume" in words else "--bind"
+bound = words[words.index(option) + 1]
+os.chdir(bound.partition(":")[0])
+at = max(index for index, word in enumerate(words) if "@sha256:" in word)
+entry = [words[words.index("--entrypoint") + 1]] if "--entrypoint" in words else []
+sys.exit(subprocess.call([sys.executable, *(entry + words[at + 1:])[1:]]))
+"""
+"""Stands for a container engine: notes its calls, and runs the command in the bound folder."""
+
+
+def engine(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    log = folder / "calls"
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / name).write_text(ENGINE.format(python=sys.executable, log=str(log)))
+    (programs / name).chmod(0o755)
+    (programs / "git").symlink_to(str(shutil.which("git")))
+    monkeypatch.setenv("PATH", str(programs))
+    return log
+
+
+@pytest.mark.parametrize("name", ["docker", "podman", "apptainer"])
+def test_a_container_has_no_network_and_sees_the_working_copy_alone(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outsider(tmp_path, environment={"image": IMAGE}, variables={"OWN": "1"})
+    log = engine(tmp_path, name, monkeypatch)
+    (record,) = run(tmp_path).values()
+    assert record.status is CellStatus.COMPLETED, record.error
+    assert record.data["image"] == f"sha256:{'a' * 64}"
+    (call,) = [json.loads(line) for line in log.read_text().splitlines()]
+    assert call[call.index("--network") + 1] == "none"
+    assert "--env=OWN=1" in call
+    bound = [word for word in call if word.endswith(":/source")]
+    assert len(bound) == 1
+    if name == "apptainer":
+        assert {"--containall", "--no-home", "--net", f"docker://{IMAGE}"} <= set(call)
+    else:
+        assert {"--rm", "--cap-drop", "no-new-privileges", IMAGE} <= set(call)
+
+
+def test_a_container_that_takes_too_long_is_killed_by_its_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = {"log.py": "import time; time.sleep(60)"}
+    outsider(tmp_path, script, environment={"image": IMAGE}, timeout=2)
+    log = engine(tmp_path, "docker", monkeypatch)
+    (record,) = run(tmp_path).values()
+    assert "took longer than 2 s" in str(record.error)
+    started, ended = [json.loads(line) for line in log.read_text().splitlines()]
+    assert ended == ["kill", started[started.index("--name") + 1]]
+
+
+def test_without_an_engine_a_container_is_a_failed_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outsider(tmp_path, environment={"image": IMAGE})
+    engine(tmp_path, "something_else", monkeypatch)
+    (record,) = run(tmp_path).values()
+    assert str(record.error).startswith("found none of docker, podman, apptainer that answers")
+
+
+def test_a_real_container(tmp_path: Path) -> None:
+    """With REPROAUDIT_TEST_IMAGE=NAME@sha256:…, an image that is here already and has python3."""
+    if container_engine() is None:
+        pytest.skip("no container engine (Docker, Podman, Apptainer) answers on this machine")
+    if not (image := os.environ.get("REPROAUDIT_TEST_IMAGE")):
+        pytest.skip("REPROAUDIT_TEST_IMAGE names no image")
+    alone = "import socket\ntry:\n    socket.create_connection(('192.0.2.1', 80), 2)\n"
+    alone += "except OSError as error:\n    assert 'unreachable' in str(error), error\n"
+    command = ["python3", "log.py", "{seed}", "{steps}"]
+    outsider(tmp_path, {"log.py": alone + WRITES}, environment={"image": image}, command=command)
+    (record,) = run(tmp_path).values()
+    assert record.status is CellStatus.COMPLETED, record.error

@@ -1,0 +1,143 @@
+"""Foreign processes end with the command, its time, its caller, or its caller's death."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reproaudit
+from reproaudit.repositories.processes import Ended, last_line, run_guarded
+
+SECONDS = 30.0
+FAMILY = """\
+import os, subprocess, sys, time
+folder = sys.argv[1]
+subprocess.Popen([sys.executable, "-c", '''
+import os, signal, sys, time
+os.setsid()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork():
+    sys.exit()
+open(sys.argv[1] + "/daemon", "w").write(str(os.getpid()))
+time.sleep(100)
+''', folder])
+while not os.path.exists(folder + "/daemon"):
+    time.sleep(0.01)
+open(folder + "/command", "w").write(str(os.getpid()))
+"""
+"""Starts a process that leaves its session, ignores SIGTERM and outlives its own parent."""
+
+
+def family(folder: Path, then: str = "time.sleep(100)") -> list[str]:
+    return [sys.executable, "-c", f"{FAMILY}{then}\n", str(folder)]
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def pids(folder: Path) -> list[int]:
+    files = [folder / "command", folder / "daemon"]
+    wait_for(lambda: all(one.exists() and one.read_text() for one in files))
+    return [int(one.read_text()) for one in files]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def assert_all_gone(folder: Path) -> None:
+    found = pids(folder)
+    wait_for(lambda: not any(map(is_running, found)))
+
+
+def call(argv: list[str], folder: Path, seconds: float = SECONDS) -> Ended:
+    return run_guarded(argv, folder, dict(os.environ), seconds)
+
+
+def test_what_it_prints_and_how_it_ends(tmp_path: Path) -> None:
+    ended = call([sys.executable, "-c", "print('out'); import sys; sys.exit('err')"], tmp_path)
+    assert (ended.stdout, ended.stderr, ended.code) == (b"out\n", b"err\n", 1)
+    assert ended.words == "ended with exit code 1"
+    assert call([sys.executable, "-c", "pass"], tmp_path).words == ""
+    killed = call([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], tmp_path)
+    assert killed.words == "was ended by signal 9"
+    absent = call([str(tmp_path / "absent")], tmp_path)
+    assert absent.words == "could not be started (no such file or directory)"
+
+
+def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
+    hostile = "$(touch injected); `touch injected` | touch injected"
+    script = "import sys; print(sys.argv[1])"
+    ended = call([sys.executable, "-c", script, hostile], tmp_path)
+    assert ended.stdout.decode() == f"{hostile}\n"
+    assert not list(tmp_path.iterdir())
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+
+
+@needs_proc
+def test_the_time_is_up_for_all_of_them(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert "took longer than 3 s" in call(family(tmp_path), tmp_path, 3.0).words
+    assert time.monotonic() - began < SECONDS
+    assert_all_gone(tmp_path)
+
+
+@needs_proc
+def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    assert call(family(tmp_path, "pass"), tmp_path).code == 0
+    assert_all_gone(tmp_path)
+
+
+@needs_proc
+def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
+    def interrupt() -> None:
+        if (tmp_path / "command").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_guarded(family(tmp_path), tmp_path, dict(os.environ), SECONDS, still_running=interrupt)
+    assert_all_gone(tmp_path)
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signals) -> None:
+    working = tmp_path / "working"
+    working.mkdir()
+    program = (
+        "import os, pathlib, sys\n"
+        "from reproaudit.repositories.processes import run_guarded\n"
+        f"place = pathlib.Path({str(working)!r})\n"
+        f"run_guarded({family(tmp_path)!r}, place, dict(os.environ), 60, remove=place)\n"
+    )
+    caller = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(Path(reproaudit.__file__).parent.parent)},
+    )
+    pids(tmp_path)
+    caller.send_signal(number)
+    caller.wait(SECONDS)
+    assert_all_gone(tmp_path)
+    wait_for(lambda: not working.exists())
+
+
+def test_the_last_line_is_printable() -> None:
+    assert last_line(b"one\ntwo \x1b[31m\x07red\n\n") == "two ?[31m?red"
+    assert last_line(b" \n") == ""

@@ -1,0 +1,267 @@
+"""Cells whose experiment is a command: what becomes of what it writes, prints and does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from outsiders import ALL_FIXED, WRITES, archive, outsider, run, write
+
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.command_module import CommandModule
+from reproaudit.cli import run_command
+from reproaudit.errors import SpecError
+from reproaudit.records import CellStatus, Record
+from reproaudit.repositories.processes import MOST_KEPT
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
+
+
+def only(found: dict[int, Record]) -> Record:
+    (record,) = found.values()
+    return record
+
+
+def failure(folder: Path, **settings: Any) -> str:
+    record = only(run(folder, **settings))
+    assert record.status is CellStatus.FAILED
+    assert record.error is not None
+    assert "\n" not in record.error
+    return record.error
+
+
+def test_what_it_logs_becomes_the_record(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    found = run(tmp_path, (0, 3), jobs=2)
+    assert {one.status for one in found.values()} == {CellStatus.COMPLETED}
+    series = found[3].measurements.series
+    assert series["norm"].steps == tuple(range(0, 201, 20))
+    assert np.array_equal(series["norm"].values, 3.0 + np.arange(0, 201, 20))
+    assert found[3].data["source"].startswith("git ")
+    kept = list((tmp_path / "runs").rglob("*.stdout.txt"))
+    assert len(kept) == 2
+    assert not list(Path(tmp_path / "repository").glob("out"))  # it ran in a copy
+
+
+def test_an_archive_is_a_source_too(tmp_path: Path) -> None:
+    file = archive(tmp_path, {"top/log.py": WRITES})
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    said = outsider(
+        tmp_path, source={"archive": "../source.tar.gz", "sha256": digest}, folder="top"
+    )
+    assert only(run(tmp_path)).status is CellStatus.COMPLETED
+    said["source"]["sha256"] = "0" * 64
+    write(tmp_path, said)
+    assert f"found SHA-256 {digest}; expected {'0' * 64}" in failure(tmp_path)
+
+
+def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path: Path) -> None:
+    script = "import sys\nprint('all is well')\nsys.exit('the loss is gone')\n"
+    outsider(tmp_path, {"log.py": script})
+    said = failure(tmp_path)
+    assert said.startswith("the command ended with exit code 1: 'the loss is gone'. Its stderr is")
+    kept = Path(said.rpartition(" in ")[2])
+    assert kept.read_text() == "the loss is gone\n"
+    assert kept.with_name(kept.name.replace("stderr", "stdout")).read_text() == "all is well\n"
+
+
+def test_a_failed_cell_is_tried_again_and_a_finished_one_is_not(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    script = (
+        f"open({str(marker)!r}, 'a').write('x')\nassert len(open({str(marker)!r}).read()) > 1\n"
+    )
+    outsider(tmp_path, {"log.py": script + WRITES})
+    assert "AssertionError" in failure(tmp_path)
+    for _ in range(2):
+        assert only(run(tmp_path)).status is CellStatus.COMPLETED
+    assert marker.read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("pass", "the command wrote no 'out/metrics.csv'; expected it"),
+        ("import os; os.mkdir('out'); os.symlink('/etc/passwd', 'out/metrics.csv')", "a link"),
+        ("import os; os.symlink('/tmp', 'out')", "made 'out/metrics.csv' a link"),
+        (WRITES.replace("norm", "nrm"), "found no logged 'norm'; expected it. Did you mean 'nrm'?"),
+        (WRITES.replace("{step},{seed", "7,{seed"), "found step 7 a second time"),
+        (WRITES + "open('out/args.json', 'w').write('{\"seed\": 8}')", "found the seed 8"),
+        (WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},'), "1 of its steps are mis"),
+    ],
+)
+def test_logs_that_cannot_be_used_are_a_failed_cell(tmp_path: Path, script: str, says: str) -> None:
+    outsider(tmp_path, {"log.py": script})
+    said = failure(tmp_path)
+    assert says in said
+    assert "reproaudit-" not in said  # the working copy is gone, and its path says nothing
+
+
+def test_a_gap_that_is_attested_passes(tmp_path: Path) -> None:
+    script = WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},')
+    outsider(tmp_path, {"log.py": script}, complete="Step 60 is not logged by design.")
+    assert only(run(tmp_path)).status is CellStatus.COMPLETED
+
+
+def test_numbers_that_are_not_finite_are_a_diverged_cell(tmp_path: Path) -> None:
+    outsider(tmp_path, {"log.py": WRITES.replace("{seed + step}", "{'nan' if step else 0}")})
+    record = only(run(tmp_path))
+    assert record.status is CellStatus.DIVERGED
+    assert record.error == "series 'norm' is NaN or above 1e+150 at step 20"
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    outsider(tmp_path, {"log.py": "import time; time.sleep(60)"}, timeout=0.5)
+    assert "took longer than 0.5 s, and was ended" in failure(tmp_path)
+
+
+def test_what_is_printed_is_bounded(tmp_path: Path) -> None:
+    script = "import sys\nprint('first')\nprint('x' * 5_000_000)\nsys.exit('last')\n"
+    outsider(tmp_path, {"log.py": script})
+    failure(tmp_path)
+    (kept,) = (tmp_path / "runs").rglob("*.stdout.txt")
+    text = kept.read_text()
+    assert text.startswith("first\nxxx")
+    assert "bytes left out" in text
+    assert len(text) <= MOST_KEPT + 100
+
+
+def test_its_environment_holds_what_the_run_file_says_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    script = "import json, os, sys\nprint(json.dumps([dict(os.environ), sys.argv, os.getcwd()]))\n"
+    outsider(tmp_path, {"log.py": script + WRITES}, variables={"OWN": "a {b} $HOME"})
+    run(tmp_path)
+    (kept,) = (tmp_path / "runs").rglob("*.stdout.txt")
+    variables, arguments, place = json.loads(kept.read_text())
+    assert variables["OWN"] == "a {b} $HOME"
+    assert "SECRET_TOKEN" not in variables
+    assert variables["HOME"] != str(Path.home())
+    assert arguments == ["log.py", "0", "200"]
+    assert not Path(place).exists()
+
+
+def test_a_setting_that_is_built_in_refuses_another_value(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    with pytest.raises(SpecError, match="the run file says that 'logistic' is built into the code"):
+        run(tmp_path, loss="squared")
+
+
+def test_spelled_values_and_arguments_that_are_left_out(tmp_path: Path) -> None:
+    fixed = {name: value for name, value in ALL_FIXED.items() if name in ("other_points",)}
+    script = "import sys\nprint(sys.argv[3:])\n" + WRITES
+    command = ["python", "log.py", "{seed}", "{steps}", "--{loss}", "{weights}",
+               "{step_size_factor}", "{{{other_points_box}}}"]  # fmt: skip
+    spelled = {"loss": {"logistic": "log"}, "weights": {"trained": None, "constructed": "--exact"}}
+    outsider(tmp_path, {"log.py": script}, command=command, fixed=fixed, spelled=spelled)
+    run(tmp_path)
+    run(tmp_path, weights="constructed", loss="squared")
+    printed = {one.read_text() for one in (tmp_path / "runs").rglob("*.stdout.txt")}
+    assert printed == {
+        "['--log', '1.0', '{1.5,5.0,0.75,2.0}']\n",
+        "['--squared', '--exact', '1.0', '{1.5,5.0,0.75,2.0}']\n",
+    }
+
+
+# --- what identifies a cell -----------------------------------------------------------------------
+
+
+def digest(folder: Path) -> str:
+    module = Catalog(folder / "audits")["soudry2018"].module
+    assert isinstance(module, CommandModule)
+    return module.digest()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "matters"),
+    [
+        (("source", "revision"), "0" * 40, True),
+        (("source", "git"), "../elsewhere", False),
+        (("environment",), {"python": "3.9"}, True),
+        (("experiments", "separable", "timeout"), 7, False),
+        (("experiments", "separable", "command"), ["python", "b.py", "{seed}", "{steps}"], True),
+        (("experiments", "separable", "mapping"), {"norm": "other"}, True),
+        (("experiments", "separable", "variables"), {"A": "b"}, True),
+    ],
+)
+def test_what_changes_a_number_changes_the_fingerprint(
+    tmp_path: Path, place: tuple[str, ...], value: object, matters: bool
+) -> None:
+    said = outsider(tmp_path)
+    before = digest(tmp_path)
+    file = tmp_path / "audits" / "soudry2018.run.yaml"
+    file.write_text(file.read_text() + "# a comment\n")
+    assert digest(tmp_path) == before
+    inner: Any = said
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    write(tmp_path, said)
+    assert (digest(tmp_path) != before) is matters
+
+
+def test_the_audits_declarations_count_and_its_words_do_not(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    before = digest(tmp_path)
+    audit = tmp_path / "audits" / "soudry2018.yaml"
+    text = audit.read_text()
+    audit.write_text(text.replace("Euclidean norm of the weights.", "The length of the weights."))
+    assert digest(tmp_path) == before
+    series = "      norm:\n        kind: series\n"
+    audit.write_text(text.replace(series, f"{series}        axes: [{{name: layer, size: 2}}]\n"))
+    with pytest.raises(SpecError):  # the claim does not say which layer
+        digest(tmp_path)
+
+
+# --- consent --------------------------------------------------------------------------------------
+
+
+def test_it_runs_with_consent_only_and_a_change_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("REPROAUDIT_TRUST", raising=False)
+    monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
+    marker = tmp_path / "ran"
+    said = outsider(tmp_path, {"log.py": f"open({str(marker)!r}, 'w')\n" + WRITES})
+    audits = ["--audits", str(tmp_path / "audits")]
+    store = ["--store", str(tmp_path / "runs")]
+    smoke = ["run", "soudry2018", *audits, *store, "--tier", "smoke", "--seeds", "0"]
+    assert run_command(smoke) == 2
+    refused = capsys.readouterr().err
+    assert "python log.py {seed} {steps}" in refused
+    assert "../repository (git " in refused
+    (line,) = [word for word in refused.split() if len(word) == 64]
+    (tmp_path / "trust").write_text(f"{line}\n")
+    assert not marker.exists()
+    assert run_command(smoke) == 0
+    assert marker.exists()
+    said["experiments"]["separable"]["timeout"] = 59
+    write(tmp_path, said)
+    assert run_command(smoke) == 2
+
+
+def test_nothing_but_run_executes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = tmp_path / "ran"
+    outsider(tmp_path, {"log.py": f"open({str(marker)!r}, 'w')\n" + WRITES})
+    audits = ["--audits", str(tmp_path / "audits")]
+    store = ["--store", str(tmp_path / "runs")]
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["check", "soudry2018", *audits]) == 0
+    assert run_command(["check", "audits"]) == 0
+    assert run_command(["list", *audits, *store]) == 0
+    run_command(["report", "soudry2018", *audits, *store])
+    run_command(["report", "--all", *audits, *store])
+    run_command(["judge", "soudry2018", *audits, "--template", str(tmp_path / "template")])
+    run_command(["diff", "audits/soudry2018.yaml", "audits/soudry2018.yaml"])
+    run_command(["new", "other", "--title", "T", "--out", "audits"])
+    assert not marker.exists()
+    assert not (tmp_path / "cache").exists()  # nothing was fetched or installed either

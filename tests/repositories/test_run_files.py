@@ -1,0 +1,187 @@
+"""Run files: every fault at once, each on one line with its place, its rule and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from outsiders import EXAMPLE, ROOT, outsider, write
+from pydantic import BaseModel
+
+from reproaudit.audit.catalog import Catalog
+from reproaudit.cli import run_command
+from reproaudit.errors import SpecError
+from reproaudit.repositories import run_file
+from reproaudit.repositories.arguments import as_argument, filled, placeholders
+from reproaudit.repositories.reading import check_run_file, load_run_file
+
+
+def change(at: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """Sets a field; ``~`` stands for the experiment."""
+    *steps, last = at.replace("~", "experiments.separable").split(".")
+
+    def apply(said: dict[str, Any]) -> None:
+        inner = said
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
+
+    return apply
+
+
+COMMAND = ["python", "log.py", "{seed}", "{steps}"]
+FAULTS = [
+    ("schema_version", 2, "RA054", "schema_version: found 2; expected 1"),
+    ("sourc", {}, "RA050", "found the unknown field 'sourc'; expected a field of RunFile. Did you"),
+    ("~.timout", 3, "RA050", "a field of CommandExperiment. Did you mean 'timeout'?"),
+    ("~.timeout", 0, "RA053", "~.timeout: found 0; expected a number above 0"),
+    ("~.timeout", "1h", "RA052", "~.timeout: found '1h'; expected a number"),
+    ("~.command", [], "RA057", "~.command: found none; expected at least 1 entry"),
+    ("~.command", "python log.py", "RA052", "expected a list"),
+    ("~.command", [*COMMAND, "{a"], "RA059", "found '{a' with a brace that stands alone"),
+    ("~.command", [*COMMAND, "{seed!r}"], "RA059", "with a brace that stands alone"),
+    ("~.command", [*COMMAND, "{stps}"], "RA083", "found {stps}; expected {seed} or a set"),
+    ("~.command", ["a", "{seed}"], "RA082", "found neither {steps} in it nor 'steps' under"),
+    ("~.command", ["a", "{steps}"], "RA082", "found no {seed}; expected one"),
+    ("~.command", [*COMMAND, "{loss}"], "RA082", "found 'loss', which the command is passed"),
+    ("~.fixed.loss", "hinge", "RA084", "~.fixed.loss: found 'hinge'; expected 'logistic', as the"),
+    ("~.fixed.lss", 1, "RA083", "found 'lss'; expected a setting of the experiment. Did you mean"),
+    ("~.spelled.lss", {"a": "b"}, "RA083", "found 'lss'; expected a setting of the experiment"),
+    ("~.spelled.steps", {"200": None}, "", ""),
+    ("~.files", ["../out"], "RA059", "found '../out'; expected a path within the source"),
+    ("~.files", ["/out"], "RA059", "found '/out'; expected a path within the source"),
+    ("~.files", ["out/{sed}.csv"], "RA083", "~.files[0]: found {sed}; expected {seed} or a sett"),
+    ("~.folder", "a/../..", "RA059", "expected a path within the source"),
+    ("~.mapping.nrm", "x", "RA085", "found 'nrm'; expected a measurement of 'separable'. Did you"),
+    ("~.mapping.norm", {"tag": "w/{layer}"}, "RA085", "found the axis {layer}; expected an"),
+    ("~.mapping.norm", {"expression": "open(x)"}, "RA086", "found the function 'open'"),
+    ("~.mapping.norm", {"expression": 'setting("a")'}, "RA086", "found the setting 'a'; expected"),
+    ("~.mapping.norm", {}, "RA059", "state a tag or an expression"),
+    ("~.variables", {"lower": "x"}, "RA059", "found 'lower'; expected a name in capitals"),
+    ("experiments.other", {"command": COMMAND, "timeout": 1, "files": ["x"]}, "RA081",
+     "found 'other'; expected an experiment of the audit. Known: separable."),
+    ("source.revision", "main", "RA059", "found 'main'; expected the whole id of a commit"),
+    ("source.git", "--upload-pack=x", "RA059", "expected an address or a path"),
+    ("source.git", "ext::sh -c x", "RA059", "expected an address or a path"),
+    ("source", {"git": "x"}, "RA059", "found git; expected git with revision, or archive with sha"),
+    ("source", {"archive": "x.zip", "sha256": "0"}, "RA059", "expected a SHA-256 of 64 hexa"),
+    ("source", {"archive": "http://x/x.zip", "sha256": "0" * 64}, "RA059", "expected https"),
+    ("environment.image", "python:3.11", "RA059", "expected an image by its digest, NAME@sha256:"),
+    ("environment", {"lock": "a", "requirements": "b"}, "RA059", "state one of requirements, lock"),
+    ("environment.python", "2.7", "RA059", 'expected a version of Python, such as "3.11"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("at", "value", "rule", "says"), FAULTS)
+def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, says: str) -> None:
+    said = outsider(tmp_path)
+    if at == "~.spelled.steps":
+        rule, says = "RA059", "expected an argument that is this placeholder alone"
+        change("~.command", ["python", "log.py", "{seed}", "--steps={steps}"])(said)
+    change(at, value)(said)
+    file = write(tmp_path, said)
+    lines = [str(one) for one in check_run_file(file)]
+    hits = [one for one in lines if one.endswith(f"[{rule}]")]
+    assert hits, lines
+    assert any(says.replace("~", "experiments.separable") in one for one in hits), lines
+    assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: ", one) for one in lines)
+    assert all("\n" not in one for one in lines)
+    with pytest.raises(SpecError, match=re.escape(hits[0])):
+        load_run_file(file)
+
+
+def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
+    said = outsider(tmp_path)
+    for at, value in (("~.timeout", -1), ("source.revision", "v1"), ("~.files", ["/x"])):
+        change(at, value)(said)
+    file = write(tmp_path, said)
+    found = [(one.rule, one.place.line) for one in check_run_file(file)]
+    lines = file.read_text().splitlines()
+    wanted = {next(i for i, line in enumerate(lines, 1) if text in line)
+              for text in ("timeout:", "revision:", "- /x")}  # fmt: skip
+    assert {line for _, line in found} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("", "RA005"), ("- a\n", "RA005"), ("a: *b\n", "RA007"), ("a: !x b\n", "RA008"),
+     ("a: [\n", "RA003"), ("a: 1\na: 2\n", "RA006"), ("\x00", "RA002")],
+)  # fmt: skip
+def test_what_is_no_run_file(tmp_path: Path, text: str, rule: str) -> None:
+    outsider(tmp_path)
+    file = tmp_path / "audits" / "soudry2018.run.yaml"
+    file.write_text(text)
+    assert [one.rule for one in check_run_file(file)] == [rule]
+
+
+def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    file = tmp_path / "audits" / "soudry2018.run.yaml"
+    module = file.with_name("soudry2018.py")
+    module.write_text("")
+    assert [one.rule for one in check_run_file(file)] == ["RA087"]
+    module.unlink()
+    file.with_name("soudry2018.yaml").unlink()
+    assert [one.rule for one in check_run_file(file)] == ["RA088"]
+    assert [one.rule for one in check_run_file(file.with_name("absent.run.yaml"))] == [
+        "RA001", "RA088"]  # fmt: skip
+
+
+def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = outsider(tmp_path)
+    audits = tmp_path / "audits"
+    for good in (["soudry2018", "--audits", str(audits)], [str(audits)],
+                 [str(audits / "soudry2018.yaml")],
+                 [str(audits / "soudry2018.run.yaml")]):  # fmt: skip
+        assert run_command(["check", *good]) == 0, good
+        assert "1 audit: no errors, no warnings" in capsys.readouterr().out
+    change("~.timeout", -1)(said)
+    write(tmp_path, said)
+    for bad in (["soudry2018", "--audits", str(audits)], [str(audits)],
+                [str(audits / "soudry2018.run.yaml")]):  # fmt: skip
+        assert run_command(["check", *bad]) == 2
+        assert "timeout: found -1; expected a number above 0" in capsys.readouterr().out
+    assert run_command(["check", str(audits), "--json"]) == 2
+    (fault,) = json.loads(capsys.readouterr().out)
+    assert fault["file"].endswith("soudry2018.run.yaml")
+    assert fault["path"] == "experiments.separable.timeout"
+
+
+def test_a_run_file_is_no_audit(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    assert {"soudry2018"} == Catalog(tmp_path / "audits").entries.keys() - Catalog().entries.keys()
+
+
+def test_the_example_is_valid(tmp_path: Path) -> None:
+    outsider(tmp_path)
+    file = tmp_path / "audits" / "soudry2018.run.yaml"
+    file.write_bytes((EXAMPLE / "soudry2018.run.yaml").read_bytes())
+    assert check_run_file(file) == []
+
+
+def test_arguments_are_filled_in_and_nothing_else_is_read_in_them() -> None:
+    values = {"seed": 3, "rate": 1e-05, "flag": True, "box": (1, 2.5), "text": "{seed} $x"}
+    assert filled("--rate={rate}", values, {}) == "--rate=1e-05"
+    assert filled("{{{flag}}} {box}", values, {}) == "{true} 1,2.5"
+    assert filled("{text}", values, {}) == "{seed} $x"
+    assert filled("{flag}", values, {"flag": {"true": None}}) is None
+    assert filled("{flag}", values, {"flag": {"true": "--on"}}) == "--on"
+    assert placeholders("{seed}-{rate}/{{no}}") == ("seed", "rate")
+    assert as_argument(0.1) == "0.1"
+
+
+MODELS = [one for one in vars(run_file).values()
+          if isinstance(one, type) and issubclass(one, BaseModel)
+          and one.__module__ == run_file.__name__]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", sorted({f for model in MODELS for f in model.model_fields}))
+def test_the_manual_names_every_field(field: str) -> None:
+    page = (ROOT / "docs" / "command.md").read_text()
+    assert re.search(rf"`{field}`", page)

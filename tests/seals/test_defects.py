@@ -1,0 +1,290 @@
+"""Ways to a verdict that looks untouched, each tried on the paper in miniature, and each shown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chains import commit, git
+from places import PAPER, Place
+
+from reproaudit.errors import UsageError
+from reproaudit.seals import kept, past_code
+from reproaudit.seals.chain import read_chain
+from reproaudit.seals.entries import ChangeEntry, RunEntry, SealEntry
+
+REPORT = ("report", "mini", "--tier", "paper", "--format", "terminal")
+
+
+def loosen(place: Place, before: str = "0.1", after: str = "0.12") -> None:
+    place.edit("mini.yaml", f"at_most: {before}", f"at_most: {after}")
+
+
+def claims(place: Place, *arguments: str) -> dict[str, dict[str, Any]]:
+    """The claims of the scorecard that a command prints, by id."""
+    code, out, errors = place(*arguments, "--json")
+    assert code == 0, errors
+    return {one["id"]: one for one in json.loads(out)["claims"]}
+
+
+def page(place: Place) -> str:
+    """What a report prints, on one line."""
+    code, out, _ = place(*REPORT)
+    assert code == 0
+    return " ".join(out.split())
+
+
+# --- a rule that is changed after its result, and run again ---------------------------------------
+
+
+def no_git(place: Place) -> None:
+    shutil.rmtree(place.folder / ".git")
+
+
+@pytest.mark.parametrize("prepare", [lambda _: None, no_git], ids=["in git", "outside git"])
+def test_a_rule_that_is_loosened_and_run_again_is_a_look(
+    at: Place, prepare: Callable[[Place], None]
+) -> None:
+    prepare(at)
+    assert at.card(*PAPER)["looks"] == 0
+    loosen(at)
+    again = at.card(*PAPER)
+    assert again["looks"] == 1
+    assert "sealed by the run that followed" in again["history"][0]
+    assert "at_most: 0.1 → 0.12" in again["history"][0]
+    assert "exploratory, 1 look before" in page(at)
+    assert "at_most: 0.1 → 0.12" in page(at)
+    seals = [one for one in at.entries if isinstance(one, SealEntry)]
+    assert [one.by for one in seals] == ["run", "run"]
+    assert seals[1].since == seals[0].rule
+
+
+def test_the_first_seal_enters_what_was_committed_and_what_was_not(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:  # a result that is known from a committed report alone
+        patch.setattr(kept.Chains, "is_read_only", True)
+        scorecard = at(*PAPER, "--json")[1]
+    shutil.rmtree(at.folder / "runs")
+    file = at.folder / "reports" / "paper" / "mini" / "scorecard.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(scorecard)
+    commit(at.folder, "the report")
+    loosen(at)
+    commit(at.folder, "a wider bound")
+    loosen(at, "0.12", "0.13")
+    assert at("seal", "mini")[0] == 0
+    first, second = at.card(*PAPER)["history"][:2]
+    assert "after results had been seen, reconstructed from git" in first
+    assert "at_most: 0.1 → 0.12. Commit: a wider bound." in first
+    assert "at_most: 0.12 → 0.13" in second
+    assert at.card(*PAPER)["looks"] == 2
+
+
+def test_a_shallow_clone_cannot_begin_a_chain(at: Place, tmp_path: Path) -> None:
+    commit(at.folder)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{at.folder}", str(clone))
+    at.audits, at.file = clone / "audits", clone / "audits" / "seals" / "mini.jsonl"
+    for command in (("seal", "mini"), PAPER):
+        assert "shallow" in at.refused(*command)
+    assert not at.file.exists()
+
+
+# --- code that judges or computes, changed between commits ---------------------------------------
+
+
+def test_changed_code_is_read_from_git(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = at.folder / "src" / "reproaudit"
+    for name in ("stats", "checks", "judging", "multiverse", "lab"):
+        (ours / name).mkdir(parents=True)
+        (ours / name / "__init__.py").write_text("")
+    (ours / "__init__.py").write_text("")
+    (ours / "lab" / "seeds.py").write_text("STREAM = 1\n")
+    (ours / "judging" / "__init__.py").write_text("from reproaudit.stats import LEVEL\n")
+    (ours / "stats" / "__init__.py").write_text("LEVEL = 0.05\n")
+    commit(at.folder, "our code")
+    (ours / "stats" / "__init__.py").write_text("LEVEL = 0.05  # a comment\n")
+    commit(at.folder, "a comment")
+    (ours / "stats" / "__init__.py").write_text("LEVEL = 0.5\n")
+    commit(at.folder, "another level")
+    at.edit("mini.py", '"end"', '"other"')
+    (ours / "lab" / "seeds.py").write_text("STREAM = 2\n")
+    commit(at.folder, "another stream")
+    monkeypatch.setattr(past_code, "PACKAGE", ours)
+    code, out, _ = at("seal", "mini", "--reconstruct")
+    assert code == 0
+    assert "a comment" not in out
+    told = {
+        entry.why: [one.what for one in entry.what]
+        for entry in read_chain(at.file, "mini")
+        if isinstance(entry, ChangeEntry)
+    }
+    assert told.pop("The first audit: the paper") == []
+    assert len(told.pop("our code")) == 1, "what the module imports is another file now"
+    judges = "code that judges: checks, statistics or verdicts (src/reproaudit/stats/__init__.py)"
+    computes = "code that computes the measurements (audits/mini.py)"
+    stream = "how a seed becomes random numbers (src/reproaudit/lab/seeds.py)"
+    assert told == {
+        "another level": [judges],
+        "another stream": [computes, f"random stream: {stream}"],
+    }
+    before = at.file.read_bytes()
+    assert "0 entries added" in at("seal", "mini", "--reconstruct")[1]
+    assert at.file.read_bytes() == before
+
+
+# --- a claim that gets another id, or goes ------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", ["The distance vanishes (supported).", "It goes to zero."])
+@pytest.mark.parametrize("between", [False, True], ids=["renamed", "taken away and added again"])
+def test_another_id_does_not_clear_the_history(at: Place, statement: str, between: bool) -> None:
+    text = (at.audits / "mini.yaml").read_text()
+    claims(at, *PAPER)
+    start, end = text.index("- id: mini.supported"), text.index("- id: mini.contradicted")
+    if between:
+        (at.audits / "mini.yaml").write_text(text[:start] + text[end:])
+        gone = claims(at, *PAPER)["mini.vacuous"]
+        assert any("mini.supported was taken away" in one for one in gone["history"])
+    claim = text[start:end].replace("mini.supported", "mini.fresh")
+    claim = claim.replace("The distance vanishes (supported).", statement)
+    claim = claim.replace("at_most: 0.1", "at_most: 0.12")
+    (at.audits / "mini.yaml").write_text(text[:start] + claim + text[end:])
+    fresh = claims(at, *PAPER)["mini.fresh"]
+    assert fresh["looks"] >= 1
+    history = " ".join(fresh["history"])
+    how = "makes the same statement" if "vanishes" in statement else "reads the same measurements"
+    assert f"claim mini.supported was taken away, and mini.fresh {how}" in history
+    assert ", as mini.supported, gave supported" in history
+    assert "claim mini.supported was taken away" in page(at)
+
+
+def test_a_claim_that_had_a_result_and_is_gone_is_told_of(at: Place) -> None:
+    claims(at, *PAPER)
+    text = (at.audits / "mini.yaml").read_text()
+    start, end = text.index("- id: mini.inconclusive"), text.index("- id: mini.vacuous")
+    (at.audits / "mini.yaml").write_text(text[:start] + text[end:])
+    for one in claims(at, *PAPER).values():
+        (told,) = [sentence for sentence in one["history"] if "another claim" in sentence]
+        assert told.startswith("This audit had another claim, mini.inconclusive, which was taken")
+        assert "inconclusive (decision" in told
+
+
+# --- numbers that are seen before a run has ended ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("look", "tier"),
+    [
+        (("run", "mini", "--tier", "paper", "--seeds", "0-2"), "custom"),
+        (("run", "mini", "--tier", "paper", "--set", "steps=40"), "custom"),
+        (("run", "mini", "--tier", "quick"), "quick"),
+    ],
+)
+def test_paper_tier_cells_of_another_tier_are_a_look(
+    at: Place, look: tuple[str, ...], tier: str
+) -> None:
+    assert at(*look)[0] == 0
+    assert not at.file.exists(), "what is beside the audit is left to runs of the paper tier"
+    loosen(at)
+    assert at(*look)[0] == 0
+    shown = at.card(*PAPER)
+    assert shown["looks"] >= 1
+    assert f"A {tier} run, begun on " in " ".join(shown["history"])
+    assert f"A {tier} run, begun on" in page(at)
+
+
+def test_a_custom_run_at_other_values_is_no_look(at: Place) -> None:
+    at("run", "mini", "--tier", "paper", "--set", "steps=39")
+    at("run", "mini", "--tier", "paper", "--seeds", "7-9")
+    assert not (at.folder / "runs" / "seals.mini.jsonl").exists()
+
+
+def test_a_run_that_was_cut_off_is_a_look(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it had computed, a report may have shown before the rule was changed."""
+
+    def cut(*_: object) -> None:
+        raise UsageError("cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reproaudit.commands.run.run_tier", cut)
+        assert "cut off" in at.refused(*PAPER)
+    assert isinstance(at.entries[-1], RunEntry)
+    loosen(at)
+    shown = at.card(*PAPER)
+    assert shown["looks"] == 1
+    assert "after a run had begun whose numbers may have been seen" in shown["history"][0]
+
+
+def test_a_run_that_was_cut_off_and_goes_on_is_no_look(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*_: object) -> None:
+        raise UsageError("cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reproaudit.commands.run.run_tier", cut)
+        at.refused(*PAPER)
+    assert at.card(*PAPER)["looks"] == 0
+
+
+# --- a chain that is removed or cut short --------------------------------------------------------
+
+
+def check(place: Place) -> tuple[int, str]:
+    code, out, _ = place("check", str(place.audits / "mini.yaml"))
+    return code, out
+
+
+def missed(place: Place) -> None:
+    """Every command misses the chain, in one line."""
+    code, out = check(place)
+    assert code == 2
+    assert "[RA019]" in out
+    for command in (PAPER, ("run", "mini", "--tier", "quick"), REPORT, ("seal", "mini")):
+        assert str(place.file) in place.refused(*command)
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+@pytest.mark.parametrize("act", [removed, cut_short])
+@pytest.mark.parametrize("where", ["git", "git, committed", "store", "store and git"])
+def test_a_chain_that_is_removed_or_cut_short_is_missed(
+    at: Place, act: Callable[[Path], None], where: str
+) -> None:
+    if where == "store":
+        no_git(at)
+    at.card(*PAPER)
+    whole = at.file.read_bytes()
+    if where.startswith("git"):
+        commit(at.folder, "results")
+        shutil.rmtree(at.folder / "runs")
+        at.card(*PAPER)
+    act(at.file)
+    if where == "git, committed":
+        commit(at.folder, "nothing to see")
+    missed(at)
+    at.file.write_bytes(whole)
+    assert check(at)[0] == 0
+    assert at(*REPORT)[0] == 0
+
+
+def test_a_chain_on_another_branch_is_not_missed(at: Place) -> None:
+    git(at.folder, "checkout", "-q", "-b", "side")
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    git(at.folder, "checkout", "-q", "-")
+    assert not at.file.exists()
+    assert check(at)[0] == 0
+    assert at(*REPORT)[0] == 0

@@ -1,0 +1,207 @@
+"""The rule as plain data: what decides changes its hash, what is worded does not."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reproaudit.audit.catalog import PACKAGE, Catalog
+from reproaudit.errors import SpecError
+from reproaudit.seals.changes import changes_between
+from reproaudit.seals.rule import (
+    CODE,
+    JUDGING,
+    STREAM,
+    code_of_package,
+    digest,
+    hash_of_code,
+    rule_and_text,
+    rule_of,
+)
+
+TOY: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent.parent / "audits" / "toy.yaml").read_text(encoding="utf-8")
+)
+Mutation = Callable[[dict[str, Any]], Any]
+
+
+def mutated(mutation: Mutation) -> dict[str, Any]:
+    audit = copy.deepcopy(TOY)
+    mutation(audit)
+    assert audit != TOY
+    return audit
+
+
+def claim(audit: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = audit["claims"][0]
+    return found
+
+
+WORDS: dict[str, Mutation] = {
+    "reason": lambda a: claim(a)["checks"][0].update(reason="Other words."),
+    "why of a control": lambda a: claim(a)["controls"][0].update(why="Other words."),
+    "locator": lambda a: a["settings"]["steps"].update(locator="elsewhere"),
+    "reason of a scale": lambda a: a["settings"]["steps"]["quick"].update(reason="Other words."),
+    "title": lambda a: a["paper"].update(title="Another title"),
+    "weight": lambda a: claim(a).update(weight=0.25),
+}
+OTHERS: dict[str, Mutation] = {
+    "review": lambda a: a["variables"][0]["reviews"][0].update(reason="Other words."),
+    "sign-off": lambda a: a.update(sign_offs=[{"reviewer": "R1"}]),
+}
+RULES: dict[str, tuple[Mutation, str]] = {
+    "quick value": (
+        lambda a: a["settings"]["steps"]["quick"].update(value=600),
+        "setting 'steps' at the quick tier: 500 → 600",
+    ),
+    "value": (
+        lambda a: a["settings"]["learning_rate"].update(value=0.2),
+        "setting 'learning_rate': 0.1 → 0.2",
+    ),
+    "source": (
+        lambda a: a["settings"]["learning_rate"].update(source="card"),
+        "setting 'learning_rate', source: paper → card",
+    ),
+    "seeds": (
+        lambda a: a["seeds"].update(paper=[0, 1, 2, 3, 7]),
+        " → 0, 1, 2, 3, 7",
+    ),
+    "confidence": (lambda a: a.update(confidence=0.9), "confidence of the intervals"),
+    "a claim less": (lambda a: a["claims"].pop(), "taken away"),
+    "statement": (lambda a: claim(a).update(statement="Other words."), "statement of toy."),
+    "if diverged": (lambda a: claim(a).update(if_diverged="missed"), "if diverged of toy."),
+    "a part less": (lambda a: claim(a)["checks"].pop(), "taken away"),
+    "the primary part": (lambda a: claim(a)["checks"].reverse(), "primary part of toy."),
+    "a control's scale": (lambda a: claim(a)["controls"][0].update(scale="quick"), "scale: same"),
+    "movement": (
+        lambda a: a.update(movement={"parameters": "x", "at_least": 0.1, "reason": "y"}),
+        "movement of training, parameters: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("mutation", WORDS.values(), ids=WORDS)
+def test_words_change_the_text_and_not_the_rule(mutation: Mutation) -> None:
+    (rule, text), (then, worded) = rule_and_text(TOY), rule_and_text(mutated(mutation))
+    assert digest(rule) == digest(then)
+    assert digest(text) != digest(worded)
+
+
+@pytest.mark.parametrize("mutation", OTHERS.values(), ids=OTHERS)
+def test_what_reviewers_write_changes_neither(mutation: Mutation) -> None:
+    assert rule_and_text(TOY) == rule_and_text(mutated(mutation))
+
+
+@pytest.mark.parametrize(("mutation", "says"), RULES.values(), ids=RULES)
+def test_what_decides_changes_the_rule_and_is_told_in_words(mutation: Mutation, says: str) -> None:
+    rule, then = rule_and_text(TOY)[0], rule_and_text(mutated(mutation))[0]
+    assert digest(rule) != digest(then)
+    what = [one.what for one in changes_between(rule, then)]
+    assert any(says in one for one in what), what
+
+
+def test_a_tolerance_names_its_part_claim_and_values() -> None:
+    check, field = claim(TOY)["checks"][0], "falls_by"
+    bound = check[field]
+    after = mutated(lambda a: claim(a)["checks"][0].update({field: 99}))
+    (change,) = changes_between(rule_and_text(TOY)[0], rule_and_text(after)[0])
+    name = claim(TOY)["id"]
+    assert change.what == f"tolerance of part '{check['name']}' of {name}, {field}: {bound} → 99"
+    assert change.claims == (name,)
+
+
+def test_settings_whose_names_are_words_decide() -> None:
+    def add(audit: dict[str, Any]) -> None:
+        audit["settings"]["weight"] = {"value": 1, "source": "paper", "locator": "p. 1"}
+
+    assert rule_and_text(mutated(add))[0]["settings/weight/value"] == 1
+
+
+def test_how_an_audit_is_laid_out_is_no_part_of_its_rule() -> None:
+    def share(audit: dict[str, Any]) -> None:
+        for one in audit["claims"]:
+            for index, control in enumerate(one["controls"]):
+                if isinstance(control, dict):
+                    name = f"shared_{audit['claims'].index(one)}_{index}"
+                    audit.setdefault("controls", {})[name] = control
+                    one["controls"][index] = name
+
+    before, after = rule_and_text(TOY)[0], rule_and_text(mutated(share))[0]
+    what = changes_between(before, after)
+    assert what
+    assert all("renamed" in one.what and one.claims == () for one in what)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "commands/confirmed",
+        "scorecard/build",
+        "scorecard/from_store",
+        "seals/confirming",
+        "seals/standing",
+        "stats/decisions",
+    ],
+)
+def test_code_that_grants_a_verdict_is_under_the_rule(tmp_path: Path, module: str) -> None:
+    """The defect: what derives seeds, shares the error and says "confirmed" was under no hash."""
+    package = tmp_path / "package"
+    for place in ("lab/seeds.py", "stats", "checks", "judging", "multiverse"):
+        source = PACKAGE / place
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        (package / place).parent.mkdir(parents=True, exist_ok=True)
+        copy(source, package / place)
+    for folder in ("commands", "scorecard", "seals"):
+        shutil.copytree(PACKAGE / folder, package / folder)
+    before = hash_of_code(JUDGING, code_of_package(package)[JUDGING])
+    file = package / f"{module}.py"
+    file.write_text(file.read_text() + "\nMORE = 1\n")
+    assert hash_of_code(JUDGING, code_of_package(package)[JUDGING]) != before
+
+
+def test_code_stream_and_judging_are_part_of_the_rule(tmp_path: Path) -> None:
+    from miniatures import write_paper
+
+    folder = write_paper(tmp_path)
+    entry = Catalog(folder)["mini"]
+    before, text = rule_of(entry, entry.audit())
+    assert {CODE, STREAM, JUDGING} < before.keys()
+    module = folder / "mini.py"
+    source = module.read_text(encoding="utf-8")
+    module.write_text(f"# a comment\n{source}", encoding="utf-8")
+    assert rule_of(entry, entry.audit()) == (before, text)
+    module.write_text(f"{source}\nMORE = 1\n", encoding="utf-8")
+    after, _ = rule_of(entry, entry.audit())
+    (change,) = changes_between(before, after)
+    assert change.what == "code that computes the measurements"
+    assert change.claims is None
+
+
+@pytest.mark.parametrize("slug", list(Catalog().entries))
+def test_shipped_rules_are_the_same_from_yaml_as_from_the_model(slug: str) -> None:
+    """So that what is reconstructed from old files says the same as what is sealed."""
+    entry = Catalog()[slug]
+    from_model, _ = rule_of(entry, entry.audit())
+    from_yaml, _ = rule_and_text(yaml.safe_load(entry.audit_file.read_text(encoding="utf-8")))
+    for path, leaf in from_yaml.items():
+        assert from_model[path] == leaf
+
+
+def test_an_audit_of_a_million_values_is_refused() -> None:
+    big: Any = {"values": list(range(3))}
+    for _ in range(14):
+        big = {"a": big, "b": big, "c": big}
+    with pytest.raises(SpecError, match="more than"):
+        rule_and_text({"settings": big})
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", [1], {"a": 1}])
+@pytest.mark.parametrize("field", ["claims", "experiments", "controls", "measurements", "settings"])
+def test_any_shape_of_an_old_file_is_read(field: str, wrong: Any) -> None:
+    rule_and_text({**TOY, field: wrong})

@@ -1,0 +1,322 @@
+"""What is told of a claim: status, looks and history, from the chain alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chains import CLAIM, begin, change, result, rule_with, run, seal
+
+from reproaudit.seals.chain import read_chain
+from reproaudit.seals.entries import CodeChange, RuleChange
+from reproaudit.seals.rule import digest
+from reproaudit.seals.standing import Sealed, Standing, numbers_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+FIRST, SECOND = [0.446, 0.013, 0.009], [0.02, 0.013, 0.008]
+
+
+def on(day: int) -> datetime:
+    return START + timedelta(days=day)
+
+
+def told(file: Path, numbers: list[float], verdict: str = "supported", **more: Any) -> Standing:
+    fields = {"tier": "paper", "trains": True, "rule": digest(rule_with()), **more}
+    sealed = Sealed(
+        read_chain(file, "toy"),
+        fields.pop("rule"),
+        fields.pop("claims", frozenset({CLAIM})),
+        fields.pop("unsealed", ()),
+        fields.pop("confirming", False),
+        fields.pop("confirmed", {CLAIM: verdict}),
+    )
+    return sealed.standing(
+        fields.pop("claim", CLAIM),
+        verdict=verdict,
+        numbers=numbers_of([("loss", numbers)]),
+        **fields,
+    )
+
+
+def test_without_entries_a_claim_is_exploratory(tmp_path: Path) -> None:
+    assert told(tmp_path / "toy.jsonl", FIRST) == Standing(looks=0)
+
+
+def test_another_draw_stands_beside_and_is_a_look(tmp_path: Path) -> None:
+    """The stream is rewritten under the same rule, and an inconclusive claim becomes supported."""
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "inconclusive", date=on(1), reconstructed=True)
+    assert told(file, FIRST, "inconclusive").looks == 0
+    change(file, "random stream: the same seeds give other random numbers", date=on(2))
+    result(file, SECOND, "supported", date=on(3), reconstructed=True)
+    found = told(file, SECOND)
+    assert (found.status, found.looks) == ("exploratory", 1)
+    changed, drawn = found.history
+    assert changed.startswith("Changed on 2026-01-03, after results had been seen, reconstructed")
+    assert "random stream" in changed
+    assert drawn.startswith("Another draw, recorded on 2026-01-02, gave inconclusive (decision met")
+
+
+def test_another_draw_needs_no_entry_about_the_stream(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "inconclusive", date=on(1))
+    result(file, SECOND, date=on(2))
+    assert told(file, SECOND).looks == 1
+    assert "Another draw" in told(file, SECOND).history[0]
+    result(file, FIRST, "inconclusive", date=on(3))
+    assert told(file, SECOND).looks == 1, "the same numbers again are no look"
+
+
+def test_changes_before_the_first_result_are_counted_and_are_no_looks(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    change(file, "a", date=on(1))
+    change(file, "b", date=on(2))
+    assert told(file, FIRST).history[0].startswith("Its rule was changed 2 times (from 2026-01-02")
+    result(file, FIRST, date=on(3))
+    found = told(file, FIRST)
+    assert found.looks == 0
+    assert "before the first recorded result" in found.history[0]
+    assert "smaller scale" in found.history[1]
+
+
+def test_a_loosened_tolerance_is_told_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    result(file, FIRST, "inconclusive")
+    seal(file, rule_with(0.5), why="The old one was too strict.")
+    sentence, judged = told(file, FIRST).history
+    assert judged.startswith("The same numbers, judged by the rule of ")
+    assert "gave inconclusive" in judged
+    assert f"tolerance of part 'loss' of {CLAIM}, at_most: 0.1 → 0.5" in sentence
+    assert "after results had been seen" in sentence
+    assert sentence.endswith("Reason given: The old one was too strict.")
+    assert told(file, FIRST).looks == 1
+
+
+def test_a_clock_that_was_put_back_hides_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    result(file, FIRST, date=on(100_000))
+    seal(file, rule_with(0.5))
+    assert "after results had been seen" in told(file, FIRST).history[0]
+
+
+def test_a_changed_wording_is_no_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    result(file, FIRST)
+    seal(file, rule_with(), text="1" * 64)
+    assert told(file, FIRST) == Standing(looks=0)
+
+
+def test_a_change_of_another_claim_is_none_of_this_one(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST)
+    change(file, "x", "toy.other")
+    assert told(file, FIRST) == Standing(looks=0)
+
+
+def test_confirmed_only_if_the_seeds_of_this_rule_gave_this_verdict(tmp_path: Path) -> None:
+    file, rule = tmp_path / "toy.jsonl", digest(rule_with())
+    seal(file, rule_with())
+    result(file, FIRST)
+    begin(file)
+    assert told(file, FIRST).status == "exploratory"
+    assert told(file, FIRST).history[-1].endswith("no result yet.")
+    result(file, SECOND, "supported", rule=rule, confirmation=True)
+    assert told(file, FIRST).status == "confirmed"
+    assert told(file, FIRST, verdict="inconclusive").status == "exploratory"
+    assert told(file, FIRST, tier="quick").status == "exploratory"
+    assert told(file, FIRST, rule="f" * 64).status == "exploratory"
+    shown = told(file, SECOND, confirming=True)
+    assert (shown.status, shown.looks) == ("confirmed", 1)
+    assert any("look 1 of 1 sealed; it spends 0.0304" in one for one in shown.history)
+
+
+def test_a_confirmation_that_failed_stays_visible(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    begin(file)
+    result(file, FIRST, "inconclusive", rule=digest(rule_with()), confirmation=True)
+    seal(file, rule_with(0.2))
+    begin(file)
+    again = digest(rule_with(0.2))
+    result(file, SECOND, "supported", rule=again, confirmation=True)
+    shown = told(file, SECOND, rule=again, confirming=True)
+    assert shown.status == "confirmed"
+    assert shown.looks >= 1
+    first, second = shown.history[-2:]
+    assert "look 1 of 2" in first
+    assert "inconclusive" in first
+    assert "look 2 of 2" in second
+    assert "it spends 0.0076" in second
+
+
+def test_a_technical_failure_is_never_confirmed(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    begin(file)
+    verdict = "technical_failure"
+    result(file, FIRST, verdict, rule=digest(rule_with()), confirmation=True)
+    assert told(file, FIRST, verdict).status == "exploratory"
+
+
+def test_where_nothing_trains_looks_do_not_apply(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST)
+    result(file, SECOND)
+    change(file, "a bound")
+    found = told(file, FIRST, trains=False)
+    assert (found.status, found.looks) == ("exploratory", None)
+    assert "a bound" in found.history[0]
+
+
+def test_a_change_that_nobody_sealed_is_told_and_is_a_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    result(file, FIRST)
+    found = told(file, FIRST, unsealed=(RuleChange(what="a bound"),))
+    assert found.history == ("Changed, and not sealed: a bound.",)
+    assert found.looks == 1
+
+
+# --- runs, successors, and what nothing explains -------------------------------------------------
+
+
+def test_from_the_beginning_of_a_run_a_change_is_a_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    seal(file, rule_with(0.2))
+    assert told(file, FIRST).looks == 0
+    run(file, rule_with(0.2))
+    assert told(file, FIRST).looks == 0, "the run of this very rule"
+    assert told(file, FIRST, confirming=True).looks == 1, "what it showed was on other seeds"
+    seal(file, rule_with(0.3), by="run")
+    found = told(file, FIRST)
+    assert found.looks == 1
+    assert "after a run had begun whose numbers may have been seen, sealed by" in found.history[-1]
+
+
+def test_a_run_of_other_claims_is_none_of_this_one(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    run(file, rule_with(), "quick", claims=("toy.other",))
+    seal(file, rule_with())
+    seal(file, rule_with(0.2))
+    assert told(file, FIRST).looks == 0
+    run(file, rule_with(0.2), "quick", claims=(CLAIM,))
+    seal(file, rule_with(0.3))
+    found = told(file, FIRST)
+    assert found.looks == 1
+    assert any(one.startswith("A quick run, begun on ") for one in found.history)
+
+
+def test_another_rule_that_no_entry_tells_of_is_a_look(tmp_path: Path) -> None:
+    """Outside git, the first seal cannot say what was changed since a run."""
+    file = tmp_path / "toy.jsonl"
+    run(file, rule_with(0.05), "custom", claims=(CLAIM,))
+    seal(file, rule_with())
+    run(file, rule_with())
+    result(file, FIRST)
+    found = told(file, FIRST)
+    assert found.looks == 1
+    assert any("no entry tells what was changed" in one for one in found.history)
+    result(file, SECOND)
+    assert told(file, SECOND).looks == 2, "the same rule again is another draw alone"
+
+
+def test_a_run_in_a_store_keeps_its_place_in_time(tmp_path: Path) -> None:
+    """The store's entries follow the audit's in the list, and may be older than their last one."""
+    own, stored = tmp_path / "own.jsonl", tmp_path / "stored.jsonl"
+    run(stored, rule_with(), "quick", claims=(CLAIM,), date=on(1))
+    seal(own, rule_with())
+    seal(own, rule_with(0.2))
+    entries = (*read_chain(own, "toy"), *read_chain(stored, "toy"))
+    shown = Sealed(entries, digest(rule_with(0.2)), frozenset({CLAIM}))
+    assert shown.standing(CLAIM, True, "paper", "supported", {}).looks == 1
+
+
+def other_id(claim: str, bound: float = 0.1, **more: Any) -> dict[str, Any]:
+    rule = {path.replace(CLAIM, claim): leaf for path, leaf in rule_with(bound).items()}
+    return {**rule, **{f"claims/{claim}/{path}": leaf for path, leaf in more.items()}}
+
+
+SAME = {"statement": "The loss falls, and stays low."}
+READS = {"checks/loss/distance/measurement": "loss"}
+
+
+@pytest.mark.parametrize("same", [SAME, READS], ids=["statement", "measurements"])
+def test_a_claim_under_another_id_keeps_its_past(tmp_path: Path, same: dict[str, str]) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, other_id("toy.old", **same))
+    result(file, FIRST, "contradicted", claim="toy.old")
+    alone = {path: leaf for path, leaf in rule_with().items() if CLAIM not in path}
+    seal(file, alone)
+    seal(file, other_id(CLAIM, 0.2, **{k: v.replace(",", "") for k, v in same.items()}))
+    found = told(file, FIRST)
+    assert found.looks == 2
+    assert f"claim toy.old was taken away, and {CLAIM} " in " ".join(found.history)
+    assert "as toy.old, gave contradicted" in " ".join(found.history)
+
+
+def test_one_more_measurement_does_not_shed_looks(tmp_path: Path) -> None:
+    """The defect: a new id, and a check of something trivial beside the old ones, gave 0 looks."""
+    file = tmp_path / "toy.jsonl"
+    seal(file, other_id("toy.old", **READS))
+    result(file, FIRST, "contradicted", claim="toy.old")
+    result(file, SECOND, "inconclusive", claim="toy.old")
+    more = {"checks/trivial/quantity/measurement": "steps"}
+    seal(file, other_id(CLAIM, 0.2, **READS, **more))
+    found = told(file, FIRST)
+    assert f"and {CLAIM} reads some of the same measurements" in " ".join(found.history)
+    assert "as toy.old, gave contradicted" in " ".join(found.history)
+    assert found.looks == 2
+
+
+def test_draws_of_a_lost_claim_are_looks_beside_every_other(tmp_path: Path) -> None:
+    """The defect: a claim under another id that reads other measurements had 0 looks."""
+    file = tmp_path / "toy.jsonl"
+    seal(file, other_id("toy.old", **READS))
+    result(file, FIRST, "contradicted", claim="toy.old")
+    result(file, SECOND, "inconclusive", claim="toy.old")
+    seal(file, other_id(CLAIM, **{"checks/other/quantity/measurement": "error"}))
+    assert told(file, FIRST).looks == 2
+    result(file, FIRST)
+    assert told(file, FIRST).looks == 2, "its own draw is what is shown"
+    assert told(file, FIRST, claims={CLAIM, "toy.old"}).looks == 0, "it is not lost"
+
+
+def test_a_claim_beside_the_one_that_goes_takes_its_place_too(tmp_path: Path) -> None:
+    """First the copy with a wider bound is added, and later the claim that failed is removed."""
+    file = tmp_path / "toy.jsonl"
+    seal(file, other_id("toy.old", **READS))
+    result(file, FIRST, "contradicted", claim="toy.old")
+    both = {**other_id("toy.old", **READS), **other_id(CLAIM, 0.2, **READS)}
+    seal(file, both)
+    assert "toy.old" not in " ".join(told(file, FIRST, claims={CLAIM, "toy.old"}).history)
+    seal(file, other_id(CLAIM, 0.2, **READS))
+    found = told(file, FIRST)
+    assert "as toy.old, gave contradicted" in " ".join(found.history)
+    assert found.looks >= 1
+
+
+def test_a_lost_claim_without_successor_is_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "contradicted", claim="toy.gone", date=on(1))
+    (sentence,) = told(file, FIRST).history
+    assert sentence.startswith("This audit had another claim, toy.gone, which was taken away;")
+    assert "contradicted (decision met" in sentence
+
+
+def test_commits_of_code_in_a_row_are_one_sentence_and_one_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, reconstructed=True, date=on(1))
+    for number in range(3):
+        what = (CodeChange(what="code", files=("stats/a.py", f"checks/{number}.py")),)
+        change(file, what, revision=f"{number}" * 40, date=on(2 + number))
+    found = told(file, FIRST)
+    assert found.looks == 1
+    (sentence,) = found.history
+    assert "changed in 3 commits, from 2026-01-03 to 2026-01-05, after results" in sentence
+    assert "most often stats/a.py, checks/0.py" in sentence

@@ -1,0 +1,228 @@
+"""Damaged and hostile input: one clear error or none, never a traceback, a hang or a full memory.
+
+`make slow` tries 100,000 cases in batches of a thousand, each with a seed of its own. Every other
+run of the tests tries some of each kind.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from encoders import event_file, wandb_log, wandb_records
+from samples import AUDIT
+
+from miniatures import run_program, write_paper
+from reproaudit.audit.card import parse_card
+from reproaudit.audit.loading import read_text
+from reproaudit.errors import AuditError
+from reproaudit.importing.finding import find_runs
+from reproaudit.importing.logged import LogError
+from reproaudit.judging.submissions import read_submission
+from reproaudit.reports.files import read_scorecard
+
+HERE = Path(__file__).parent
+BATCH, BATCHES, FEW = 1_000, 100, 20
+SECONDS, BYTES = 2.0, 500 * 2**20
+
+TOKENS = [
+    *b"{ [ \" ' # % ~ null true No -0 1_000 1e999 -1e400 NaN .inf 2026-02-30 <b> \\u0000".split(),
+    *(
+        b"\0",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\x80\x80",
+        b"\r",
+        b"\t",
+        b"\n\n---\n",
+        b": ",
+        b"- ",
+        b"| ",
+    ),
+    *(b"? ", b"&a *a", b"<<: *a", b"!!python/object:os.system", b"=cmd|' /C calc'!A0"),
+    *(b"0x7fffffffffffffff", b"9" * 30, b"../../../../etc/passwd", b"\x1b[2J\x1b]0;x\x07"),
+    *("\u202e\u2066".encode(), "\ufdd0".encode(), b"[" * 200, b"{a: " * 200),
+]
+
+
+def mutated(data: bytes, dice: random.Random) -> bytes:
+    """The same file after one to four accidents: bytes lost, doubled, moved, or hostile ones."""
+    for _ in range(dice.randint(1, 4)):
+        size = len(data)
+        start = dice.randrange(size + 1)
+        stop = min(size, start + dice.choice([1, 3, 20, 200]))
+        accident = dice.randrange(7)
+        if accident == 0:
+            data = data[:start] + data[stop:]
+        elif accident == 1:
+            data = data[:start] + data[start:stop] * dice.choice([2, 2, 2, 30]) + data[stop:]
+        elif accident == 2:
+            data = data[:start] + dice.choice(TOKENS) + data[start:]
+        elif accident == 3:
+            data = data[:start] + dice.choice(TOKENS) + data[stop:]
+        elif accident == 4:
+            data = data[:start] + dice.randbytes(stop - start) + data[stop:]
+        elif accident == 5:
+            data = data[:start] if dice.random() < 0.2 else data[:start] + data[start:].swapcase()
+        else:
+            lines = data.split(b"\n")
+            a, b = dice.randrange(len(lines)), dice.randrange(len(lines))
+            lines[a], lines[b] = lines[b], lines[a]
+            data = b"\n".join(lines)
+    return data
+
+
+# --- what is read ---------------------------------------------------------------------------------
+
+
+def read_an_audit(folder: Path, data: bytes) -> None:
+    read_text(data.decode("utf-8", errors="surrogateescape"), "audit.yaml")
+
+
+def read_a_card(folder: Path, data: bytes) -> None:
+    parse_card(data.decode("utf-8", errors="replace"))
+
+
+def read_a_scorecard(folder: Path, data: bytes) -> None:
+    file = folder / "scorecard.json"
+    file.write_bytes(data)
+    read_scorecard(file)
+
+
+MANIFEST = {
+    "schema_version": 1,
+    "who": "R. Reader",
+    "source": "a log",
+    "framework": "none",
+    "date": "2026-01-02",
+    "runs": [{"experiment": "training", "seeds": [0, 1], "files": ["a.csv"]}],
+}
+TABLE = b"seed,step,loss\n0,0,1.0\n0,10,0.5\n1,0,1.0\n1,10,0.25\n"
+
+
+def read_a_manifest(folder: Path, data: bytes) -> None:
+    (folder / "manifest.yaml").write_bytes(data)
+    (folder / "a.csv").write_bytes(TABLE)
+    read_submission(AUDIT, folder)
+
+
+def read_a_table(folder: Path, data: bytes) -> None:
+    (folder / "manifest.yaml").write_text(json.dumps(MANIFEST))
+    (folder / "a.csv").write_bytes(data)
+    read_submission(AUDIT, folder)
+
+
+def log_of(name: str) -> Callable[[Path, bytes], None]:
+    def read(folder: Path, data: bytes) -> None:
+        logs = folder / "logs"
+        logs.mkdir(exist_ok=True)
+        (logs / name).write_bytes(data)
+        scratch = folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        find_runs([logs], frozenset({"layer"}), None, scratch)
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]:
+    """Sound files of every kind, to be damaged."""
+    folder = tmp_path_factory.mktemp("sound")
+    audit = (write_paper(folder / "audits") / "mini.yaml").read_bytes()
+    store = ["--audits", str(folder / "audits"), "--store", str(folder / "runs")]
+    code, card, errors = run_program(["run", "mini", "--trust", "--json", *store])
+    assert code == 0, errors
+    events = folder / "events.out.tfevents.1"
+    event_file(events, {"loss": [(s, 1 / (1 + s)) for s in range(5)]})
+    return {
+        "audit": [audit, (HERE.parent / "docs/tutorial/soudry2018.yaml").read_bytes()],
+        "card": [file.read_bytes() for file in sorted((HERE / "cards").iterdir())],
+        "scorecard": [card.encode()],
+        "manifest": [json.dumps(MANIFEST, indent=1).encode(), b"# by hand\n" + yaml_of(MANIFEST)],
+        "table": [TABLE],
+        "tensorboard": [events.read_bytes()],
+        "wandb": [wandb_log(wandb_records([{"loss": 0.5}, {"loss": 0.25}], {"lr": 0.1}))],
+        "lightning": [b"step,epoch,loss\n0,0,1.0\n10,0,0.5\n"],
+        "hugging face": [json.dumps({"log_history": [{"step": 1, "loss": 0.5}]}).encode()],
+    }
+
+
+def yaml_of(data: Any) -> bytes:
+    return yaml.safe_dump(data).encode()
+
+
+READERS: dict[str, Callable[[Path, bytes], None]] = {
+    "audit": read_an_audit,
+    "card": read_a_card,
+    "scorecard": read_a_scorecard,
+    "manifest": read_a_manifest,
+    "table": read_a_table,
+    "tensorboard": log_of("events.out.tfevents.1"),
+    "wandb": log_of("run-1.wandb"),
+    "lightning": log_of("metrics.csv"),
+    "hugging face": log_of("trainer_state.json"),
+}
+
+
+def abuse(
+    kind: str, sound: Mapping[str, list[bytes]], folder: Path, cases: int, seed: int
+) -> tuple[int, int]:
+    """Reads damaged files; returns how many were refused and how many passed as sound."""
+    dice = random.Random(f"{kind} {seed}")
+    refused = passed = 0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for case in range(cases):
+        data = mutated(dice.choice(sound[kind]), dice)
+        place = folder / "case"
+        place.mkdir()
+        began = time.process_time()
+        try:
+            READERS[kind](place, data)
+            passed += 1
+        except (AuditError, LogError) as error:
+            refused += bool(str(error).strip())
+        except Exception as error:
+            (folder.parent / f"{kind}-{seed}-{case}").write_bytes(data)
+            raise AssertionError(f"{kind}, seed {seed}, case {case}: {error!r}") from error
+        took = time.process_time() - began
+        assert took < SECONDS, f"{kind}, seed {seed}, case {case}: {took:.1f} s"
+        shutil.rmtree(place)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert grown < BYTES, f"{kind}, seed {seed}: {grown / 2**20:.0f} MiB"
+    return refused, passed
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_some_bad_input_of_every_kind(
+    kind: str, sound: Mapping[str, list[bytes]], tmp_path: Path
+) -> None:
+    assert sum(abuse(kind, sound, tmp_path, FEW, seed=-1)) == FEW
+    place = tmp_path / "sound"
+    for data in sound[kind]:
+        place.mkdir()
+        READERS[kind](place, data)  # what is not damaged is read
+        shutil.rmtree(place)
+
+
+def batches() -> Iterator[tuple[str, int]]:
+    kinds = list(READERS)
+    for number in range(BATCHES):
+        yield kinds[number % len(kinds)], number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "seed"), list(batches()))
+def test_a_thousand_bad_inputs(
+    kind: str, seed: int, sound: Mapping[str, list[bytes]], tmp_path: Path
+) -> None:
+    refused, passed = abuse(kind, sound, tmp_path, BATCH, seed)
+    assert refused + passed == BATCH
+    assert kind in ("audit", "card") or refused > BATCH / 20, "what is damaged passes as sound"

@@ -1,0 +1,170 @@
+"""The authors' checklist: its answers become their side of the variables; nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reproaudit.audit.card import NO_CARD
+from reproaudit.audit.checklist import CHECKLIST_QUESTIONS, parse_checklist, read_checklist
+from reproaudit.audit.draft import draft_audit
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import Audit
+from reproaudit.audit.variables import AuthorsAnswer, VariableName
+from reproaudit.cli import run_command
+from reproaudit.errors import CardError
+from reproaudit.scorecard.build import build
+from test_cards import assert_only_open
+
+ROOT = Path(__file__).parents[1]
+FILLED_IN = Path(__file__).parent / "checklists" / "checklist.tex"
+TODAY = date(2031, 5, 6)
+
+
+def question(title: str, *lines: str) -> str:
+    return "\n".join([f"\\item {{\\bf {title}}}", *(f"\\item[] {line}" for line in lines)])
+
+
+def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> None:
+    read = read_checklist(FILLED_IN)
+    found = {name: [(one.answer, one.justification) for one in several]
+             for name, several in read.answers.items()}  # fmt: skip
+    code = "The code has not been cleaned up; 100% of the data are drawn from a generator that the text states."  # noqa: E501
+    assert found == {
+        VariableName.OPEN_SOURCE_CODE: [("No", code)],
+        VariableName.OPEN_DATASETS: [("No", code)],
+        VariableName.DATASET_SPLITS: [("NA", "")],
+        VariableName.EXPERIMENT_SETUP: [
+            ("Yes", "Appendix [app:setup] lists every step, see also [lee2019]."),
+            ("NA", ""),
+        ],
+    }
+    (one,) = read.answers[VariableName.OPEN_SOURCE_CODE]
+    assert one.locator == "NeurIPS paper checklist, question 3 (Open access to data and code)"
+    assert list(map(str, read.remarks)) == [
+        "question 5 (Experiments compute resources): found no answer",
+        "question 6 (Carbon footprint): found no such question in the checklist's editions",
+    ]
+
+
+@pytest.mark.parametrize(
+    "title", ["Experimental Setting/Details", "EXPERIMENTAL  setting / details"]
+)
+def test_editions_write_a_title_with_other_capitals_and_blanks(title: str) -> None:
+    read = parse_checklist(question(title, r"Answer: \answerYes{}"))
+    assert VariableName.DATASET_SPLITS in read.answers
+    assert read.remarks == ()
+
+
+@pytest.mark.parametrize("title", CHECKLIST_QUESTIONS)
+def test_the_page_has_every_question_with_its_variables(title: str) -> None:
+    page = " ".join((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").split())
+    names = ", ".join(CHECKLIST_QUESTIONS[title])
+    assert not names or f"| {title} | {names} |" in page
+    assert names or title in page
+
+
+def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["new", "sheep2031", "--checklist", str(FILLED_IN), "--out", str(tmp_path), "--json"]
+    assert run_command(command) == 0
+    said = json.loads(capsys.readouterr().out)["remarks"]
+    assert any(one.startswith("checklist: question 6 (Carbon footprint)") for one in said)
+    data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
+    by_name = {one["name"]: one for one in data["variables"]}
+    assert [one["answer"] for one in by_name["Experiment Setup"]["authors"]] == ["Yes", "NA"]
+    assert "authors" not in by_name["Pseudocode"]
+    assert {one["card"]["result"] for one in data["variables"]} == {"TODO"}  # not the card's word
+
+
+def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
+    audit = load_audit(ROOT / "tests" / "audits" / "toy.yaml")
+    answer = AuthorsAnswer(
+        answer="Yes", justification="It is public.", locator="checklist, question 5", as_of=TODAY
+    )
+    told = tuple(one.model_copy(update={"authors": (answer,)}) for one in audit.variables)
+
+    def documentation(one: Audit):  # type: ignore[no-untyped-def]
+        return build(one, "quick", lambda _batch: {}).documentation
+
+    before, after = (
+        documentation(audit),
+        documentation(audit.model_copy(update={"variables": told})),
+    )
+    assert (after.strict, after.reviewed) == (before.strict, before.reviewed)
+    line = "The authors answer Yes. It is public. (checklist, question 5)"
+    assert all(one.evidence[-1] == line for one in after.variables)
+
+
+# --- what is no checklist -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "checklist.tex: found no question such as"),
+        ("\\item Claims\n\\answerYes{}", "checklist.tex: found no question such as"),
+        ("% \\item {\\bf Claims} \\answerYes{}", "checklist.tex: found no question such as"),
+        (
+            "\n\n" + question("Claims", r"Answer: \answerYes{} \answerNo{}"),
+            "checklist.tex:3: question 1 (Claims): found the answers Yes, No; expected one",
+        ),
+        (
+            question("Claims") + "\n" + question("Claims"),
+            "checklist.tex:2: found question 2 (Claims) again",
+        ),
+        ("\\item {\\bf Claims}\x1b[31m", "checklist.tex:1: found the control character U+001B"),
+    ],
+)
+def test_a_malformed_file_is_one_line(
+    tmp_path: Path, text: str, complaint: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("checklist.tex").write_text(text)
+    command = ["new", "sheep2031", "--checklist", "checklist.tex", "--out", "mine"]
+    assert run_command(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(complaint)
+    assert not Path("mine").exists()
+
+
+def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["new", "sheep2031", "--checklist", "absent.tex"]) == 2
+    assert capsys.readouterr().err.startswith("absent.tex: found no readable file")
+
+
+PIECES = st.sampled_from(
+    ["\\item ", "{\\bf ", "}", "\\textbf{", "Claims", "Open access to data and code", "\\item[] ",
+     "Answer: ", "\\answerYes{}", "\\answerNo{}", "\\answerNA{}", "\\answerTODO{}", "\n", "%", "\\",
+     "Justification: ", "Guidelines:", "\\end{enumerate}", "\\ref{", "\\href{a}{b}", "\\cite[", "]"]
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
+def test_any_text_is_a_checklist_or_one_clear_line(text: str) -> None:
+    read = error = None
+    try:
+        read = parse_checklist(text, "list.tex")
+    except CardError as refused:
+        error = str(refused)
+    if read is not None:
+        assert_only_open(draft_audit("p", NO_CARD, TODAY, checklist=read))
+    else:
+        assert error is not None
+        assert error.startswith("list.tex:")
+        assert "\n" not in error
+
+
+@pytest.mark.parametrize(
+    "unit", ["\\item {\\bf ", "\\cite[", "\\\\", "\\item[] Justification: ", "%"]
+)
+def test_a_large_file_takes_no_time(unit: str) -> None:
+    head = question("Claims", "Answer: \\answerYes{}", "Justification: ")
+    parse_checklist(head + unit * (200_000 // len(unit)))

@@ -1,0 +1,63 @@
+"""The manual builds without a warning, and what it shows runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from reproaudit.checks.measurements import Declaration, misfit
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_manual_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    pages = {page.parent.name for page in (tmp_path / "site").rglob("index.html")}
+    assert {"fields", "names", "module", "tutorial", "review", "ci", "chair"} <= pages
+    fields = (tmp_path / "site" / "fields" / "index.html").read_text(encoding="utf-8")
+    kinds = set(re.findall(r"Check: (\w+)", fields))
+    assert kinds >= {"converges", "ordered_onsets", "grows_like"}
+    for page in (tmp_path / "site").rglob("index.html"):
+        loaded = r'(?:<script[^>]*src|<img[^>]*src|<link[^>]*rel="stylesheet"[^>]*href)="https?:'
+        assert not re.search(loaded, page.read_text(encoding="utf-8")), page
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+
+
+def test_the_module_in_the_manual_measures_what_its_audit_declares() -> None:
+    module: dict[str, object] = {"__name__": "shown"}
+    exec(
+        compile(_blocks("module.md", "python")[0], "docs/module.md", "exec", dont_inherit=True),
+        module,
+    )
+    declared = yaml.safe_load(_blocks("module.md", "yaml")[0])["measurements"]
+    experiment = module["EXPERIMENTS"]["widths"]  # type: ignore[index]
+    values = {"steps": 100, "widths": (2, 4), "targets": "own"}
+    found = experiment.measure(
+        experiment.settings(**values), SimpleNamespace(seeds=(0, 1), device="cpu")
+    )
+    assert found.keys() == {0, 1}
+    assert found[0].names == declared.keys()
+    for name, one in declared.items():
+        declaration = TypeAdapter(Declaration).validate_python(one, strict=False)
+        assert misfit(name, declaration, found[0], values) is None
+    assert not np.array_equal(found[0].arrays["by_width"], found[1].arrays["by_width"])

@@ -1,0 +1,100 @@
+"""A scorecard in a real browser: widths, colour schemes, print, accessibility, no request."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import make_audit, make_lookup
+from reproaudit.reports.files import write_report
+from reproaudit.scorecard.build import build
+
+playwright = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    audit = make_audit()
+    card = build(audit, "paper", make_lookup(audit))
+    written = write_report(card, tmp_path_factory.mktemp("reports"), ["html"])
+    assert {path.name for path in written} == {"scorecard.html", "pictures.csv"}
+    return (written[0].parent / "scorecard.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        yield one
+        one.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_the_page_fits_and_is_accessible(
+    browser: Any, address: str, width: int, scheme: str
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    charts = page.locator("svg.chart[role=img]")
+    assert charts.count() >= 4
+    for place in range(charts.count()):
+        box = charts.nth(place).bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    letters = page.locator("svg.chart .tick").first
+    assert letters.evaluate("e => e.getBoundingClientRect().height") >= 9  # to be read at 390 px
+    found = axe.Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert said == []
+    assert asked == [address]
+    context.close()
+
+
+def test_the_words_of_a_picture_are_its_description(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    chart = page.locator("#claim-1 svg.chart[aria-describedby]").first
+    words = page.locator(f"#{chart.get_attribute('aria-describedby')}").text_content()
+    assert "inside the range of the rule" in words
+    page.close()
+
+
+def test_the_numbers_open_from_the_page(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    target = page.get_by_text("The numbers of the pictures").first.get_attribute("href")
+    assert target == "pictures.csv"
+    file = Path(address.removeprefix("file://")).parent / target
+    assert file.read_text(encoding="utf-8").startswith("claim,picture,")
+    page.close()
+
+
+def test_the_page_prints_on_white(browser: Any, address: str, tmp_path: Path) -> None:
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(address)
+    page.emulate_media(media="print")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    page.pdf(path=str(tmp_path / "page.pdf"))
+    assert (tmp_path / "page.pdf").stat().st_size > 20_000
+    context.close()

@@ -1,0 +1,431 @@
+"""The pictures beside a claim: what is drawn, how it is thinned out, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factories import CLAIMS, make_audit, make_lookup
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Role
+from reproaudit.audit.rules import broken_rules
+from reproaudit.checks import Check
+from reproaudit.checks.measurements import Declaration, MeasurementKind, Sample
+from reproaudit.checks.ordered_onsets import OrderedOnsets
+from reproaudit.records import Measurements, Series
+from reproaudit.reports.chart import picture_chart
+from reproaudit.reports.files import read_scorecard, write_report
+from reproaudit.reports.frame import CHART_WIDTH, PLOT
+from reproaudit.reports.html import html_page
+from reproaudit.reports.picture_data import FILE, pictures_csv
+from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.reports.seen import parts_words, seen
+from reproaudit.reports.strip import chosen_picture, strip_svg
+from reproaudit.scorecard.build import build
+from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.scorecard.pictures import (
+    MOST_POINTS,
+    LineModel,
+    OnsetModel,
+    PictureModel,
+    PlateauModel,
+    RangeModel,
+    StageModel,
+    kept,
+)
+from reproaudit.scorecard.stages import find
+from reproaudit.stats import Decision, onset
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    return make_audit()
+
+
+@pytest.fixture(scope="module")
+def card(audit: Audit) -> Scorecard:
+    return build(audit, "paper", make_lookup(audit))
+
+
+def claim_of(card: Scorecard, name: str) -> ClaimModel:
+    return next(one for one in card.claims if one.id == f"toy.{name}")
+
+
+# --- what is drawn ------------------------------------------------------------------------------
+
+
+def test_the_judged_trajectory_stands_beside_its_claim(audit: Audit, card: Scorecard) -> None:
+    (picture,) = claim_of(card, "converges").pictures
+    assert (picture.kind, picture.parts, picture.y_label) == ("course", ("the loss",), "loss")
+    roles = [line.role for line in picture.lines]
+    assert roles == [Role.EXPERIMENT, Role.CONTROL, Role.POSITIVE_CONTROL]
+    own = picture.lines[0]
+    batch = next(r for r in card.records if r.experiment == "good" and r.role is Role.EXPERIMENT)
+    assert batch.seed in own.seeds
+    assert len(own.runs) == len(own.seeds) == 5
+    (bound,) = picture.ranges
+    start = float(np.exp(np.mean(np.log([run[0] for run in own.runs]))))
+    assert bound.high == (pytest.approx(start / 10, rel=1e-4),)  # falls by a factor of ten
+    assert bound.low == (None,)
+
+
+def test_a_check_of_each_coordinate_is_drawn_over_its_axis(card: Scorecard) -> None:
+    (picture,) = claim_of(card, "layers").pictures
+    assert (picture.kind, picture.x_label, picture.y_scale) == ("sizes", "layer", "log")
+    own = picture.lines[0]
+    claim = claim_of(card, "layers")
+    for place, part in enumerate(claim.parts):
+        measured = [run[place] for run in own.runs]
+        assert measured == pytest.approx(part.per_seed, rel=1e-4)
+    assert picture.ranges[0].high == (0.1,) * len(claim.parts)
+
+
+def test_single_numbers_need_no_picture_but_the_runs_against_the_bound(card: Scorecard) -> None:
+    claim = claim_of(card, "contradicted")
+    assert claim.pictures == ()
+    page = html_page(scorecard_document(card.model_copy(update={"claims": (claim,)})))
+    assert page.count('class="seed"') >= len(claim.per_seed)
+
+
+def test_a_figure_that_a_claim_shows_already_is_left_out(card: Scorecard) -> None:
+    assert {one.id for one in card.figures} == {"weights", "errors"}
+    audit = make_audit(claims=[one for one in CLAIMS if one["id"] != "toy.converges"])
+    without = build(audit, "paper", make_lookup(audit))
+    assert {one.id for one in without.figures} == {"losses", "weights", "errors"}
+
+
+def test_figures_stand_beside_the_first_claim_of_their_experiment(card: Scorecard) -> None:
+    page = html_page(scorecard_document(card))
+    first = page.index('id="claim-1"')
+    assert card.claims[0].experiment == "good"
+    assert first < page.index('id="figure-errors"') < page.index('id="claim-2"')
+
+
+# --- the range that meets a check ---------------------------------------------------------------
+
+DECLARED: Mapping[str, Declaration] = {
+    name: Declaration(kind=MeasurementKind.SERIES, unit="1", meaning="a series", range=(None, None))
+    for name in ("a", "b")
+}
+A, B = {"measurement": "a"}, {"measurement": "b"}
+HELD = [
+    {"kind": "reaches", "quantity": A, "at_least": 0.4, "scale": "linear"},
+    {"kind": "reaches", "quantity": A, "at_most": 0.4, "scale": "log"},
+    {"kind": "reaches", "quantity": A, "relative_to": B, "at_most": 1.5, "scale": "log"},
+    {"kind": "reaches", "quantity": A, "relative_to": B, "at_least": -0.1, "scale": "linear"},
+    {"kind": "matches", "quantity": A, "target": 0.4, "margin": 0.2, "scale": "log"},
+    {"kind": "matches", "quantity": A, "reference": B, "margin": 0.2, "scale": "log"},
+    {"kind": "matches", "quantity": A, "reference": B, "margin": 0.2},
+    {"kind": "aligns", "distance": A, "at_most": 0.3},
+    {"kind": "aligns", "cosine": A, "at_least": 0.3},
+    {"kind": "concentrates", "share": A, "at_least": 0.5},
+    {"kind": "concentrates", "share": A, "at_least": 0.5, "of_the_rest": True},
+    {"kind": "separates", "lower": A, "upper": B, "by": 1.25},
+    {"kind": "separates", "lower": A, "upper": B, "by": 0.1, "scale": "linear"},
+    {"kind": "converges", "loss": A, "falls_by": 2.0, "settles_within": 1.5},
+]
+
+
+def sample(*, seed: int = 0, **series: list[float]) -> Sample:
+    steps = tuple(range(0, 10 * len(next(iter(series.values()))), 10))
+    found = {n: Series(steps=steps, values=np.array(v)) for n, v in series.items()}
+    return Sample(seed, Measurements(series=found), DECLARED, {})
+
+
+def check(data: Mapping[str, Any]) -> Any:
+    from pydantic import TypeAdapter
+
+    one = {"name": "part", "reason": "none", "over": "every_seed", **data}
+    return TypeAdapter(Check).validate_python(one)
+
+
+@pytest.mark.parametrize("data", HELD, ids=lambda one: "-".join(map(str, one.values()))[:40])
+@settings(deadline=None, max_examples=60)
+@given(a=st.tuples(*[st.floats(0.02, 0.98)] * 2), b=st.floats(0.02, 0.98))
+def test_a_run_ends_in_the_drawn_range_exactly_if_it_meets_the_check(
+    data: Mapping[str, Any], a: tuple[float, float], b: float
+) -> None:
+    part, one = check(data), sample(a=list(a), b=[b, b])
+    quantity, (low, high) = part.goal(one)
+    assert quantity.measurement == "a"
+    if min(abs(a[1] - low), abs(a[1] - high)) < 1e-9:
+        return  # on the very bound, rounding decides
+    result = part.conditions()[0].judge([one], 0.95, 1)
+    assert (result.decision is Decision.MET) == (low <= a[1] <= high)
+
+
+# --- thinning -----------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6), runs=st.integers(1, 30), log=st.booleans())
+def test_thinning_hides_no_extreme_and_stays_small(seed: int, runs: int, log: bool) -> None:
+    random = np.random.default_rng(seed)
+    values = [random.normal(size=3000).cumsum() for _ in range(runs)]
+    values[0][random.integers(3000)] = 1e6  # a spike of a single observation
+    x = list(range(3000))
+    keep = kept(x, values, log=log)
+    assert len(keep) <= MOST_POINTS + 2 + 4 * runs
+    assert keep == sorted(set(keep))
+    assert {0, 2999} <= set(keep)
+    for run in values:
+        assert run[keep].max() == run.max()
+        assert run[keep].min() == run.min()
+
+
+def test_thinning_drops_only_what_a_straight_line_shows() -> None:
+    run = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+    assert kept(range(7), [run], log=False) == [0, 1, 4, 5, 6]
+    assert kept(range(7), [run, np.arange(7.0)], log=False) == list(range(7))
+
+
+# --- onsets and stages --------------------------------------------------------------------------
+
+STEPS = list(range(0, 1001, 10))
+
+
+def ramp(begin: float, end: float) -> list[float]:
+    return [min(max((step - begin) / (end - begin), 0.0), 1.0) for step in STEPS]
+
+
+def onsets_part(**changes: Any) -> OrderedOnsets:
+    stated = {
+        "kind": "ordered_onsets",
+        "name": "a before b",
+        "reason": "none",
+        "earlier": A,
+        "later": B,
+        "earlier_change": 0.2,
+        "later_change": 0.2,
+        "by": 2.0,
+        "plateau": 0.1,
+    }
+    return OrderedOnsets.model_validate({**stated, **changes})
+
+
+def test_ordered_onsets_are_drawn_where_the_check_reads_them() -> None:
+    samples = [
+        sample(seed=i, a=ramp(100 + 10 * i, 200), b=ramp(600, 700 + 20 * i)) for i in range(3)
+    ]
+    courses = [
+        ([float(s) for s in STEPS], [one.series(q).values for one in samples])
+        for q in onsets_part().quantities()
+    ]
+    found = find([onsets_part()], samples, courses, ["a", "b"], log=False, floor=1e-9)
+    first, second = found.onsets
+    steps = [
+        onset(STEPS, s.measurements.series["a"].values, least_change=0.2).step for s in samples
+    ]
+    assert first.step == pytest.approx(sorted(map(float, filter(None, steps)))[1])
+    assert all(first.low <= float(step or 0) <= first.high for step in steps)
+    assert (first.came, first.of, second.came) == (3, 3, 3)
+    assert [one.name for one in found.stages] == ["I", "II", "III"]
+    bounds = list(itertools.chain(*((one.start, one.end) for one in found.stages)))
+    assert bounds == [0, first.step, first.step, second.step, second.step, 1000]
+    (plateau,) = found.plateaus
+    assert plateau.level == pytest.approx(0.1)
+    assert 170 <= plateau.until <= 200  # four fifths of the earlier change
+
+
+def test_an_onset_that_comes_in_no_run_is_not_drawn() -> None:
+    samples = [sample(a=ramp(100, 200), b=[0.0] * len(STEPS))]
+    courses = [([0.0, 1000.0], [np.zeros(2)])] * 2
+    found = find([onsets_part()], samples, courses, ["a", "b"], log=False, floor=1e-9)
+    assert [one.quantity for one in found.onsets] == [0]
+    assert found.stages == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "has_onset"),
+    [
+        (ramp(400, 500), True),
+        (ramp(0, 1000), False),  # a drift
+        ([1 - math.exp(-step / 200) for step in STEPS], False),  # a decay from the start on
+        ([0.5] * len(STEPS), False),
+    ],
+)
+def test_a_course_has_an_onset_only_if_it_waits_first(values: list[float], has_onset: bool) -> None:
+    course = ([float(s) for s in STEPS], [np.array(values)] * 3)
+    found = find([check(HELD[0])], [], [course], ["a"], log=False, floor=1e-9)
+    assert bool(found.onsets) is has_onset
+    assert bool(found.stages) is has_onset
+    if has_onset:
+        assert found.onsets[0].step == pytest.approx(450, abs=5)
+        assert [round(one.end, -1) for one in found.stages] == [410, 490, 1000]
+
+
+# --- a picture, laid out and in words -----------------------------------------------------------
+
+
+def line(*runs: list[float], role: Role = Role.EXPERIMENT, **changes: Any) -> LineModel:
+    stated = {
+        "label": "loss",
+        "role": role,
+        "control": None,
+        "name": "without" if role is Role.CONTROL else None,
+        "quantity": 0,
+        "x": tuple(float(i) for i in (0, 1, 10, 100, 1000)[: max(map(len, runs))]),
+        "seeds": tuple(range(len(runs))),
+        "runs": tuple(map(tuple, runs)),
+    }
+    return LineModel(**{**stated, **changes})
+
+
+def picture(*lines: LineModel, **changes: Any) -> PictureModel:
+    stated = {
+        "kind": "course",
+        "parts": ("the loss falls",),
+        "x_label": "training step",
+        "x_scale": "log",
+        "x_why": "an onset comes within the first tenth of the steps",
+        "y_label": "loss",
+        "unit": "nat",
+        "y_scale": "linear",
+        "floor": 1e-12,
+        "meanings": ("The mean loss.",),
+        "lines": lines,
+        "ranges": (RangeModel(quantity=0, about="p", x=(), low=(None,), high=(0.1,)),),
+        "observed": 5,
+    }
+    return PictureModel(**{**stated, **changes})
+
+
+FALLS = [1.0, 1.0, 0.9, 0.2, 0.05]
+
+
+def test_the_words_follow_from_the_data() -> None:
+    control = line([1.0, 1.0, 1.0, 1.0, 0.8], role=Role.CONTROL)
+    said = seen(picture(line(FALLS, [*FALLS[:4], 0.07]), control))
+    assert "goes from 1 to 0.0600 in 1000 steps" in said
+    assert "end between 0.0500 and 0.0700, inside the range of the rule (≤ 0.1)" in said
+    assert "The control (without) ends at 0.800, outside the range of the rule (≤ 0.1)" in said
+    assert "onset" not in said.replace("an onset comes within", "")
+    missed = seen(picture(line([*FALLS[:4], 0.3])))
+    assert "ends" not in missed
+    assert "to 0.300 in 1000 steps, outside the range of the rule" in missed
+    cut = seen(picture(line(FALLS, FALLS[:3])))
+    assert "seed 1 diverged and ends early" in cut
+    onset_ = OnsetModel(quantity=0, step=50.0, low=20.0, high=90.0, came=1, of=2)
+    plateau = PlateauModel(quantity=0, level=0.95, until=10.0)
+    stages = (StageModel(name="I", about="loss waits", start=0, end=50),)
+    more = {"onsets": (onset_,), "stages": stages, "plateaus": (plateau,)}
+    said = seen(picture(line(FALLS), **more))
+    assert "onset comes at step 50 (20 to 90) in 1 of 2 runs" in said
+    assert "I until step 50, loss waits" in said
+    assert "so it does not wait" in said
+    patient = line([1.0, 1.0, 0.99, 0.2, 0.05])
+    assert "so it waits" in seen(picture(patient, **more))
+
+
+def test_parts_that_differ_in_a_coordinate_are_named_together() -> None:
+    assert parts_words(("beats it, depth 1", "beats it, depth 2")) == "beats it, depth 1, 2"
+    assert parts_words(("falls", "falls in every run")) == "falls; falls in every run"
+    assert parts_words(("falls, in every run",)) == "falls, in every run"
+
+
+def test_lines_stay_in_the_frame_and_zero_has_a_place_on_a_logarithmic_axis() -> None:
+    far = line([1.0, 5.0, 50.0, 500.0, 5e6], role=Role.CONTROL)
+    chart = picture_chart(picture(line(FALLS), far))
+    assert chart.is_cut
+    assert next(label for _, label in chart.x_ticks) == "0"
+    places = [x for x, _ in chart.x_ticks]
+    assert places == sorted(places)
+    for stroke in chart.strokes:
+        for pair in stroke.path[1:].replace("L", " ").split("M"):
+            numbers = list(map(float, pair.split()))
+            assert all(chart.left - 0.1 <= x <= chart.right + 0.1 for x in numbers[::2])
+            assert all(chart.top - 0.1 <= y <= chart.bottom + 0.1 for y in numbers[1::2])
+    own = picture_chart(picture(line(FALLS)))
+    assert not own.is_cut
+    assert own.width == CHART_WIDTH
+    assert own.bottom - own.top == PLOT
+
+
+def test_labels_of_near_bounds_stand_side_by_side() -> None:
+    bounds = [
+        RangeModel(quantity=0, about="p", x=(), low=(None,), high=(high,)) for high in (0.1, 0.101)
+    ]
+    first, second = picture_chart(picture(line(FALLS), ranges=tuple(bounds))).areas
+    assert second.label_x >= first.label_x + 6 * len(first.label)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_the_numbers_stand_beside_the_page(card: Scorecard, tmp_path: Path) -> None:
+    written = write_report(card, tmp_path, ["html", "json"])
+    folder = written[0].parent
+    page = (folder / "scorecard.html").read_text(encoding="utf-8")
+    assert page.count(f'href="{FILE}"') == sum(bool(claim.pictures) for claim in card.claims)
+    rows = list(csv.DictReader(io.StringIO((folder / FILE).read_text(encoding="utf-8"))))
+    found = claim_of(card, "converges").pictures[0].lines[0]
+    mine = [r for r in rows if r["claim"] == "toy.converges" and r["role"] == "experiment"]
+    assert [float(row["x"]) for row in mine] == list(found.x)
+    for seed, run in zip(found.seeds, found.runs, strict=True):
+        assert [float(row[f"seed {seed}"]) for row in mine] == list(run)
+    again = read_scorecard(folder / "scorecard.json")
+    assert html_page(scorecard_document(again, index=True, data=FILE)) == page
+    alone = tmp_path / "alone"
+    (path,) = write_report(card, alone, ["json"])
+    assert not (path.parent / FILE).exists()
+
+
+def test_no_cell_of_the_numbers_is_a_formula(card: Scorecard) -> None:
+    claim = claim_of(card, "converges")
+    named = [one.model_copy(update={"label": "=HYPERLINK(1)"}) for one in claim.pictures[0].lines]
+    drawn = claim.pictures[0].model_copy(update={"lines": tuple(named)})
+    changed = claim.model_copy(update={"pictures": (drawn,)})
+    text = pictures_csv(card.model_copy(update={"claims": (changed,)}))
+    assert "=HYPERLINK" in text
+    assert not any(cell.startswith("=") for row in csv.reader(io.StringIO(text)) for cell in row)
+
+
+def test_a_paper_has_a_strip_that_says_what_is_seen(card: Scorecard) -> None:
+    chosen = chosen_picture(card)
+    assert chosen is not None
+    assert chosen[0].id == "toy.converges"
+    strip = strip_svg(card)
+    assert strip.count("<path") == 3
+    assert "toy.converges: The mean of loss goes from" in strip
+    bare = [one.model_copy(update={"pictures": ()}) for one in card.claims]
+    assert strip_svg(card.model_copy(update={"claims": tuple(bare)})) == ""
+
+
+# --- stages that the audit declares -------------------------------------------------------------
+
+
+def staged(steps: str) -> Audit:
+    from factories import audit_data
+
+    data = audit_data()
+    stage = {"name": "I", "about": "all is trained", "steps": steps}
+    data["experiments"]["good"]["stages"] = [stage]
+    return make_audit(experiments=data["experiments"])
+
+
+def test_declared_stages_are_drawn_where_a_series_spans_them() -> None:
+    audit = staged("steps")  # 1000 at the paper tier, where the series has 100
+    found = build(audit, "paper", make_lookup(audit))
+    assert claim_of(found, "converges").pictures[0].stages == ()
+    found = build(audit, "quick", make_lookup(audit))
+    (stage,) = claim_of(found, "converges").pictures[0].stages
+    assert (stage.about, stage.start, stage.end) == ("all is trained", 0, 100)
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"), [("stepz", "unknown setting 'stepz'"), ("mechanism", "whole number")]
+)
+def test_a_stage_lasts_as_a_setting_says(steps: str, fault: str) -> None:
+    found = [v.message for rule, v in broken_rules(staged(steps)) if rule.id == "RA132"]
+    assert len(found) == 1
+    assert fault in found[0]

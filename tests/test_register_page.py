@@ -1,0 +1,254 @@
+"""The register in a real browser: search, filters, order, keyboard, widths, and without scripts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import factories
+from reproaudit.reports.files import write_report
+from reproaudit.reports.register.writing import write_register
+from reproaudit.scorecard.model import OriginModel, Scorecard
+
+playwright = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
+
+HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)> \u202e & \"'"
+ORIGIN = OriginModel(
+    who=HOSTILE, source="logs", framework="JAX", made="2026-11-02", settings={}, absent=()
+)
+
+
+def paper(slug: str, claims: int | None = None, **changes: Any) -> Scorecard:
+    card = factories.make_scorecard(slug)
+    own = tuple(
+        one.model_copy(update={"id": one.id.replace("toy.", f"{slug}.")}) for one in card.claims
+    )
+    update = {"paper": {**card.paper, "slug": slug, **changes}, "claims": own[:claims]}
+    return card.model_copy(update=update)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three papers: one of them measured elsewhere, too, and one with hostile words."""
+    out = tmp_path_factory.mktemp("register")
+    cards = [
+        paper("toy", venue="NeurIPS", year=2023),
+        paper("ball", 4, venue="ICML", year=2024, title="Balls roll"),
+        paper("yarn", 2, venue="ICLR", year=2021, title=HOSTILE, authors=["Zoë Zzyzx"]),
+    ]
+    confirmed = cards[1].claims[0].model_copy(update={"status": "confirmed"})
+    cards[1] = cards[1].model_copy(update={"claims": (confirmed, *cards[1].claims[1:])})
+    for card in (*cards, cards[0].model_copy(update={"origin": ORIGIN})):
+        write_report(card, out, ["json"])
+    for file in out.rglob("scorecard.json"):
+        file.with_suffix(".html").write_text("<title>a page</title>")
+    write_register(cards, out)
+    return out / "paper"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        yield one
+        one.close()
+
+
+@contextmanager
+def opened(browser: Any, folder: Path, address: str = "", **options: Any) -> Iterator[Any]:
+    """The page; nothing may be complained of, and nothing but the page itself be asked for."""
+    context = browser.new_context(**options)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    file = (folder / "index.html").as_uri()
+    page.goto(f"{file}{address}")
+    yield page
+    context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked} == {file}
+
+
+def shown(page: Any, table: str) -> list[str]:
+    """The links that name the rows that are to be seen, in their order."""
+    rows = page.locator(f"#{table}-table tbody tr:visible th a")
+    return [text.split(",")[0] for text in rows.all_inner_texts()]
+
+
+def papers(page: Any) -> list[str]:
+    return list(dict.fromkeys(shown(page, "papers")))
+
+
+def focus(page: Any, script: str) -> None:
+    """Tab until a script, given the element that has the focus, says true."""
+    for _ in range(200):
+        if page.evaluate(f"(e => {script})(document.activeElement)"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reaches {script}")
+
+
+# --- filters and search -------------------------------------------------------------------------
+
+
+def test_filters_leave_what_fits_all_of_them(browser: Any, folder: Path) -> None:
+    with opened(browser, folder) as page:
+        every = shown(page, "claims")
+        assert papers(page) == ["ball", "toy", "yarn"]
+        page.check("[name=verdict][value=contradicted]")
+        contradicted = shown(page, "claims")
+        assert contradicted[:4] == ["ball.contradicted", *2 * ["toy.contradicted"], "toy.diverged"]
+        assert contradicted[-1] == "yarn.contradicted"
+        page.check("[name=verdict][value=conditional]")
+        assert "toy.conditional" in shown(page, "claims"), "two boxes of one kind widen"
+        page.select_option("[name=venue]", "ICML")
+        assert {one.partition(".")[0] for one in shown(page, "claims")} == {"ball"}
+        assert papers(page) == ["ball"]
+        assert page.inner_text("#shown").endswith("1 of 4 papers shown")
+        assert page.locator("#beside ~ .beside g[data-follows]:visible").count() == 2
+        page.click("text=Show all")
+        playwright.expect(page.locator("#shown")).not_to_have_text(re.compile("^2 "))
+        assert shown(page, "claims") == every
+        page.select_option("[name=year]", "2021")
+        assert papers(page) == ["yarn"]
+        page.click("text=Show all")
+        page.check("[name=status][value=confirmed]")
+        assert shown(page, "claims") == ["ball.layers"]
+        page.uncheck("[name=status][value=confirmed]")
+        page.check("[name=evidence][value=proxy]")
+        assert shown(page, "claims") == ["toy.proxy", "toy.proxy"]
+        page.uncheck("[name=evidence][value=proxy]")
+        page.check("[name=by][value=others]")
+        assert papers(page) == ["toy"]
+        assert len(shown(page, "claims")) == len([one for one in every if "toy." in one]) / 2
+
+
+def test_what_a_claim_hangs_on_is_a_filter(browser: Any, folder: Path) -> None:
+    with opened(browser, folder) as page:
+        page.select_option("[name=hangs]", "any setting")
+        any_setting = shown(page, "claims")
+        assert set(any_setting) == {"ball.conditional", "toy.conditional"}
+        page.select_option("[name=hangs]", "init_scale")
+        assert shown(page, "claims") == any_setting
+
+
+def test_search_finds_papers_authors_and_claims(browser: Any, folder: Path) -> None:
+    with opened(browser, folder) as page:
+        for words, found in (
+            ("balls ROLL", ["ball"]),
+            ("zzyzx", ["yarn"]),
+            ("toy.every-seed", ["toy"]),
+            ("nothing at all", []),
+            ("<script>document", ["yarn", "toy"]),
+        ):
+            page.fill("[name=q]", words)
+            assert set(papers(page)) == set(found), words
+        assert page.title() == "Register, paper tier"
+
+
+def test_an_address_leads_to_what_was_seen(browser: Any, folder: Path) -> None:
+    with opened(browser, folder) as page:
+        page.check("[name=verdict][value=vacuous]")
+        page.select_option("[name=sort-papers]", "year:down")
+        seen, address = shown(page, "claims"), page.evaluate("location.hash")
+    with opened(browser, folder, address) as page:
+        assert shown(page, "claims") == seen
+        assert page.is_checked("[name=verdict][value=vacuous]")
+        assert page.input_value("[name=sort-papers]") == "year:down"
+    with opened(browser, folder, "#claims") as page:
+        assert page.evaluate("location.hash") == "#claims", "an anchor stays one"
+    with opened(browser, folder, "#verdict=nonsense&venue=%00&x=y&sort-papers=z") as page:
+        assert papers(page) == ["ball", "toy", "yarn"]
+
+
+# --- order, by keyboard -------------------------------------------------------------------------
+
+
+def test_order_and_filters_by_keyboard_alone(browser: Any, folder: Path) -> None:
+    with opened(browser, folder) as page:
+        focus(page, "e.name === 'q'")
+        page.keyboard.type("toy")
+        page.keyboard.press("Enter")
+        assert papers(page) == ["toy", "ball", "yarn"] or "toy" in papers(page)
+        page.keyboard.press("Control+A")
+        page.keyboard.press("Delete")
+        focus(page, "e.name === 'verdict' && e.value === 'vacuous'")
+        page.keyboard.press("Space")
+        assert set(shown(page, "claims")) == {"toy.vacuous"}
+        page.keyboard.press("Space")
+        head = "e.tagName === 'BUTTON' && e.closest('th') && e.textContent === '{}'"
+        focus(page, head.format("Paper"))
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        assert papers(page) == ["yarn", "toy", "ball"]
+        assert page.get_attribute("#papers-table th >> nth=0", "aria-sort") == "descending"
+        assert page.get_attribute("#papers-table th >> nth=1", "aria-sort") == "none"
+        focus(page, head.format("Verdict"))
+        page.keyboard.press("Enter")
+        ordered = shown(page, "claims")
+        assert ordered[0].endswith(".layers")
+        assert ordered[-1] in ("toy.absent", "toy.crashed")
+        first = [one for one in ordered if one.startswith("toy.")][:2]
+        assert first == 2 * ["toy.layers"], "what others measured stays below ours"
+        focus(page, "e.name === 'sort-claims'")
+        page.keyboard.press("Home")
+        assert shown(page, "claims")[0] == "ball.layers"
+
+
+@pytest.mark.parametrize(
+    ("key", "order"),
+    [
+        ("year:up", ["yarn", "toy", "ball"]),
+        ("year:down", ["ball", "toy", "yarn"]),
+        ("venue:up", ["yarn", "ball", "toy"]),
+        ("slug:down", ["yarn", "toy", "ball"]),
+        ("", ["ball", "toy", "yarn"]),
+    ],
+)
+def test_papers_are_sorted_by(browser: Any, folder: Path, key: str, order: list[str]) -> None:
+    with opened(browser, folder) as page:
+        page.select_option("[name=sort-papers]", key)
+        assert papers(page) == order
+
+
+# --- widths, accessibility, no script -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (820, "light"), (1280, "light")])
+def test_the_page_fits_and_is_accessible(
+    browser: Any, folder: Path, width: int, scheme: str
+) -> None:
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    with opened(browser, folder, **options) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = axe.Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        page.check("[name=verdict][value=contradicted]")
+        assert set(papers(page)) == {"ball", "toy", "yarn"}
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_scripts_everything_is_there(browser: Any, folder: Path) -> None:
+    with opened(browser, folder, java_script_enabled=False) as page:
+        assert not page.is_visible("#filters")
+        assert page.is_visible("text=this browser does not run")
+        assert len(shown(page, "papers")) == 4
+        assert len(shown(page, "claims")) == 4 + 2 * len(factories.CLAIMS) + 2
+        assert page.locator("thead th button").count() == 0
+        assert page.get_attribute("#papers-table a >> nth=0", "href") == "ball/scorecard.html"
