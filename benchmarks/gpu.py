@@ -32,7 +32,7 @@ import torch
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, plan
-from reproaudit.cell import SettingValue
+from reproaudit.cell import RunForm, SettingValue
 from reproaudit.errors import AuditError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
@@ -45,7 +45,9 @@ TOLERANCE = 1e-2
 
 
 class _Session:
-    """A session that keeps no checkpoints."""
+    """A session of the fast form that keeps no checkpoints."""
+
+    form: RunForm = "fast"
 
     def __init__(self, seeds: tuple[int, ...], device: str) -> None:
         self.seeds, self.device = seeds, device

@@ -9,6 +9,8 @@ the runner and not a paper. Run with ``make bench-scaling``.
   has started; and how long starting takes.
 * memory: by how much the peak of what Python holds grows from the first half of 2,000 cells to the
   second; below 16 bytes a cell, so that what a run holds does not depend on its length.
+
+After that come the waits of people with fifty papers in the store (`benchmarks.looking`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import reproaudit
+from benchmarks import looking
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
@@ -166,7 +169,7 @@ def main() -> int:
         )
     (HERE / "scaling.json").write_text(json.dumps(figures, indent=2) + "\n")
     over = [name for name, limit in LIMITS.items() if figures[name] > limit]
-    return int(bool(over))
+    return int(bool(over)) | looking.main()
 
 
 if __name__ == "__main__":
