@@ -18,10 +18,11 @@ class Converges(Kind):
 
     Both conditions are ratios of the loss, judged on a logarithmic scale: start over end is at
     least `falls_by`; and training on, with the schedule of the learning rate begun anew, changes
-    the loss by no more than the factor `settles_within`. A loss that training on lowers has not
-    come to its end, and one that training on raises was at no optimum that it would stay at:
-    neither has settled. Where `continued` is missing, whether the loss has settled is not tested:
-    that it no longer falls may only mean that the rate has decayed.
+    the loss by no more than the factor `settles_within`. If training on lowers the loss by more,
+    it has not settled. If training on raises it by more, this is undecided: the larger rate has
+    moved the loss off its end, which shows neither that it would have stayed there nor that it was
+    still falling. Where `continued` is missing, whether the loss has settled is not tested: that
+    it no longer falls may only mean that the rate has decayed.
     """
 
     condition_names: ClassVar[tuple[str, ...]] = ("falls", "settles")
@@ -36,7 +37,8 @@ class Converges(Kind):
     falls_by: Annotated[float, Field(gt=1)]
     """How many times smaller the loss must end than it began."""
     settles_within: Annotated[float, Field(gt=1)]
-    """The largest factor by which training on for `last_share` may change the loss, up or down."""
+    """The largest factor by which training on for `last_share` may change the loss. Missed if it
+    lowers the loss by more; undecided if it raises it by more."""
     last_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """For how much longer `continued` is trained, as a share of the training."""
 
@@ -56,7 +58,8 @@ class Converges(Kind):
             Side.AT_MOST,
             Scale.LOG,
         )
-        return falls, replace(settles, name="settles")
+        lowers = replace(settles, name="settles", kindest=lambda s: self._lowered(s, continued))
+        return falls, lowers
 
     def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
         """The loss, fallen by the factor from its start."""
@@ -80,5 +83,10 @@ class Converges(Kind):
 
     def _still(self, sample: Sample, continued: Quantity) -> float:
         """The factor, at least 1, by which training on lowers or raises the loss."""
-        end, later = float(sample.series(self.loss).values[-1]), sample.number(continued)
-        return max(self._ratio(end, later), self._ratio(later, end))
+        lowered = self._lowered(sample, continued)
+        return max(lowered, 1 / lowered)
+
+    def _lowered(self, sample: Sample, continued: Quantity) -> float:
+        """The factor by which training on lowers the loss; below 1 it raises it."""
+        end = float(sample.series(self.loss).values[-1])
+        return self._ratio(end, sample.number(continued))

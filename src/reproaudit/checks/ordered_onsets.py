@@ -148,11 +148,12 @@ class OrderedOnsets(Kind):
         """The share of the later change made when the earlier one has come.
 
         It is read at the two observations of the later series around that step; the smaller share
-        comes first. An earlier change that never comes counts as coming at the end.
+        comes first. An earlier change that never comes counts as coming at the end, or at the
+        start: what does not move cannot show that the other one failed to wait for it.
         """
         earlier, later = sample.series(self.earlier), sample.series(self.later)
         span = _onset_between(earlier, self.earlier_change, COME)
-        before, after = span or (earlier.steps[-1], earlier.steps[-1])
+        before, after = span or (earlier.steps[0], earlier.steps[-1])
         steps, values = np.asarray(later.steps, dtype=np.float64), later.values
         whole = final_value(values) - float(values[0])
         if abs(whole) < self.later_change:
@@ -171,7 +172,8 @@ class OrderedOnsets(Kind):
     def _ratios(self, sample: Sample) -> tuple[float, float]:
         """The smallest and the largest ratio of later to earlier onset.
 
-        A change that never comes counts as coming at the last step. An onset before the first
+        A later change that never comes counts as coming at the last step, an earlier one as coming
+        at any step: what does not move has no place in an order. An onset before the first
         observation after the start counts as at that observation. A shorter horizon that shows
         neither change says nothing about their order, and is left out.
         """
@@ -186,7 +188,7 @@ class OrderedOnsets(Kind):
             b = _onset_between(later, self.later_change, share, until)
             if a is None and b is None and until < end:
                 continue
-            a, b = a or (end, end), b or (end, end)
+            a, b = a or (first, end), b or (end, end)
             ratios += (max(b[i], first) / max(a[1 - i], first) for i in (0, 1))
         return min(ratios), max(ratios)
 

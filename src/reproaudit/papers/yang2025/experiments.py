@@ -92,12 +92,6 @@ def _all_at_once(run: TaskRuns, name: str, steps: int) -> dict[int, dict[str, Se
     return run.phase(name, steps, run.settings.rates, put)
 
 
-def _with_head_start(run: TaskRuns) -> None:
-    if run.settings.head_start > 0:
-        steps = run.settings.head_start * run.settings.stretch
-        run.phase("neurons beforehand", steps, _neurons_only(run.settings.rates))
-
-
 # ------------------------------------------------------------------------------------- experiments
 
 
@@ -128,7 +122,6 @@ def _measured(
     settings: Simultaneous, session: Session, tasks: Sequence[Population]
 ) -> Mapping[int, Measurements]:
     run = _start(settings, session, tasks)
-    _with_head_start(run)
     begin = run.moments()
     series = _all_at_once(run, "training", settings.trained_steps)
     end = run.moments()
@@ -293,9 +286,7 @@ def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float
 
 
 def _phases(settings: Simultaneous) -> Mapping[str, int]:
-    head_start = settings.head_start * settings.stretch
-    before = {"neurons beforehand": head_start} if head_start > 0 else {}
-    return {**before, "training": settings.trained_steps}
+    return {"training": settings.trained_steps}
 
 
 def _staged_phases(settings: Staged) -> Mapping[str, int]:

@@ -54,7 +54,6 @@ class CommonSettings:
     labels: Labels
     attention: Literal["trained", "frozen"]
     attention_start: Literal["random", "constructed"]
-    head_start: int
     weights: Literal["trained", "constructed"]
 
     @property
