@@ -82,7 +82,7 @@ def report_once(
 
 
 def _stands(known: Mapping[str, Any], there: Mapping[str, FileState] | None) -> bool:
-    """Whether the pages hold what was written to them, and no other file of the folder changed."""
+    """True if the pages hold what was written to them, and no other file of the folder changed."""
     if there is None or Snapshot.of(there, without=known["written"]).digest != known["around"]:
         return False
     return _digests(known["written"]) == dict(known["written"])
@@ -136,7 +136,7 @@ def _reported(
 
 
 def _warned(said: Said) -> bool:
-    """Whether more than the names of files was printed on standard error."""
+    """True if more than the names of files was printed on standard error."""
     lines = "".join(text for is_error, text in said if is_error).splitlines()
     return not all(line.startswith("wrote ") for line in lines)
 

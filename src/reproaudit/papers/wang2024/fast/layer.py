@@ -32,7 +32,7 @@ _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and 
 
 
 class _Sample(NamedTuple):
-    """What is computed of one sample, in the working precision.
+    """The values computed of one sample, in the working precision.
 
     Attributes:
         target: (d,).
