@@ -14,6 +14,7 @@ from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import EvidenceLevel, IntervalModel, ReportModel, Verdict
 from reproaudit.records import CellStatus
+from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.pictures import PictureModel
 from reproaudit.stats import FLOOR, Decision, Scale
@@ -312,34 +313,6 @@ class CustomModel(ReportModel):
     settings: dict[str, SettingValue]
     """Those that differ from the scorecard's tier."""
     seeds: tuple[int, ...]
-
-
-class OriginModel(ReportModel):
-    """The origin of measurements that are not ours."""
-
-    who: str
-    source: str
-    framework: str
-    made: str
-    settings: dict[str, SettingValue]
-    """The settings that differ from the tier's in every run."""
-    absent: tuple[str, ...]
-    """The experiments and controls of which nothing was supplied."""
-
-
-class BesideModel(ReportModel):
-    """Our own answer to a claim, beside one from elsewhere."""
-
-    id: str
-    decision: Decision | None
-    verdict: Verdict
-    evidence: str
-    reading: str
-    """Our estimate with its interval against the bound."""
-    difference: str
-    """Theirs from ours, and whether it is within noise."""
-    headline: str = ""
-    """Our verdict in words, with its scale if that is smaller; empty in version 1."""
 
 
 class Coverage(ReportModel):
