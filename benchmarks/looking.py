@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,7 +72,22 @@ def make_papers(folder: Path) -> list[Entry]:
     return [one for one in Catalog(folder).entries.values() if one.audit_file.parent == folder]
 
 
-def make_records(entry: Entry, store: Store) -> int:
+def made_up(audit: Audit, cell: Cell) -> Measurements:
+    """Positive numbers below 1 that fall along training, the same for the same cell."""
+    random = np.random.default_rng([cell.seed, len(cell.experiment)])
+    found: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
+    for name, declared in audit.measurements_of(cell.experiment).items():
+        found[declared.kind][name] = _values(declared, cell, random)
+    return Measurements(
+        scalars=found[MeasurementKind.SCALAR],
+        series=found[MeasurementKind.SERIES],
+        arrays=found[MeasurementKind.ARRAY],
+    )
+
+
+def make_records(
+    entry: Entry, store: Store, measure: Callable[[Audit, Cell], Measurements] = made_up
+) -> int:
     """Writes a record of every cell of a paper's quick tier, as of today's code; how many."""
     audit, closure = entry.audit(), closure_of(entry.module)
     made_with = versions("cpu", closure.packages)
@@ -98,23 +113,10 @@ def make_records(entry: Entry, store: Store) -> int:
             environment=environment,
             started=datetime(2026, 1, 1, tzinfo=UTC),
             seconds=1.0,
-            measurements=_made_up(audit, cell),
+            measurements=measure(audit, cell),
         )
         store.write(record)
     return len(cells)
-
-
-def _made_up(audit: Audit, cell: Cell) -> Measurements:
-    """Positive numbers below 1 that fall along training, the same for the same cell."""
-    random = np.random.default_rng([cell.seed, len(cell.experiment)])
-    found: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
-    for name, declared in audit.measurements_of(cell.experiment).items():
-        found[declared.kind][name] = _values(declared, cell, random)
-    return Measurements(
-        scalars=found[MeasurementKind.SCALAR],
-        series=found[MeasurementKind.SERIES],
-        arrays=found[MeasurementKind.ARRAY],
-    )
 
 
 def _values(declared: Declaration, cell: Cell, random: np.random.Generator) -> Any:

@@ -10,23 +10,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.looking import make_records
 
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
+from reproaudit.audit.model import Audit
+from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.commands import listing, reporting
-from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
+from reproaudit.records import Measurements, Series
 from reproaudit.running import memo
-from reproaudit.running.fingerprint import closure_of, fingerprint, versions
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, Snapshot, look_at, memo_folder
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of_tier
 
 
 @pytest.fixture(autouse=True)
@@ -158,31 +158,13 @@ def papers(tmp_path: Path) -> Path:
 
 def write_records(entry: Entry, store: Store) -> None:
     """A record of every planned cell, which ends about where its settings say."""
-    closure = closure_of(entry.module)
-    made_with = versions("cpu", closure.packages)
-    packages = {k: v for k, v in made_with.items() if k not in ("python", "device")}
-    environment = Environment(
-        python=sys.version.split()[0], platform="", device="cpu", threads=1, packages=packages
-    )
-    for cell in cells_of_tier(entry.audit(), "quick"):
+
+    def measured(_audit: Audit, cell: Cell) -> Measurements:
         end = float(cell.settings["level"]) * (1 + 0.01 * cell.seed)  # type: ignore[arg-type]
         series = Series(steps=(0, 20, 40), values=np.array([1.0, 0.9, end]))
-        store.write(
-            Record(
-                paper="mini",
-                tier=cell.tier,
-                experiment=cell.experiment,
-                settings=cell.settings,
-                seed=cell.seed,
-                status=CellStatus.COMPLETED,
-                fingerprint=fingerprint(cell, closure.digest, made_with),
-                code=closure.digest,
-                environment=environment,
-                started=datetime(2026, 1, 1, tzinfo=UTC),
-                seconds=1.0,
-                measurements=Measurements(scalars={"final": end}, series={"distance": series}),
-            )
-        )
+        return Measurements(scalars={"final": end}, series={"distance": series})
+
+    make_records(entry, store, measured)
 
 
 def listed(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 
 import factories
 from reproaudit.reports.export.mlrc import SECTIONS, TO_WRITE, mlrc_summary
-from reproaudit.scorecard.model import OriginModel, ResponseModel, Scorecard
+from reproaudit.scorecard.elsewhere import OriginModel
+from reproaudit.scorecard.model import ResponseModel, Scorecard
 from test_export import ANY, replaced
 
 CARD = factories.make_scorecard()

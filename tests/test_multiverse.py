@@ -58,8 +58,9 @@ from reproaudit.reports.markdown import markdown_text
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.store import Store
+from reproaudit.scorecard.elsewhere import OriginModel
 from reproaudit.scorecard.from_store import scorecard_of
-from reproaudit.scorecard.model import OriginModel, Scorecard, SettingModel
+from reproaudit.scorecard.model import Scorecard, SettingModel
 from reproaudit.stats import Decision
 
 GUESSES = Path(__file__).parent / "toy" / "guesses.py"

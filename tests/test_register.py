@@ -25,7 +25,8 @@ from reproaudit.reports.register.page import register_page
 from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, TOP, panels
 from reproaudit.reports.register.table import REGISTER_COLUMNS, register_csv
 from reproaudit.reports.register.writing import refresh_register, write_register
-from reproaudit.scorecard.model import OriginModel, Scorecard, content_digest
+from reproaudit.scorecard.elsewhere import OriginModel
+from reproaudit.scorecard.model import Scorecard, content_digest
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
 from reproaudit.stats import wilson
 

@@ -15,7 +15,8 @@ import pytest
 import factories
 from reproaudit.reports.files import write_report
 from reproaudit.reports.register.writing import write_register
-from reproaudit.scorecard.model import OriginModel, Scorecard
+from reproaudit.scorecard.elsewhere import OriginModel
+from reproaudit.scorecard.model import Scorecard
 
 playwright = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -15,7 +15,7 @@ from reproaudit.audit.loading.models import CHECKS
 from reproaudit.audit.model import Paper
 from reproaudit.audit.variables import VariableName
 from reproaudit.judging.model import EvidenceLevel, IntervalModel, Verdict
-from reproaudit.scorecard import figures, model, pictures
+from reproaudit.scorecard import elsewhere, figures, model, pictures
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
@@ -57,8 +57,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "settings": model.SettingModel,
     "responses": model.ResponseModel,
     "disputes": model.DisputeModel,
-    "origin": model.OriginModel,
-    "beside": model.BesideModel,
+    "origin": elsewhere.OriginModel,
+    "beside": elsewhere.BesideModel,
     "group": model.GroupModel,
 }
 

@@ -15,7 +15,7 @@ SettingValue = Scalar | tuple[Scalar, ...]
 
 
 RunForm = Literal["fast", "plain"]
-"""How an experiment computes: as it is fast, or straight from the paper's equations."""
+"""The form of an experiment: made for speed, or written straight from the paper's equations."""
 
 CellKey = tuple[str, str, int]
 """A cell within its paper and tier: experiment, `canonical_settings`, seed."""

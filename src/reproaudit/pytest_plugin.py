@@ -36,7 +36,7 @@ _AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
 
 @dataclass
 class ClaimTests:
-    """What the plugin knows during one start of pytest.
+    """The options and results of the plugin during one start of pytest.
 
     Attributes:
         paths: the files and folders of audits.
@@ -61,7 +61,7 @@ class ClaimTests:
     _cards: dict[tuple[Path, str], PaperScorecard | Exception] = field(default_factory=dict)
 
     def covers(self, file: Path) -> bool:
-        """Whether a file is one of the audits that were asked for."""
+        """True if a file is one of the audits that were asked for."""
         return bool(_AUDIT_NAME.fullmatch(file.name)) and any(
             file == path or file.parent == path for path in self.paths
         )

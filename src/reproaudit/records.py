@@ -1,4 +1,4 @@
-"""What an experiment measured, and the record of one finished cell.
+"""Measurements of an experiment, and the record of one finished cell.
 
 A *cell* is one experiment with one set of settings and one seed. Its record stands alone: whoever
 holds the file knows the settings, the seed, the code, the versions and the device that made the
@@ -36,7 +36,7 @@ LARGEST_NUMBER = 1e150
 
 
 def is_finite(values: Any) -> Any:
-    """Where numbers are neither NaN nor larger than `LARGEST_NUMBER`."""
+    """True for each number that is neither NaN nor larger than `LARGEST_NUMBER`."""
     return np.abs(values) <= LARGEST_NUMBER
 
 
@@ -92,7 +92,7 @@ class Series(_Model):
 
 
 class Measurements(_Model):
-    """What one cell measured, by name: scalars, series over training steps, small arrays."""
+    """The measurements of one cell, by name: scalars, series over training steps, small arrays."""
 
     scalars: dict[str, FiniteNumber] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
@@ -105,7 +105,7 @@ class Measurements(_Model):
 
     @property
     def finite(self) -> bool:
-        """Whether no number is NaN, infinite or larger than `LARGEST_NUMBER`."""
+        """True if no number is NaN, infinite or larger than `LARGEST_NUMBER`."""
         return (
             all(is_finite(x) for x in self.scalars.values())
             and all(is_finite(s.values).all() for s in self.series.values())
@@ -113,7 +113,7 @@ class Measurements(_Model):
         )
 
     def finite_part(self) -> Measurements:
-        """What remains of a diverged run: each series up to its first non-finite observation."""
+        """The finite part of a diverged run: each series up to its first non-finite observation."""
         series = {}
         for name, one in self.series.items():
             finite = is_finite(one.values).reshape(len(one.steps), -1).all(axis=1)
@@ -128,7 +128,7 @@ class Measurements(_Model):
 
 
 class CellStatus(StrEnum):
-    """How a cell ended."""
+    """The status in which a cell ended."""
 
     COMPLETED = "completed"
     DIVERGED = "diverged"
@@ -136,7 +136,7 @@ class CellStatus(StrEnum):
 
 
 class Environment(_Model):
-    """Where a cell ran."""
+    """The machine and software on which a cell ran."""
 
     python: str
     platform: str
@@ -212,7 +212,7 @@ class Record(_Model):
 
 
 def differing(one: Record, other: Record) -> tuple[str, ...]:
-    """What two records of one cell measured differently, bit by bit; empty if nothing.
+    """The measurements in which two records of one cell differ, bit by bit; empty if in none.
 
     Returns:
         A line for each measurement: its name, and the largest difference or what else differs.

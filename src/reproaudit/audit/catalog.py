@@ -202,7 +202,7 @@ def audits_in(folder: Path) -> list[Path]:
 
 
 def _code(slug: str, module: Path | None, folder: Path, shipped: bool) -> Module | None:
-    """What runs a paper: its run file in a user's folder, its module, or nothing."""
+    """The code that runs a paper: its run file in a user's folder, its module, or None."""
     run_file = folder / f"{slug}{RUN_FILE}"
     if not shipped and run_file.is_file():
         return CommandModule(name=slug, file=run_file, importable=False)

@@ -31,7 +31,7 @@ class CommandModule(Module):
         return experiments
 
     def digest(self) -> str:
-        """What the run file computes, as 32 hexadecimal digits.
+        """The digest of everything the run file computes, as 32 hexadecimal digits.
 
         Raises:
             SpecError: listing every fault of the file.
@@ -39,7 +39,7 @@ class CommandModule(Module):
         return str(_reader().run_file_digest(self.file))
 
     def described(self) -> str:
-        """What it will execute, on one line.
+        """The commands that the run file will execute, on one line.
 
         Raises:
             SpecError: listing every fault of the file.

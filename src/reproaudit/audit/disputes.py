@@ -1,4 +1,4 @@
-"""What reviewers say of an audit beside its variables: disputes, and sign-offs of a version."""
+"""Reviewers' words on an audit beside its variables: disputes, and sign-offs of a version."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Stage(StrictModel):
     name: Text
     """A short name, as the paper numbers it: I, II, neurons."""
     about: Text
-    """What is trained or what happens in it, in a few words."""
+    """The model that is trained, or what happens in the experiment, in a few words."""
     steps: Name
     """The name of the setting that says how many steps it lasts: a whole number, or a list with one
     for each stage."""
@@ -307,7 +307,7 @@ class Audit(StrictModel):
         return ChainMap(one.measurements, shared)
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
-        """What an experiment declares under a name; None if it has no such measurement."""
+        """The declaration of an experiment's measurement; None if it has none of this name."""
         one = self.experiments.get(experiment)
         if one is None:
             return None

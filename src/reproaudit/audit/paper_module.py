@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what only finds papers starts without the libraries that co
 OF_THE_EXTRA_RUN = frozenset(
     {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
 )
-"""What only the extra `run` installs, by the names that are imported."""
+"""The libraries that only the extra `run` installs, by the names under which they are imported."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether a control runs at a smaller scale than its claim."""
+"""Finds controls that run at a smaller scale than their claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of an audit is asked for: everything, or what some claims rest on."""
+"""The part of an audit that is asked for: everything, or what some claims need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reproaudit.errors import UsageError, did_you_mean
 
 @dataclass(frozen=True)
 class Scope:
-    """What of an audit is asked for.
+    """The part of an audit that is asked for.
 
     Attributes:
         claims: the claims.
@@ -29,7 +29,7 @@ class Scope:
 
 
 def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
-    """What is asked for: everything, or what some claims rest on.
+    """The part of an audit that is asked for: everything, or what some claims need.
 
     Raises:
         UsageError: if a claim is unknown, or there is none.

@@ -20,7 +20,7 @@ class Aligns(Kind):
     """
 
     kind: Literal["aligns"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     distance: Quantity | None = None
     """A distance to the claimed direction, 0 when it is reached."""
     at_most: Positive | None = None

@@ -21,13 +21,13 @@ class Concentrates(Kind):
     """
 
     kind: Literal["concentrates"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     share: Quantity
     """A share between 0 and 1; a series when `of_the_rest` is set."""
     at_least: Annotated[float, Field(gt=0, lt=1)]
     """The smallest share that still counts as concentrated."""
     of_the_rest: bool = False
-    """Whether to judge the covered part of the distance to 1 rather than the level."""
+    """True to judge the covered part of the distance to 1 rather than the level."""
 
     def conditions(self) -> tuple[Condition, ...]:
         """The final share, or the covered part of the distance, is at least the bound."""

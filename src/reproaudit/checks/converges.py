@@ -28,14 +28,14 @@ class Converges(Kind):
     condition_names: ClassVar[tuple[str, ...]] = ("falls", "settles")
 
     kind: Literal["converges"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     loss: Quantity
     """A series that is positive."""
     continued: Quantity | None = None
     """A number: the loss after training has gone on for `last_share` of its steps with the schedule
     of the learning rate begun anew, so that a decayed rate does not pass for having settled."""
     falls_by: Annotated[float, Field(gt=1)]
-    """How many times smaller the loss must end than it began."""
+    """The factor by which the loss must fall from beginning to end."""
     settles_within: Annotated[float, Field(gt=1)]
     """The largest factor by which training on for `last_share` may change the loss. Missed if it
     lowers the loss by more; undecided if it raises it by more."""

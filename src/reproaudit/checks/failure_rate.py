@@ -14,7 +14,7 @@ from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.stats import RuleResult, Scale, Side, decide_rate
 
 FEWEST_RUNS = 20
-"""How many runs a failure rate needs: with fewer, a tenth of them failing is often never seen."""
+"""The fewest runs for a failure rate: with fewer, a rate of one in ten often shows no failure."""
 
 
 class FailureRate(Kind):
@@ -27,9 +27,9 @@ class FailureRate(Kind):
     """
 
     kind: Literal["failure_rate"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
-    """What is measured in each run."""
+    """The quantity that is measured in each run."""
     at_least: float | None = None
     """The level that a run must reach from below, or it fails."""
     at_most: float | None = None
@@ -68,7 +68,10 @@ class FailureRate(Kind):
         return f"a failure rate needs at least {FEWEST_RUNS} runs, and there are {runs}"
 
     def runs_needed(self, confidence: float) -> int:
-        """How many runs meet the rate if none fails: at least 20, and 1 − (α/2)^(1/n) ≤ rate."""
+        """The number of runs that meets the rate if none fails.
+
+        At least 20, and the smallest n with 1 − (α/2)^(1/n) ≤ rate.
+        """
         enough = math.log((1 - confidence) / 2) / math.log(1 - self.rate_at_most)
         return max(FEWEST_RUNS, math.ceil(enough))
 

@@ -13,7 +13,7 @@ from reproaudit.lazy import np
 from reproaudit.stats import Scale, Side
 
 FEWEST_POINTS = 3
-"""How many observations the quantity and its curve must have in common."""
+"""The fewest observations that the quantity and its curve must have in common."""
 
 Point = Annotated[tuple[float, ...], Field(min_length=2, max_length=2)]
 """A training step and a value."""
@@ -28,7 +28,7 @@ class Follows(Kind):
     """
 
     kind: Literal["follows"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
     """A series."""
     reference: Quantity | None = None

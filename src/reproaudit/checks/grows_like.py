@@ -15,10 +15,10 @@ from reproaudit.stats import Scale, Side
 from reproaudit.stats.growth import Law, misfits
 
 FEWEST = 6
-"""How many observations a law needs late in training to be told from its rivals."""
+"""The fewest observations late in training that tell a law from its rivals."""
 
 ENDED = 0.01
-"""What counts as the ratio of misfits where the quantity has stopped growing: clearly missed."""
+"""The ratio of misfits for a quantity that has stopped growing: clearly missed."""
 
 
 class GrowsLike(Kind):
@@ -36,7 +36,7 @@ class GrowsLike(Kind):
     condition_names: ClassVar[tuple[str, ...]] = ("grows", "law")
 
     kind: Literal["grows_like"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
     """A series, observed at least six times late in training."""
     law: Literal["logarithm", "power"]

@@ -168,7 +168,7 @@ class Kind(StrictModel):
         raise NotImplementedError
 
     def follows_training(self) -> bool:
-        """Whether the check uses measurements during training, and not only at its end."""
+        """True if the check uses measurements during training, and not only at its end."""
         return False
 
     def spans(self) -> str | None:

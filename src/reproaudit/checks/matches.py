@@ -20,9 +20,9 @@ class Matches(Kind):
     """
 
     kind: Literal["matches"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
-    """What is measured."""
+    """The quantity that is measured."""
     target: float | None = None
     """The number that it should equal."""
     reference: Quantity | None = None

@@ -163,7 +163,7 @@ def misfit(
 
 
 def _out_of_range(name: str, declaration: Declaration, values: Any) -> str | None:
-    """What lies outside the declared range, in words; None if nothing does, up to rounding."""
+    """The number outside the declared range, in words; None if there is none, up to rounding."""
     if declaration.range is None:
         return None
     low, high = declaration.range
@@ -176,7 +176,7 @@ def _out_of_range(name: str, declaration: Declaration, values: Any) -> str | Non
 
 
 ROUNDING = 1e-6
-"""How far beyond its range a number may lie before it counts as outside."""
+"""The share by which a number may lie beyond its range, for rounding, and still count as inside."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class OrderedOnsets(Kind):
     condition_names: ClassVar[tuple[str, ...]] = ("come", "order", "waits")
 
     kind: Literal["ordered_onsets"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     earlier: Quantity
     """The series that is claimed to change first."""
     later: Quantity
@@ -68,7 +68,7 @@ class OrderedOnsets(Kind):
     later_change: Positive
     """The smallest change of the later series that counts, in its units."""
     by: Annotated[float, Field(ge=1)]
-    """How many times later the later onset must be, in training steps."""
+    """The least ratio of the later onset to the earlier one, both in training steps."""
     plateau: Annotated[float, Field(gt=0, lt=1)]
     """The largest share of its whole change that the later series may have made when the earlier
     one has come (four fifths of its change)."""

@@ -22,9 +22,9 @@ class Reaches(Kind):
     """
 
     kind: Literal["reaches"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
-    """What is measured."""
+    """The quantity that is measured."""
     relative_to: Quantity | None = None
     """Another quantity of the same seed that it is taken relative to."""
     at_least: float | None = None

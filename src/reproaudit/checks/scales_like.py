@@ -11,7 +11,7 @@ from reproaudit.lazy import np
 from reproaudit.stats import Scale, Side
 
 FEWEST_SIZES = 3
-"""How many sizes tell a straight line in logarithms from a bent one."""
+"""The fewest sizes that tell a straight line in logarithms from a bent one."""
 
 
 class ScalesLike(Kind):
@@ -26,7 +26,7 @@ class ScalesLike(Kind):
     condition_names: ClassVar[tuple[str, ...]] = ("exponent", "bend")
 
     kind: Literal["scales_like"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     quantity: Quantity
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name

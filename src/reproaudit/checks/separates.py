@@ -20,11 +20,11 @@ class Separates(Kind):
     """
 
     kind: Literal["separates"]
-    """Which phenomenon is checked."""
+    """The kind of check."""
     lower: Quantity
-    """What is claimed to be smaller."""
+    """The quantity that is claimed to be smaller."""
     upper: Quantity
-    """What is claimed to be larger."""
+    """The quantity that is claimed to be larger."""
     by: float
     """By how much, at least: a ratio on the logarithmic scale, a difference on the linear one."""
     scale: Literal["log", "linear"] = "log"

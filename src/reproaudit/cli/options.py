@@ -99,7 +99,7 @@ FailOn = Annotated[
 
 @dataclass(frozen=True)
 class Computing:
-    """Where and how cells are computed: the options that every command that computes has."""
+    """The options of every command that computes: on which device, how many at once, where kept."""
 
     device: Device = "auto"
     jobs: Jobs = None

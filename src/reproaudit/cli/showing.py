@@ -67,24 +67,22 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.reporting import report_once
+    from reproaudit.commands.reporting import ReportRequest, report_once
 
     wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
-    kinds = chosen_formats(formats)
-    go_on = everything or len(entries) > 1
-    return report_once(
-        entries,
-        store,
-        chosen,
-        out,
-        kinds,
-        as_json,
-        group,
-        wanted,
-        go_on=go_on,
+    request = ReportRequest(
+        entries=entries,
+        store=store,
+        tier=chosen,
+        out=out,
+        formats=chosen_formats(formats),
+        as_json=as_json,
+        group=group,
+        go_on=everything or len(entries) > 1,
         details=verbose or not everything,
     )
+    return report_once(request, wanted)
 
 
 @app.command()

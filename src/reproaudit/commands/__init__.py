@@ -1,1 +1,1 @@
-"""What the commands of the command line do, apart from reading its arguments."""
+"""The work behind each command of the command line, apart from reading its arguments."""

@@ -1,4 +1,4 @@
-"""Whether the records of a confirmation are here, and give what its entry in the chain says.
+"""Looks for the records of a confirmation, and judges whether they give what its entry says.
 
 An entry can be written by hand. Only records show that something was run: every cell on the derived
 seeds, with the digest that the entry states, judged again with the same decisions.

@@ -34,7 +34,7 @@ MAX_LISTED = 12
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command line asks for.
+    """The arguments of `reproaudit import`.
 
     Attributes:
         logs: files and folders.

@@ -22,8 +22,9 @@ from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
+from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.from_store import scorecard_of
-from reproaudit.scorecard.model import BesideModel, ClaimModel, OriginModel, Scorecard
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 
 def write_template(

@@ -18,7 +18,7 @@ from reproaudit.errors import UsageError
 
 @dataclass(frozen=True)
 class Known:
-    """What the command line says of a paper; it stands before what the card says.
+    """Facts of a paper that the command line gives; they take precedence over the card's.
 
     Attributes:
         title: the paper's title.

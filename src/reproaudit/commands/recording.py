@@ -1,4 +1,4 @@
-"""What a run leaves in the chain of seals, and what the chain adds to a scorecard."""
+"""Writes a run's outcome to the chain of seals, and adds what the chain says to a scorecard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reproaudit.seals.standing import Sealed
 
 
 def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
-    """What the chains beside an audit and in a store say.
+    """Everything that the chains beside an audit and in a store say.
 
     Raises:
         SpecError: if a chain is damaged.
@@ -224,7 +224,7 @@ def _enter_result(entry: Entry, store: Store, result: Mapping[str, object]) -> N
 
 
 def _is_same(entry: SealsEntry, result: Mapping[str, object]) -> bool:
-    """Whether a result says nothing new: the same records judged alike, or confirmed already."""
+    """True if a result adds nothing: the same records judged alike, or confirmed already."""
     if not isinstance(entry, ResultEntry) or entry.confirmation != result["confirmation"]:
         return False
     if entry.confirmation:

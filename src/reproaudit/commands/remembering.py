@@ -20,7 +20,7 @@ from reproaudit.running.memo import FileState, look_at, tool_files
 Files = Mapping[str, FileState] | None
 
 Said = list[tuple[bool, str]]
-"""What was printed in order: whether on standard error, and the text."""
+"""The printed texts in order, each with True if it went to standard error."""
 
 
 def files_of(entries: Sequence[Entry], store: Path) -> Files:

@@ -10,6 +10,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.commands.recording import told_by_seals
+from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import read_scorecard, write_report
 from reproaudit.reports.formats import PAGES, TERMINAL
@@ -25,38 +26,26 @@ from reproaudit.scorecard.model import Scorecard
 
 
 def report_papers(
-    entries: Sequence[Entry],
-    store: Store,
-    tier: TierName | None,
-    out: Path,
-    formats: frozenset[str],
-    as_json: bool,
-    group: str | None = None,
-    on_error: Callable[[AuditError], None] | None = None,
-    details: bool = True,
+    request: ReportRequest, on_error: Callable[[AuditError], None] | None = None
 ) -> tuple[list[Scorecard], list[Path]]:
     """Writes the reports of papers, then prints them; returns the scorecards and the files.
 
     Args:
-        entries: the papers.
-        store: the folder of records.
-        tier: the tier to report; None for the highest one that a paper has.
-        out: the report folder.
-        formats: the formats to write and print.
-        as_json: whether to print JSON instead of the scorecards.
-        group: the beginning of the id of the group of records to show; None for today's.
+        request: the papers, and what to write and print of them.
         on_error: told why a paper cannot be shown, and the others are; None raises instead.
-        details: whether to print everything, or each claim on one line alone.
 
     Raises:
         UsageError: if no paper has anything to report.
     """
-    scorecards = scorecards_to_report(entries, store, tier, out, group, on_error)
-    written = _write(scorecards, out, formats - {TERMINAL})
+    store, out, as_json = Store(request.store), request.out, request.as_json
+    scorecards = scorecards_to_report(
+        request.entries, store, request.tier, out, request.group, on_error
+    )
+    written = _write(scorecards, out, request.formats - {TERMINAL})
     if as_json:
         print_scorecards(scorecards)
-    elif TERMINAL in formats:
-        show_scorecards(scorecards, written, details)
+    elif TERMINAL in request.formats:
+        show_scorecards(scorecards, written, request.details)
         return scorecards, written
     _say_written(written, as_json)
     return scorecards, written

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,22 +28,11 @@ if TYPE_CHECKING:
     from reproaudit.audit.settings import TierName
 
 
-def report_once(
-    entries: Sequence[Entry],
-    store: Path,
-    tier: TierName | None,
-    out: Path,
-    formats: frozenset[str],
-    as_json: bool,
-    group: str | None,
-    fail_on: frozenset[str],
-    *,
-    go_on: bool,
-    details: bool,
-) -> int:
-    """Writes and prints the reports of papers, unless the same stand there already.
+@dataclass(frozen=True)
+class ReportRequest:
+    """The arguments of `reproaudit report`.
 
-    Args:
+    Attributes:
         entries: the papers.
         store: the folder of records.
         tier: the tier to report; None for the highest one that a paper has.
@@ -50,22 +40,42 @@ def report_once(
         formats: the formats to write and print.
         as_json: whether to print JSON instead of the scorecards.
         group: the beginning of the id of the group of records to show; None for today's.
-        fail_on: the verdicts and decisions at which the exit code is 1.
         go_on: whether a paper that cannot be shown leaves the others to be shown.
         details: whether to print everything before every claim on one line.
+    """
+
+    entries: Sequence[Entry]
+    store: Path
+    tier: TierName | None
+    out: Path
+    formats: frozenset[str]
+    as_json: bool
+    group: str | None
+    go_on: bool
+    details: bool
+
+    @property
+    def question(self) -> list[Any]:
+        """The request as JSON can hold it, with the places and the terminal that it is made in."""
+        named = [(one.slug, str(one.audit_file), str(one.code)) for one in self.entries]
+        store, out = self.store, self.out
+        places = [os.path.abspath(store), os.path.abspath(out), os.getcwd(), str(store), str(out)]
+        asked = [self.tier, sorted(self.formats), self.as_json, self.group]
+        return ["report", named, places, [*asked, self.go_on, self.details], looks_of_output()]
+
+
+def report_once(request: ReportRequest, fail_on: frozenset[str]) -> int:
+    """Writes and prints the reports of papers, unless the same stand there already.
 
     Returns:
-        The exit code.
+        The exit code: 1 if a verdict or decision is among `fail_on`.
     """
-    named = [(entry.slug, str(entry.audit_file), str(entry.code)) for entry in entries]
-    places = [os.path.abspath(store), os.path.abspath(out), os.getcwd(), str(store), str(out)]
-    asked = [tier, sorted(formats), as_json, group, go_on, details]
-    memo = Memo(["report", named, places, asked, looks_of_output()], files_of(entries, store))
-    there = _files_in(out)
+    memo = Memo(request.question, files_of(request.entries, request.store))
+    there = _files_in(request.out)
     known = memo.answer()
     if known is None or not _stands(known, there):
-        known = _reported(entries, store, tier, out, formats, as_json, group, go_on, details)
-        after = _files_in(out)
+        known = _reported(request)
+        after = _files_in(request.out)
         if there is not None and after is not None:
             touched = [path for path, seen in after.items() if there.get(path) != seen]
             known["written"] |= _digests(touched)
@@ -82,7 +92,7 @@ def report_once(
 
 
 def _stands(known: Mapping[str, Any], there: Mapping[str, FileState] | None) -> bool:
-    """Whether the pages hold what was written to them, and no other file of the folder changed."""
+    """True if the pages hold what was written to them, and no other file of the folder changed."""
     if there is None or Snapshot.of(there, without=known["written"]).digest != known["around"]:
         return False
     return _digests(known["written"]) == dict(known["written"])
@@ -106,26 +116,12 @@ def _digests(paths: Collection[str]) -> dict[str, str]:
     return found
 
 
-def _reported(
-    entries: Sequence[Entry],
-    store: Path,
-    tier: TierName | None,
-    out: Path,
-    formats: frozenset[str],
-    as_json: bool,
-    group: str | None,
-    go_on: bool,
-    details: bool,
-) -> dict[str, Any]:
+def _reported(request: ReportRequest) -> dict[str, Any]:
     from reproaudit.commands.report import report_papers
-    from reproaudit.running.store import Store
 
     errors: list[AuditError] = []
-    on_error = errors.append if go_on else None
     with overheard() as said:
-        cards, written = report_papers(
-            entries, Store(store), tier, out, formats, as_json, group, on_error, details
-        )
+        cards, written = report_papers(request, errors.append if request.go_on else None)
     return {
         "said": said,
         "errors": [(str(error), error.exit_code) for error in errors],
@@ -136,7 +132,7 @@ def _reported(
 
 
 def _warned(said: Said) -> bool:
-    """Whether more than the names of files was printed on standard error."""
+    """True if more than the names of files was printed on standard error."""
     lines = "".join(text for is_error, text in said if is_error).splitlines()
     return not all(line.startswith("wrote ") for line in lines)
 

@@ -52,7 +52,7 @@ def read_data_from(folder: Path | None) -> None:
 
 @dataclass(frozen=True)
 class How:
-    """Where and how cells are run.
+    """The place and manner in which cells are run.
 
     Attributes:
         catalog: where the papers' modules are found.
@@ -80,7 +80,7 @@ class How:
 
     @property
     def at_once(self) -> int:
-        """How many cells run at once here."""
+        """The number of cells that run at once here."""
         if self.jobs is not None:
             return self.jobs
         return available_cores() if self.chosen_device == "cpu" else 1
@@ -107,7 +107,7 @@ class How:
         _ = self.chosen_device
 
     def executor(self) -> Executor | None:
-        """What computes the cells; None for this machine's processes."""
+        """The executor that computes the cells; None for this machine's own processes."""
         if self.dask is None:
             if self.dask_tls is not None:
                 raise UsageError("--dask-tls: there is no --dask whose connection it would secure.")
@@ -224,7 +224,7 @@ def run_now(
 
 @dataclass(frozen=True)
 class Custom:
-    """What departs from a tier's rule.
+    """The departures from a tier's rule.
 
     Attributes:
         seeds: instead of the tier's; None for those.
@@ -288,7 +288,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def parse_limits(timeout: str | None, memory: str | None) -> Limits:
-    """What a cell may take, from ``--cell-timeout`` such as 90s or 10m, ``--memory`` such as 4G.
+    """The limits of a cell, from ``--cell-timeout`` such as 90s and ``--memory`` such as 4G.
 
     Raises:
         UsageError: if one of them cannot be read.

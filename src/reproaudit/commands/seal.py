@@ -104,7 +104,7 @@ def _brief(entry: SealsEntry) -> str:
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found of one paper.
+    """The findings on one paper's chain of seals.
 
     Attributes:
         entries: the entries of its chain; empty if it is damaged.
@@ -140,7 +140,7 @@ def verify_chain(entry: Entry, store: Path | None) -> Verified:
 
 
 def _is_by_chain_alone(entry: Entry, store: Path | None, entries: Sequence[SealsEntry]) -> bool:
-    """Whether today's rule is confirmed in the chain, and no records here give that result."""
+    """True if today's rule is confirmed in the chain, but no records here give that result."""
     if not any(isinstance(one, ResultEntry) and one.confirmation for one in entries):
         return False
     audit = entry.audit()

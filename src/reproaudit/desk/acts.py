@@ -1,4 +1,4 @@
-"""What a reviewer does with an audit, and the edits of its YAML that this takes.
+"""The acts of a reviewer on an audit, and the edits of its YAML that each takes.
 
 Every function takes the file's text and returns the edited one. Nothing here needs the audit to be
 valid, so that a draft can be finished; `saving` refuses what is not.
@@ -28,7 +28,7 @@ SETTING_FIELDS = ("value", "source", "locator", "why", "alternatives")
 
 @dataclass(frozen=True)
 class Disputed:
-    """What a dispute is about, as the audit names it.
+    """The subject of a dispute, as the audit names it.
 
     Attributes:
         claim: the claim's id, or the id of the claim that the next two belong to.

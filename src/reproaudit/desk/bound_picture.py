@@ -17,7 +17,7 @@ _TOP = 8.0
 _HALF = 0.09
 """Half an example's interval, as a share of the axis."""
 _SEEDS = (-0.07, -0.03, 0.0, 0.04, 0.08)
-"""Where the runs of an example lie around its middle."""
+"""The runs of an example, as distances from its middle."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Guard:
         return response
 
     def _knows(self, headers: Headers) -> bool:
-        """Whether a request brings the cookie."""
+        """True if a request brings the cookie."""
         found = SimpleCookie()
         try:
             for one in headers.getlist("cookie"):

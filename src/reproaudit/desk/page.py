@@ -51,7 +51,7 @@ TextEdit = Callable[[YamlText, date], YamlText]
 
 @dataclass(frozen=True)
 class Order:
-    """What a form asks for.
+    """The edit that a submitted form asks for.
 
     Attributes:
         words: what it does, for the reviewer.
@@ -260,7 +260,7 @@ class _Desk:
     # --- drafts, and the end ----------------------------------------------------------------------
 
     async def _unfinished(self, request: Request) -> Response:
-        """What is still TODO in a draft, each with a field to write it."""
+        """The fields of a draft that are still TODO, each with a box to write it in."""
         view = self._view()
         if request.method != "POST":
             return self._shown("unfinished", view, todos=_todos(view))

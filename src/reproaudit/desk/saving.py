@@ -145,7 +145,7 @@ def save(before: Version, text: YamlText) -> Version:
 
 
 def difference(before: Version, after: Version, context: int = 3) -> str:
-    """What changed from one version to another, as a unified diff; empty if nothing did."""
+    """The unified diff from one version to another; empty if they are the same."""
     old, new = (one.text.text.splitlines(keepends=True) for one in (before, after))
     name = before.path.name
     lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context)
@@ -153,7 +153,7 @@ def difference(before: Version, after: Version, context: int = 3) -> str:
 
 
 def git_difference(path: Path) -> str | None:
-    """What changed since the last commit, by git; None if the file is in no repository."""
+    """The changes since the last commit, from git; None if the file is in no repository."""
     options = ("--no-color", "--no-ext-diff", "--no-textconv")
     try:
         done = subprocess.run(
@@ -210,7 +210,7 @@ def _changed_locs(a: object, b: object, loc: tuple[str | int, ...] = ()) -> Iter
 
 
 def _touches(a: tuple[str | int, ...], b: tuple[str | int, ...]) -> bool:
-    """Whether one place lies in the other."""
+    """True if one of two places in a document contains the other."""
     shorter = min(len(a), len(b))
     return a[:shorter] == b[:shorter]
 

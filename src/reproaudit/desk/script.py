@@ -61,7 +61,7 @@ def carry_out(text: YamlText, order: str, reviewer: str, today: date) -> YamlTex
 
 
 def disputed(text: YamlText, kind: str, name: str) -> Disputed:
-    """What a word and a name mean, for example `tolerance` and `ID/NUMBER`.
+    """The subject of a dispute, from a kind and a name such as `tolerance` and `ID/NUMBER`.
 
     Raises:
         UsageError: if the audit has no such thing.

@@ -19,7 +19,7 @@ from reproaudit.desk.saving import ChangedError, Version, read_version, save
 from reproaudit.desk.splicing import YamlText
 
 TRIES = 5
-"""How often an edit is made again if the file changes between reading and saving."""
+"""The number of attempts at an edit, if the file changes between reading and saving."""
 
 
 class StaleError(Exception):

@@ -242,7 +242,7 @@ class YamlText:
         return max(self._end(self._key(loc)) + 1, self._end(self._node(loc)))
 
     def _end(self, node: Any) -> int:
-        """Where the last character of a node ends; a parser's own mark may lie lines below."""
+        """The place of a node's last character; a parser's own mark may lie lines below."""
         if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
             start: int = node.start_mark.index
             return start + len(self.text[start : node.end_mark.index].rstrip())
@@ -263,7 +263,7 @@ class YamlText:
         return self.text[self._line_start(index) : self._line_end(index)]
 
     def _has_gaps(self) -> bool:
-        """Whether blank lines part the fields at the top."""
+        """True if blank lines separate the fields at the top."""
         keys = [key.start_mark.index for key, _ in self._root.value[1:]]
         return any(re.search(r"\n\r?\n(#.*\n)*\Z", self.text[:index]) for index in keys)
 
@@ -295,7 +295,7 @@ def _as_read(value: object) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two data are equal in value and type; true is not 1."""
+    """True if two data are equal in value and type; true is not 1."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):

@@ -1,4 +1,4 @@
-"""What the desk's pages show of an audit, and to whom.
+"""The contents of the desk's pages, with what each reviewer may see.
 
 Variables are read from the plain data, so that a draft with errors can be reviewed, too; settings,
 claims and findings need a valid audit.
@@ -40,7 +40,7 @@ QUESTIONS = {
     VariableName.SOFTWARE_DEPENDENCIES: "Is the software named, with versions?",
     VariableName.EXPERIMENT_SETUP: "Are the settings of the experiments stated?",
 }
-"""What a variable asks of a paper."""
+"""The question that each variable asks of a paper."""
 
 SOURCES = {
     Source.PAPER: "stated in the paper",
@@ -51,12 +51,12 @@ SOURCES = {
     Source.RECALLED: "recalled without a place",
     Source.ASSUMPTION: "a guess of the auditors",
 }
-"""Where a setting's value comes from, in words."""
+"""The source of a setting's value, in words."""
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one reviewer says: who, what, why and when."""
+    """The opinion of one reviewer: who, what, why and when."""
 
     who: str
     what: str
@@ -66,7 +66,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What is said of one thing.
+    """The opinions on one thing.
 
     Attributes:
         own: the reviewer's own word.
@@ -131,7 +131,7 @@ class ClaimView:
 
     @property
     def disputes(self) -> int:
-        """How many of the reviewer's own disputes there are about it."""
+        """The number of the reviewer's own disputes about it."""
         every = (self.words, *(w for _, w in self.checks), *(c.words for c in self.controls))
         return sum(words.own is not None for words in every)
 
@@ -210,7 +210,7 @@ class DeskView:
         )
 
     def _follows(self, index: int, decision: ReviewDecision, entries: Sequence[Any]) -> str:
-        """What follows from a decision, if the reviewer's other decisions and the card hold."""
+        """The result of a decision, if the reviewer's other decisions and the card hold."""
         variables = [
             self._decided(one, decision if i == index else None) for i, one in enumerate(entries)
         ]
@@ -317,7 +317,7 @@ class DeskView:
 
     @property
     def signed(self) -> bool:
-        """Whether the reviewer has signed the audit off, in whatever version."""
+        """True if the reviewer has signed off the audit, in whatever version."""
         return any(one.get("reviewer") == self.reviewer for one in self._entries("sign_offs"))
 
     def _entries(self, field: str) -> list[Mapping[str, Any]]:
@@ -357,7 +357,7 @@ def _openness(setting: Setting) -> int:
 
 
 def _differences(control: Any) -> str:
-    """What a control does differently, in words."""
+    """The settings in which a control differs, in words."""
     read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
     return "; ".join([*([settings_words(control.settings)] if control.settings else []), *read])
 

@@ -112,7 +112,7 @@ def _number(value: float) -> str:
 
 
 def _is_plain(text: str, flow: bool) -> bool:
-    """Whether YAML reads the text, without quotes, as the same text."""
+    """True if YAML reads the text, without quotes, as the same text."""
     if not text or text != text.strip() or not text.isprintable():
         return False
     if text.startswith(_INDICATORS) or text.endswith(":") or ": " in text or " #" in text:
@@ -124,7 +124,7 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _fits_a_block(text: str) -> bool:
-    """Whether a `|` block holds the text as it is."""
+    """True if a `|` block holds the text as it is."""
     lines = text.removesuffix("\n").split("\n")
     return (
         len(lines) > 1

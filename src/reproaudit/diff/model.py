@@ -52,7 +52,7 @@ class SideModel(ReportModel):
     tier: str | None
     """The tier of its scorecard; None if there is none."""
     audit: bool
-    """Whether the audit itself was compared."""
+    """True if the audit itself was compared."""
     origin: str | None
     """Who made the measurements, if we did not."""
 
@@ -68,7 +68,7 @@ class Change(ReportModel):
     after: Any
     """None if it is gone."""
     matters: bool
-    """Whether it can move a number, a decision or the evidence."""
+    """True if it can move a number, a decision or the evidence."""
     claim: str | None = None
     """The only claim that it can concern."""
     experiment: str | None = None
@@ -118,7 +118,7 @@ class ClaimChange(ReportModel):
     after: ResultModel | None
     """None if the claim is gone."""
     changed: bool
-    """Whether decision, verdict or evidence differ, or an estimate beyond noise."""
+    """True if decision, verdict or evidence differ, or an estimate beyond noise."""
     state: State
     """The state of the part that moved most."""
     parts: tuple[PartChange, ...]

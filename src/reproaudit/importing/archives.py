@@ -24,7 +24,7 @@ _CHUNK = 2**20
 
 
 def is_archive(file: Path) -> bool:
-    """Whether a file is named as an archive."""
+    """True if a file is named as an archive."""
     return file.name.lower().endswith(SUFFIXES)
 
 

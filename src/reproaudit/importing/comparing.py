@@ -38,7 +38,7 @@ class ComparedSetting:
 
     @property
     def status(self) -> Literal["equal", "contradicting", "absent"]:
-        """How the two stand."""
+        """The relation of the value found in the logs to the audit's."""
         if self.found is None:
             return "absent"
         return "equal" if same(self.found, self.audit) else "contradicting"
@@ -71,7 +71,7 @@ def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[Compare
 
 
 def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
-    """What differs from the audit in every run of an experiment, as a manifest writes it.
+    """The settings that differ from the audit's in every run of an experiment, for a manifest.
 
     Raises:
         LogError: if the experiment and a control of it state different values, which a manifest

@@ -1,4 +1,4 @@
-"""Whether a curve is whole: no gap, no missing end, the same steps in every seed."""
+"""Checks that a curve is whole: no gap, no missing end, the same steps in every seed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAST_STEP_NAMES = (
 
 
 def gap_in(steps: NDArray[np.int64]) -> str | None:
-    """Where steps that are else evenly spaced leave some out, in words; None if nowhere.
+    """The first gap in steps that are otherwise evenly spaced, in words; None if there is none.
 
     Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
@@ -67,7 +67,7 @@ def early_end(steps: NDArray[np.int64], config: Mapping[str, Any]) -> str | None
 
 
 def unequal(steps: Mapping[int, Sequence[int]]) -> str | None:
-    """Which seed lacks steps that others have, in words; None if all have the same.
+    """The seed that lacks steps which others have, in words; None if all have the same.
 
     Args:
         steps: seed -> the steps of its curve.

@@ -1,4 +1,4 @@
-"""What a run was started with: configurations in files beside its logs, and the seed among them."""
+"""Reads configurations from the files beside a run's logs, and the seed among their values."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def normal(name: str) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are the same, be they numbers or the text of numbers."""
+    """True if two values are the same, be they numbers or the text of numbers."""
     return one == other or str(one) == str(other)
 
 

@@ -26,7 +26,7 @@ LOG_KINDS = (
 
 @dataclass
 class FoundLogs:
-    """What was found.
+    """The runs and configuration files that were found.
 
     Attributes:
         runs: every run, with its configuration.
@@ -228,11 +228,11 @@ class _Finder:
         return trainers.read_trainer_state(self._name(home), self._parts(home), file, self.step)
 
     def _is_checkpoint(self, folder: Path) -> bool:
-        """Whether a folder is a checkpoint of a Trainer whose own folder is looked at, too."""
+        """True if a folder is a checkpoint of a Trainer whose own folder is read, too."""
         return folder != self.root and folder.name.startswith("checkpoint-")
 
     def _name(self, path: Path) -> str:
-        """What messages and mappings call a path: as it was given, and what is below it."""
+        """The name of a path in messages and mappings: as it was given, and what is below it."""
         if path == self.root:
             return self.shown
         below = path.relative_to(self.folder).as_posix()

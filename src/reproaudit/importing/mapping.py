@@ -25,7 +25,7 @@ _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class LoggedQuantity(StrictModel):
-    """Where a measurement comes from: a tag, or an expression over tags."""
+    """The origin of a measurement: a tag, or an expression over tags."""
 
     tag: Text | None = None
     """The logged tag or column; ``{layer}`` stands for the coordinate on the axis layer."""
@@ -44,7 +44,7 @@ class LoggedQuantity(StrictModel):
 
 
 class RunRule(StrictModel):
-    """What the runs are whose names match."""
+    """A rule for the runs whose names match: their experiment, control and seed."""
 
     match: Text
     """A run's name, with * for any characters."""
@@ -57,24 +57,24 @@ class RunRule(StrictModel):
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     ignore: bool = False
-    """Whether these runs are left out."""
+    """True to leave these runs out."""
 
 
 class MappingFile(StrictModel):
-    """What a mapping file says."""
+    """The contents of a mapping file."""
 
     who: Text | None = None
     """Who made and submits the measurements."""
     source: Text | None = None
     """From where."""
     framework: Text | None = None
-    """What they were computed with, with versions."""
+    """The framework that computed the runs, with versions."""
     date: _Day | None = None
     """When they were made."""
     tier: Literal["quick", "paper"] | None = None
     """The scale that they were made at."""
     proxy: Text | None = None
-    """What stood in for the paper's data or method."""
+    """The stand-in for the paper's data or method, if there was one."""
     step: Text | None = None
     """The column or tag that counts the steps, where it is not the usual one."""
     mapping: dict[Name, LoggedQuantity] = Field(default_factory=dict)
@@ -82,7 +82,7 @@ class MappingFile(StrictModel):
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
     """Setting of the audit -> its name in the runs' configurations; null if it is not in them."""
     runs: tuple[RunRule, ...] = ()
-    """What the runs are; the first rule that matches a run holds."""
+    """The rules for runs; the first one that matches a run holds."""
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
     complete: Text | None = None

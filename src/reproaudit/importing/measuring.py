@@ -198,7 +198,7 @@ def _filled(template: str, at: Coordinates) -> tuple[str, dict[str, Coordinate]]
 
 
 def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
-    """Whether a curve stands at the wanted coordinates: at all of them, or at its own axes'."""
+    """True if a curve stands at the wanted coordinates: at all of them, or at its own axes'."""
     if whole and len(have) != len(wanted):
         return False
     return all(axis in wanted and _same(text, wanted[axis]) for axis, text in have)

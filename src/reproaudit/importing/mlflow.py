@@ -24,11 +24,11 @@ _MAX_ENTRIES = 20_000
 MAX_QUERY_SECONDS = 60.0
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _INFINITE = 1.7976931348623157e308
-"""What MLflow's database writes for an infinite value."""
+"""The number that MLflow's database writes for an infinite value."""
 
 
 def is_store_run(folder: Path) -> bool:
-    """Whether a folder is a run of the file store."""
+    """True if a folder is a run of the file store."""
     return (folder / "meta.yaml").is_file() and (folder / "metrics").is_dir()
 
 
@@ -122,7 +122,7 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
 
 
 def is_database(file: Path, place: str) -> bool:
-    """Whether a file is an SQLite database.
+    """True if a file is an SQLite database.
 
     Raises:
         LogError: if it cannot be read.

@@ -1,4 +1,4 @@
-"""What each run is to the audit: which experiment, or which control of it, and with which seed.
+"""Decides which experiment or control of the audit each run is, and its seed.
 
 A run is the experiment itself if its configuration states none of the settings by which the
 controls differ, or states the audit's values of them; it is the control whose settings it states. A
@@ -29,7 +29,7 @@ from reproaudit.importing.rows import number_of
 
 @dataclass(frozen=True)
 class Stated:
-    """What a run's configuration says of one of the audit's settings.
+    """The value of one of the audit's settings, as a run's configuration states it.
 
     Attributes:
         name: what the configuration calls it.
@@ -226,7 +226,7 @@ def _stated(
 def _key(
     name: str, run: LoggedRun, mapping: MappingFile, by_last: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """What a configuration calls a setting: as the mapping says, else its own name."""
+    """The name of a setting in a configuration: as the mapping says, else its own."""
     if name in mapping.configuration:
         said = mapping.configuration[name]
         return said if said is not None and said in run.config else None
@@ -316,7 +316,7 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
 
 
 def _differ_by_seed(left: object, one: PlacedRun, right: object, other: PlacedRun) -> bool:
-    """Whether two texts, which are no numbers, differ in the runs' seeds alone."""
+    """True if two texts, which are no numbers, differ in the runs' seeds alone."""
     if not isinstance(left, str) or not isinstance(right, str) or number_of(left) is not None:
         return False
     return left.replace(str(one.seed), "#") == right.replace(str(other.seed), "#")

@@ -36,7 +36,7 @@ _Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class TableForm:
-    """Which column of a table is what.
+    """The role of each column of a table.
 
     Attributes:
         step: the column of steps; None if there is none.

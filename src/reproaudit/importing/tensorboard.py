@@ -38,7 +38,7 @@ _BATCH = 8192
 
 
 def is_event_file(name: str) -> bool:
-    """Whether a file is named as TensorBoard's writers name theirs."""
+    """True if a file is named as TensorBoard's writers name theirs."""
     return ".tfevents." in name and not name.endswith(".profile-empty")
 
 

@@ -1,4 +1,4 @@
-"""What trainers leave behind: Lightning's `metrics.csv`, Hugging Face's `trainer_state.json`."""
+"""Reads the logs of trainers: Lightning's `metrics.csv`, Hugging Face's `trainer_state.json`."""
 
 from __future__ import annotations
 

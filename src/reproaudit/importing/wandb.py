@@ -127,7 +127,7 @@ def _truncated(place: str, at: int) -> LogError:
 
 
 class _OfflineRun:
-    """What the records of one file say."""
+    """The records of one file of an offline run."""
 
     def __init__(self, place: str, step_name: str | None) -> None:
         self.place = place

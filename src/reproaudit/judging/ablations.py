@@ -1,4 +1,4 @@
-"""How each part of a claim fared on its ablation: the control that must miss it.
+"""Judges each part of a claim on its ablation: the control that must miss it.
 
 A part names its ablation, and that control alone answers for it; others may stand beside it and
 never rescue it. A part that names none is answered by the claim's one control. Where a claim has

@@ -1,4 +1,4 @@
-"""What is known of a claim under the alternatives of the settings that its experiment reads.
+"""The alternatives of the settings that a claim's experiment reads, with the result of each.
 
 The multiverse runs and judges alternatives (`reproaudit.multiverse.ledger`), and hands each to the
 judge as an `AlternativeRun`; nothing here looks at records. Only alternatives that were run at the
@@ -17,7 +17,10 @@ from reproaudit.judging.evidence import is_guessed
 from reproaudit.stats import Decision
 
 WORDS = {Decision.MET: "supported", Decision.MISSED: "missed"}
-"""What a value of a setting makes of a claim; an alternative is met only if its ablations miss."""
+"""The word for a claim under one value of a setting.
+
+An alternative counts as met only if the claim's ablations miss under it.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class LedgerRuns:
     def of_claim(
         cls, audit: Audit, claim: Claim, tier: TierName, runs: Iterable[AlternativeRun] = ()
     ) -> LedgerRuns:
-        """What the runs of alternatives cover of the settings that a claim's experiment reads."""
+        """The runs of alternatives, for the settings that a claim's experiment reads."""
         settings = audit.settings_of(claim.experiment)
         open_ones = {name: s.others for name, s in settings.items() if s.underspecified}
         known = list(runs)
@@ -126,7 +129,7 @@ class LedgerRuns:
 
     @property
     def all_missed(self) -> bool:
-        """Whether every alternative of every guessed setting was run here, and missed."""
+        """True if every alternative of every guessed setting was run here, and missed."""
         return self.every_guess_varied and all(r.decision is Decision.MISSED for r in self.here)
 
     def hangs_on(self, own: Decision | None) -> tuple[HangsOn, ...]:

@@ -1,4 +1,4 @@
-"""How close a claim's own runs were to the paper, apart from what they show.
+"""Judges how close a claim's own runs were to the paper, apart from what they show.
 
 For each setting that the claim's experiment reads, by the value that was run:
 
@@ -24,7 +24,7 @@ GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})
 
 
 def is_guessed(setting: Setting) -> bool:
-    """Whether a setting's value is a guess of ours: assumed, recalled, or contradicted."""
+    """True if a setting's value is a guess of ours: assumed, recalled, or contradicted."""
     return setting.source in GUESSED or setting.underspecified
 
 

@@ -177,7 +177,7 @@ def judge_control(
 
 
 def differing_runs(outcome: BatchOutcome) -> str | None:
-    """Where two runs of a batch differ in what is judged, in words; None if they are the same.
+    """The first difference between two runs of a batch, in words; None if they are the same.
 
     Runs that draw nothing and train nothing are the same in every seed, up to rounding.
     """
@@ -203,7 +203,7 @@ def trained_after_all(outcome: BatchOutcome) -> str | None:
 
 
 def one_run_repeated(claim: Claim, outcome: BatchOutcome) -> str | None:
-    """Whether the seeds of a claim that trains are one run repeated, in words; None if not.
+    """The reason why a claim's seeds are one run repeated, in words; None if they are not.
 
     They are if everything that the checks read is the same for every seed, up to rounding. A module
     that does not use its seed gives such records, and then five seeds are no more than one.
@@ -242,7 +242,7 @@ def untrained(audit: Audit, outcome: BatchOutcome) -> str | None:
 def _movements(
     movement: Movement | None, records: Sequence[Record]
 ) -> tuple[tuple[float, float], ...]:
-    """How far parameters and training loss of each completed run moved; empty if not measured."""
+    """The movement of each completed run's parameters and training loss; empty if not measured."""
     found = []
     for record in records if movement is not None else ():
         if movement is not None and record.status is CellStatus.COMPLETED:
@@ -258,7 +258,7 @@ def _movements(
 def _is_inert(
     movement: Movement | None, moves: Sequence[tuple[float, float]], loss_stays: str | None = None
 ) -> bool | None:
-    """Whether most runs did not train; None if that was not measured.
+    """True if most runs did not train; None if that was not measured.
 
     Args:
         movement: says how far a run that trained has moved.

@@ -17,8 +17,11 @@ import numpy as np
 from reproaudit.lab.seeds import generator
 
 Ablation = Literal["none", "shuffled_targets", "another_seeds_data"]
-"""What a run's training data lack: nothing; what ties targets to their inputs; what ties both to
-the seed for which the run is measured."""
+"""The part that is missing from a run's training data.
+
+Nothing; the tie of targets to their inputs; or the tie of both to the seed for which the run is
+measured.
+"""
 
 Inputs = TypeVar("Inputs")
 

@@ -1,4 +1,4 @@
-"""What a paper's module must define. Nothing in here needs torch.
+"""The contract of a paper's module. Nothing in here needs torch.
 
 A module `papers/<slug>` defines one name, ``EXPERIMENTS``: a mapping from an experiment's name in
 the audit to an `Experiment`. An experiment sees its settings, its seeds and its device. It cannot

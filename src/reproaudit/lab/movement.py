@@ -1,4 +1,4 @@
-"""How far training moved: two numbers that tell a run that trained from one that stood still.
+"""Measures how far training moved, to tell a run that trained from one that stood still.
 
 A control that never moves fails almost every check, whatever the claim. So every experiment that
 trains measures how far its parameters and its training loss moved, and the audit names the two

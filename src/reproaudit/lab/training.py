@@ -45,7 +45,10 @@ Stateful = (
     | torch.Generator
     | np.random.Generator
 )
-"""What training changes. Arrays and tensors are restored in place, the rest by its own state."""
+"""Anything that training changes.
+
+Arrays and tensors are restored in place, the rest by its own state.
+"""
 
 Observation = Mapping[str, float | NDArray[Any]]
 
@@ -83,7 +86,7 @@ def _snapshot(value: Stateful) -> Any:
 
 
 def _same_layout(value: Stateful, saved: Any) -> bool:
-    """Whether a saved array fits; the other kinds check their state when they load it."""
+    """True if a saved array fits; the other kinds check their state when they load it."""
     if isinstance(value, np.ndarray):
         return bool(saved.numpy().dtype == value.dtype and tuple(saved.shape) == value.shape)
     if isinstance(value, torch.Tensor):
@@ -124,7 +127,7 @@ def _check_stateful(state: Mapping[str, Stateful]) -> None:
 
 @dataclass
 class _Progress:
-    """How far a phase is: what a checkpoint holds beside the state."""
+    """The progress within a phase: what a checkpoint holds beside the state."""
 
     step: int = 0
     finished: bool = False
@@ -210,7 +213,7 @@ def _load(session: Session, phase: str, state: Mapping[str, Stateful]) -> _Progr
 
 
 def _border(step: int, steps: int, chunk: int) -> int:
-    """Where the piece that starts at ``step`` ends: the next multiple of ``chunk`` at most.
+    """The end of the piece that starts at ``step``: at most the next multiple of ``chunk``.
 
     The first chunk goes by powers of two, so that slow steps are noticed after one of them. The
     borders depend on the step alone: a resumed run has the same ones.

@@ -41,7 +41,7 @@ def ablations_under(
     tier: TierName,
     lookup: Lookup,
 ) -> tuple[Decision | None, str]:
-    """What a claim's ablations come to under an alternative, and what that means for it.
+    """The decision on a claim's ablations under an alternative, and what it means for the claim.
 
     Args:
         own: the claim's own parts under the alternative.

@@ -228,7 +228,7 @@ def size(choices: Sequence[Choice]) -> int:
 
 
 def concerns(audit: Audit, change: Override | Choice, experiment: str) -> bool:
-    """Whether a change of this setting changes the settings of an experiment."""
+    """True if a change of this setting changes the settings of an experiment."""
     if change.experiment is not None:
         return change.experiment == experiment
     return change.name in audit.settings and (

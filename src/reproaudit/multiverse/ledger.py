@@ -18,7 +18,7 @@ from reproaudit.stats import Decision
 def alternatives_run(
     audit: Audit, tier: TierName, lookup: Lookup
 ) -> Mapping[str, tuple[AlternativeRun, ...]]:
-    """What is known of each claim under the alternatives that were run at a tier, by claim id.
+    """The alternatives that were run at a tier, by the id of the claim that they bear on.
 
     Args:
         lookup: finds the records of completions (`completions.lookup_variations`).

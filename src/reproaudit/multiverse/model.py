@@ -59,8 +59,8 @@ class AlternativeModel(ReportModel):
     status: CompletionStatus
     """The result of the claim's own experiment under the alternative."""
     ablations: Decision | None = None
-    """What the claim's ablations come to under it, which must miss for the alternative to count as
-    met; None if it is not met, or if they were not run."""
+    """The decision on the claim's ablations under it: they must miss for the alternative to count
+    as met. None if it is not met, or if they were not run."""
     measured: str | None
     """The condition that the difference is of."""
     estimate: float | None
@@ -171,7 +171,7 @@ class CauseModel(ReportModel):
     margin: float | None
     scale: str | None
     beyond_noise: bool
-    """Whether the flip is beyond seed noise, corrected for the sets that were tried."""
+    """True if the flip is beyond seed noise, corrected for the sets that were tried."""
     note: str
 
 
@@ -190,5 +190,5 @@ class Explanation(ReportModel):
     causes: tuple[CauseModel, ...]
     """Every smallest set; empty if the decision does not differ."""
     exhaustive: bool
-    """Whether every smaller set was tried; otherwise a smaller one may exist."""
+    """True if every smaller set was tried; otherwise a smaller one may exist."""
     trials: int

@@ -144,7 +144,7 @@ class ClaimReading:
         return classify(self.default, self.judged((change,)), self.alternatives, confidence)
 
     def ablations(self, change: Override) -> tuple[Decision | None, str]:
-        """What the claim's ablations come to under an alternative (`ablations_under`)."""
+        """The decision on the claim's ablations under an alternative (`ablations_under`)."""
         own = self.outcome((change,)).parts
         return ablations_under(self.audit, self.claim, own, change, self.tier, self.lookup)
 

@@ -8,14 +8,9 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports import numbers, phrasing, reviewing, seen
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
+from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
-from reproaudit.scorecard.model import (
-    AnswerModel,
-    BesideModel,
-    ClaimModel,
-    OriginModel,
-    Scorecard,
-)
+from reproaudit.scorecard.model import AnswerModel, ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 
 

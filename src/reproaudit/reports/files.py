@@ -28,7 +28,8 @@ from reproaudit.reports.formats import PAGES, Rendered, json_text, known_formats
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.scorecard.model import READ_VERSIONS, OriginModel, Scorecard
+from reproaudit.scorecard.elsewhere import OriginModel
+from reproaudit.scorecard.model import READ_VERSIONS, Scorecard
 
 FILES = tuple(PAGES)
 """Every format that is a file."""

@@ -18,14 +18,13 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
+from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
     AnswerModel,
-    BesideModel,
     ClaimModel,
     ControlModel,
     CustomModel,
-    OriginModel,
     PartModel,
     ResponseModel,
     Scorecard,

@@ -12,7 +12,7 @@ from reproaudit.scorecard.model import Scorecard
 FILE = "pictures.csv"
 """The file's name, beside the page."""
 PICTURE_COLUMNS = ("claim", "picture", "role", "control", "quantity", "unit", "axis", "x")
-"""What a row says before the values of the seeds."""
+"""The columns of a row before the values of the seeds."""
 
 
 def has_pictures(card: Scorecard) -> bool:

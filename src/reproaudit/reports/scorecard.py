@@ -17,7 +17,8 @@ from reproaudit.reports.claim import (
     figure_caption,
     verdict_badges,
 )
-from reproaudit.scorecard.model import BesideModel, ClaimModel, Scorecard
+from reproaudit.scorecard.elsewhere import BesideModel
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone
 
 HOW_TO_READ_COURSES = (

@@ -1,4 +1,4 @@
-"""What a picture shows, in sentences that follow from its data: for those who cannot see it."""
+"""Describes a picture in sentences that follow from its data, for those who cannot see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a command runs: a Python environment of its own, or a container without a network."""
+"""Environments of a command: a Python environment of its own, or a container without a network."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def experiments_of(path: Path) -> Mapping[str, Experiment]:
 
 
 def run_file_digest(path: Path) -> str:
-    """What a run file computes, as 32 hexadecimal digits.
+    """The digest of everything a run file computes, as 32 hexadecimal digits.
 
     It covers the pinned source, the environment, the commands, the mappings, the audit's
     declarations and our code that reads logs. Addresses, time-outs and comments change no number.
@@ -69,7 +69,7 @@ def run_file_digest(path: Path) -> str:
 
 
 def described(path: Path) -> str:
-    """What a run file will execute, on one line.
+    """The commands that a run file will execute, on one line.
 
     Raises:
         SpecError: listing every fault of the file.

@@ -23,7 +23,7 @@ from typing import Any
 
 LOOK_SECONDS = 0.05
 GRACE_SECONDS = 2.0
-"""How long what is ended may take to end by itself, after SIGTERM."""
+"""The seconds in which a process that gets SIGTERM may end by itself."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 

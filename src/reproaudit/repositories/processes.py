@@ -18,10 +18,10 @@ from reproaudit.errors import AuditError
 from reproaudit.repositories import guard
 
 TELL_SECONDS = 0.2
-"""How often the caller hears that the command still runs."""
+"""The seconds between reports to the caller that the command still runs."""
 
 END_SECONDS = 3 * guard.GRACE_SECONDS
-"""How long the guard may take to end everything."""
+"""The seconds in which the guard must have ended everything."""
 
 MOST_KEPT = 2**20
 """Bytes of each of stdout and stderr that are kept: the first half, and the last."""
@@ -35,7 +35,7 @@ class CommandError(AuditError):
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended.
+    """The end of a command, and its output.
 
     Attributes:
         code: its exit code, negative for a signal; None if it did not end by itself.
@@ -51,7 +51,7 @@ class Ended:
 
     @property
     def words(self) -> str:
-        """How it ended, in words; empty if it ended well."""
+        """The end in words; empty if it ended well."""
         if self.code is None:
             return self.why
         if self.code < 0:
@@ -84,7 +84,7 @@ class _Kept:
                     self._dropped += gone
 
     def text(self) -> bytes:
-        """What was kept."""
+        """The output that was kept."""
         gap = f"\n… {self._dropped} bytes left out …\n".encode() if self._dropped else b""
         return bytes(self._head) + gap + b"".join(self._tail)
 

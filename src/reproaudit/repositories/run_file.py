@@ -95,7 +95,7 @@ class PinnedSource(StrictModel):
 
     @property
     def pin(self) -> str:
-        """What the source is, wherever it lies: ``git …`` or ``sha256 …``."""
+        """The identity of the source, wherever it lies: ``git …`` or ``sha256 …``."""
         return f"git {self.revision}" if self.git is not None else f"sha256 {self.sha256}"
 
     @property
@@ -105,7 +105,7 @@ class PinnedSource(StrictModel):
 
 
 class PythonEnvironment(StrictModel):
-    """What the command runs in. Without any field: a Python with nothing installed."""
+    """The Python of the command. Without any field: one with nothing installed."""
 
     requirements: InsidePath | None = None
     """A file of the source that pins every package, as `pip freeze` writes it."""
@@ -133,7 +133,7 @@ class CommandExperiment(StrictModel):
     command: tuple[Argument, ...] = Field(min_length=1)
     """The program and its arguments, with `{seed}` and `{setting}`. There is no shell."""
     timeout: float = Field(gt=0, le=30 * 86400)
-    """How many seconds one call may take."""
+    """The number of seconds that one call may take."""
     files: tuple[Annotated[InsidePath, AfterValidator(_with_placeholders)], ...] = Field(
         min_length=1
     )
@@ -180,8 +180,8 @@ class RunFile(StrictModel):
     schema_version: Annotated[Literal[1], OneComplaint("1")]
     """1, the version of this file's form."""
     source: PinnedSource
-    """Where the code comes from, pinned."""
+    """The origin of the code, pinned."""
     environment: PythonEnvironment = Field(default_factory=PythonEnvironment)
-    """What it runs in."""
+    """The environment in which the command runs."""
     experiments: dict[Name, CommandExperiment] = Field(min_length=1)
     """Experiment of the audit -> how it is run."""

@@ -42,7 +42,7 @@ Imported = tuple[str, str]
 
 @dataclass(frozen=True)
 class CodeClosure:
-    """What a paper's module computes with.
+    """The code and libraries that a paper's module computes with.
 
     Attributes:
         digest: 32 hexadecimal digits.
@@ -80,7 +80,7 @@ def code_closure(module_file: Path, package_roots: Sequence[Path]) -> CodeClosur
 
 
 def closure_of(module: Module) -> CodeClosure:
-    """What a paper computes with: its module's code, or its run file and the source that it pins.
+    """The code that a paper computes with: its module's, or its run file and the source it pins.
 
     Raises:
         SpecError: if the module or the run file cannot be used.

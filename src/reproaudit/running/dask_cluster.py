@@ -35,10 +35,10 @@ from reproaudit.running.fingerprint import NOT_PACKAGES, CodeClosure, closure_of
 from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
-"""How long to wait for the scheduler, and for a first worker."""
+"""The seconds to wait for the scheduler, and for a first worker."""
 
 ALONE_SECONDS = 600.0
-"""How long to go on without any worker: a queue may bring others."""
+"""The seconds to go on without any worker: a queue may bring others."""
 
 CLUSTER_POLL_SECONDS = 0.1
 
@@ -62,7 +62,7 @@ def _code(module: Module) -> str:
 
 
 def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
-    """How the worker's code or versions differ from the caller's, or None."""
+    """The difference between the worker's code or versions and the caller's, or None."""
     found = versions(job.device, wanted.keys() - NOT_PACKAGES, job.form)
     other = [
         f"{name} {found.get(name)}, not {v}" for name, v in wanted.items() if found.get(name) != v
@@ -77,7 +77,7 @@ def _mismatch(job: Job, code: str, wanted: Mapping[str, str]) -> str | None:
 
 
 def _is_cancelled() -> bool:
-    """Whether what is being handled came from the caller, not from the experiment."""
+    """True if the exception being handled came from the caller, not from the experiment."""
     return isinstance(sys.exc_info()[1], _CancelledError)
 
 
@@ -224,7 +224,7 @@ class DaskCluster:
     # --- giving jobs
 
     def _places(self) -> dict[str, int]:
-        """How many jobs each fitting worker takes at once: one."""
+        """The number of jobs that each fitting worker takes at once: one."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         if self._device == "cuda":
             workers = [name for name, one in workers.items() if one["resources"].get(GPU, 0) >= 1]
@@ -293,7 +293,7 @@ class DaskCluster:
 
 
 def is_open(address: str) -> bool:
-    """Whether an address is of a scheduler beyond this machine, without encryption."""
+    """True if an address is of a scheduler beyond this machine, without encryption."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if address.startswith("@") or parts.scheme == "tls":
         return False

@@ -1,4 +1,4 @@
-"""What a run tells of itself while it goes on, and how it ended."""
+"""The events that a run reports while it goes on, and its summary at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reproaudit.running.groups import TierKey
 
 @dataclass(frozen=True)
 class PlanReady:
-    """What there is to do: cells in all, cells with a record, and the steps of the others."""
+    """The work ahead: cells in all, cells with a record, and the steps of the others."""
 
     total: int
     done: int
@@ -82,7 +82,7 @@ MayStart = Callable[[tuple[Cell, ...]], bool]
 
 @dataclass
 class Summary:
-    """How many cells had a record before, and how the others ended.
+    """The number of cells that had a record before, and how the others ended.
 
     ``not_repeated`` counts those among the others that gave other numbers than before.
     """

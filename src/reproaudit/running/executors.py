@@ -1,4 +1,4 @@
-"""Where jobs are computed: in worker processes of this machine.
+"""Computes jobs in worker processes of this machine.
 
 An executor takes jobs, which are plain picklable data, and yields an outcome for each, in the
 order in which they end. It writes no record: the caller does, alone. Whoever computes a job writes
@@ -31,18 +31,21 @@ from reproaudit.running.devices import THREAD_VARIABLES
 from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
 
 STOP_SECONDS = 10.0
-"""How long a worker may take to reach a border and save, before it is killed."""
+"""The seconds in which a worker must reach a border and save, before it is killed."""
 
 WATCH_SECONDS = 0.1
-"""How often a worker's time and memory are looked at, where they are limited."""
+"""The seconds between looks at a worker's time and memory, where they are limited."""
 
 PRELOADED = ["reproaudit.running.jobs", "reproaudit.lab.training", "numba"]
-"""What every worker needs and is slow to import: done once, in the process that forks them."""
+"""The modules that every worker needs and that are slow to import.
+
+They are imported once, in the process that forks the workers.
+"""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a cell may take before its worker is ended; None for no limit.
+    """The time and memory that a cell may take before its worker is ended; None for no limit.
 
     Attributes:
         seconds: wall-clock time of one start of a cell; cells measured together add theirs.
@@ -61,7 +64,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
 
     @property
     def threads(self) -> int:
-        """How many threads each of its jobs may use."""
+        """The number of threads that each of its jobs may use."""
 
     def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
         """Yields an outcome per job, as they end.
@@ -172,7 +175,7 @@ class _Worker:
         return message if isinstance(message, Advanced | Outcome) else None
 
     def over(self, limits: Limits) -> str | None:
-        """Which limit its job exceeds, in words, or None."""
+        """The limit that its job exceeds, in words, or None."""
         assert self.job is not None
         if limits.seconds is not None:
             allowed = limits.seconds * len(self.job.seeds)
@@ -183,7 +186,7 @@ class _Worker:
         return None
 
     def death(self) -> str:
-        """How it ended, in words; a worker that is still there is killed."""
+        """The way it ended, in words; a worker that is still there is killed."""
         self.process.join(STOP_SECONDS)
         if self.process.is_alive():
             self.process.kill()

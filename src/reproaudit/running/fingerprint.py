@@ -1,4 +1,4 @@
-"""What identifies a cell: its settings and seed, the code that it runs, its data and its versions.
+"""The identity of a cell: its settings and seed, the code it runs, its data and its versions.
 
 Nothing in here imports a paper's module or torch: code is followed statically, through ``ast``.
 """
@@ -32,7 +32,7 @@ COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
 NOT_PACKAGES = frozenset({"python", "device", "form"})
-"""What `versions` names beside packages."""
+"""The keys of `versions` that name no package."""
 
 COMPUTING_NOTHING = frozenset(
     {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
@@ -70,7 +70,7 @@ def fingerprint(
 
 
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
-    """What a fingerprint holds beside the cell: Python's minor version, packages, device, form.
+    """The part of a fingerprint beside the cell: Python's minor version, packages, device, form.
 
     The form is named only where it is the plain one.
 
@@ -88,7 +88,7 @@ def _named(form: RunForm) -> dict[str, str]:
 
 
 def versions_of(environment: Environment) -> dict[str, str]:
-    """What `versions` gave on the machine that made a record."""
+    """The result of `versions` on the machine that made a record."""
     python = ".".join(environment.python.split(".")[:2])
     device = environment.device.split(" ")[0]
     packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}

@@ -33,7 +33,7 @@ class TiedGroupsError(UsageError):
 
 @dataclass(frozen=True, order=True)
 class Group:
-    """What made some records.
+    """The code, versions and data that made some records.
 
     Attributes:
         code: the hash of the paper's code.
@@ -54,16 +54,16 @@ class Group:
 
     @property
     def form(self) -> RunForm:
-        """How the experiments computed."""
+        """The form in which the experiments computed."""
         return "plain" if ("form", "plain") in self.versions else "fast"
 
     def is_one_of(self, fast: Collection[Group]) -> bool:
-        """Whether it is one of these groups of the fast form, or the plain form of one."""
+        """True if it is one of these groups of the fast form, or the plain form of one."""
         named = tuple(one for one in self.versions if one[0] != "form")
         return Group(self.code, named) in fast
 
     def made(self, record: Record) -> bool:
-        """Whether a record is of this group."""
+        """True if a record is of this group."""
         state = dict(self.data)
         return made_with(record.code, versions_of(record.environment)) == Group(
             self.code, self.versions

@@ -1,4 +1,4 @@
-"""What is wrong in a store, and what can be mended or removed. Nothing in here imports torch."""
+"""Finds faults in a store, and what can be mended or removed. Nothing in here imports torch."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _inspect_checkpoints(folder: Path, repair: bool) -> Iterator[StoreFault]:
 
 
 def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Iterator[Leftover]:
-    """What runs left behind: temporary files, free locks, damaged files that were moved aside.
+    """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
     Args:
         store: the store.
@@ -168,7 +168,7 @@ def _experiments(store: Store, papers: Collection[str]) -> Iterator[Path]:
 
 
 def _held(path: Path) -> bool:
-    """Whether a run holds a lock; a lock's file that does not exist is not made."""
+    """True if a run holds a lock; a lock's file that does not exist is not made."""
     if not path.exists():
         return False
     lock = FileLock(path)

@@ -39,7 +39,7 @@ LONGEST_TRACE = 20_000
 
 @dataclass(frozen=True)
 class Job:
-    """What one call of an experiment's ``measure`` needs, as plain data.
+    """The arguments of one call of an experiment's ``measure``, as plain data.
 
     Attributes:
         key: the caller's number for it.
@@ -80,7 +80,7 @@ class Advanced:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended.
+    """The outcome of a job.
 
     Attributes:
         job: which job.

@@ -57,7 +57,7 @@ FileState = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What files were like at one moment, without their contents.
+    """The state of files at one moment, without their contents.
 
     Attributes:
         digest: equal if no file was touched, added or removed in between.
@@ -121,7 +121,7 @@ def _state(seen: os.stat_result) -> FileState:
 
 
 def _is_gone(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a link that leads to nothing."""
+    """True if it is a link that leads to nothing."""
     return entry.is_symlink() and not os.path.exists(entry.path)
 
 

@@ -1,4 +1,4 @@
-"""What there is to run: every fault of an audit is found here, before anything runs."""
+"""The queue of cells to run: every fault of an audit is found here, before anything runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QueuedCell:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What all cells of one experiment and one set of settings share."""
+    """The properties that all cells of one experiment and one set of settings share."""
 
     data: Mapping[str, str]
     proxy: str | None
@@ -100,7 +100,7 @@ class _Paper:
 
 
 class Plan:
-    """Which cells have a record, and which are to run, in groups of one job each."""
+    """The cells that have a record, and those that are to run, in groups of one job each."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
 
 POLL_SECONDS = 0.2
-"""How often to look whether another run has given back a cell."""
+"""The seconds between looks whether another run has given back a cell."""
 
 
 def run_cells(
@@ -368,7 +368,7 @@ class _Run:
         )
 
     def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
-        """Where the cell ran, with the versions of what its paper alone computes with."""
+        """The environment of the cell, with the versions of what its paper alone computes with."""
         names = task.versions.keys() - NOT_PACKAGES
         packages = {**{one: task.versions[one] for one in names}, **outcome.environment.packages}
         more = {"revision": self._revision, "packages": dict(sorted(packages.items()))}
@@ -407,7 +407,7 @@ def _undeclared(missing: Sequence[str], unknown: Sequence[str]) -> str:
 
 
 def _divergence(measured: Measurements) -> str | None:
-    """Where a run first had a number that is not finite, or None if it had none."""
+    """The first place where a run had a number that is not finite, or None if it had none."""
     if measured.finite:
         return None
     bad: list[tuple[int, str]] = []

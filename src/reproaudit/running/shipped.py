@@ -24,7 +24,7 @@ FILE_NAME = "records.tar.xz"
 """The file's name in a report folder, beside ``scorecard.json``."""
 
 MAX_BYTES = 2**29
-"""What the records of one file may unpack to."""
+"""The most bytes that the records of one file may unpack to."""
 
 _MANIFEST = "manifest.log"
 

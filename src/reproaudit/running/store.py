@@ -103,7 +103,7 @@ class Store:
         return path.relative_to(self.root).as_posix()
 
     def times_written(self, path: Path) -> int:
-        """How many finished records were ever written to a file."""
+        """The number of finished records that were ever written to a file."""
         return len(self.manifest.digests().get(self.listed_as(path), ()))
 
     # --- reading

@@ -204,7 +204,7 @@ def _parts(audit: Audit, outcome: ClaimOutcome) -> tuple[PartModel, ...]:
 
 
 def _runs_met(part: PartResult, confidence: float) -> RunsMetModel:
-    """How many runs meet the part's deciding condition by themselves."""
+    """The number of runs that meet the part's deciding condition by themselves."""
     result = part.result
     if part.side == "within":
         low, high = equivalence_range(result.bound, part.margin or 0.0, part.scale)

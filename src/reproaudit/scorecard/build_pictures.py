@@ -271,7 +271,7 @@ def _same(one: _Runs, other: _Runs) -> bool:
 def _y_is_log(
     group: PartGroup, runs: Sequence[_Runs], beside: Sequence[LineModel], floor: float
 ) -> bool:
-    """Whether values are drawn logarithmically: as the check judges them, if they span enough."""
+    """True if values are drawn logarithmically: as the check judges them, if they span enough."""
     found = [v for one in runs for v in one.values]
     found += [np.asarray(run) for line in beside for run in line.runs]
     values = np.concatenate(found)
@@ -293,7 +293,7 @@ def _time_is_log(
     runs: Sequence[_Runs],
     onsets: Sequence[OnsetModel],
 ) -> tuple[bool, str]:
-    """Whether the time axis is logarithmic, and why."""
+    """True if the time axis is logarithmic, and the reason."""
     steps = [float(one) for one in runs[0].x if not isinstance(one, str)]
     span = steps[-1] - steps[0]
     if sum(step > 0 for step in steps) < 2 or not span:
@@ -337,7 +337,7 @@ def _judged(group: PartGroup, x: Sequence[float | str]) -> tuple[float | str, ..
 def _ranges(
     own: Runners, group: PartGroup, runs: Sequence[_Runs], *, log: bool
 ) -> Iterator[RangeModel]:
-    """What the quantities are held to: bounds, targets, curves and laws; equal ones once."""
+    """The ranges that the check demands: bounds, targets, curves and laws; equal ones once."""
     seen: set[tuple[object, ...]] = set()
     for part in group.parts:
         for one in _ranges_of(own, part, group, runs, log):

@@ -14,6 +14,7 @@ from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import EvidenceLevel, IntervalModel, ReportModel, Verdict
 from reproaudit.records import CellStatus
+from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.pictures import PictureModel
 from reproaudit.stats import FLOOR, Decision, Scale
@@ -24,7 +25,7 @@ READ_VERSIONS = (1, SCORECARD_VERSION)
 
 
 class RunsMetModel(ReportModel):
-    """How many runs lie on the right side of a bound, for display beside a mean."""
+    """The number of runs on the right side of a bound, for display beside a mean."""
 
     met: int
     of: int
@@ -50,7 +51,7 @@ class HangsOnModel(ReportModel):
 
 
 class AlternativesRunModel(ReportModel):
-    """How many alternatives of the settings that a claim reads were run at its tier."""
+    """The number of alternatives, of the settings a claim reads, that were run at its tier."""
 
     run: int
     of: int
@@ -66,7 +67,7 @@ class AlternativeRunModel(ReportModel):
     decision: Decision
     """Met only if the claim's ablations miss under it, too; else undecided."""
     flips: bool
-    """Whether it turns the decision round, beyond seed noise."""
+    """True if it turns the decision round, beyond seed noise."""
     note: str
 
 
@@ -92,7 +93,7 @@ class AnswerModel(ReportModel):
     floor: float = FLOOR
     """The least value told apart on a logarithmic scale; smaller ones count as this."""
     runs_met: RunsMetModel | None = None
-    """How many of the runs meet the bound by themselves; None in version 1."""
+    """The number of runs that meet the bound by themselves; None in version 1."""
 
 
 class PartModel(AnswerModel):
@@ -130,7 +131,7 @@ class ControlModel(ReportModel):
     diverged: tuple[int, ...] = ()
     """Its seeds that diverged; the others are judged if they are more than half."""
     inert: bool | None = None
-    """Whether it did not train and so counts for nothing; None if that was not measured."""
+    """True if it did not train and so counts for nothing; None if that was not measured."""
     parameters_moved: float | None = None
     """By how much of their size at the start its parameters moved, the median over its seeds."""
     loss_moved: float | None = None
@@ -172,7 +173,7 @@ class ClaimModel(ReportModel):
     """Parts that their ablation meets."""
     rule_hash: str
     rule_is_younger: bool
-    """Whether the rule was changed after the records were made."""
+    """True if the rule was changed after the records were made."""
     rule: dict[str, Any] = Field(default_factory=dict)
     """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
     headline: str = ""
@@ -182,7 +183,7 @@ class ClaimModel(ReportModel):
     looks: int | None = None
     """Draws and rules before this one, at the paper's scale; None if nobody counted."""
     history: tuple[str, ...] = ()
-    """What the audit's chain of seals tells of the claim, in sentences."""
+    """The claim's history in the audit's chain of seals, in sentences."""
     hangs_on: tuple[HangsOnModel, ...] = ()
     """Of a conditional verdict: the settings that it depends on."""
     alternatives_run: AlternativesRunModel | None = None
@@ -192,7 +193,7 @@ class ClaimModel(ReportModel):
     runs_met: RunsMetModel | None = None
     """Of the deciding part."""
     pictures: tuple[PictureModel, ...] = ()
-    """What the claim is judged on, run by run; of single numbers `per_seed` is all there is."""
+    """The curves that are judged, run by run; of single numbers `per_seed` is all there is."""
 
     @model_validator(mode="after")
     def _one_number_per_seed(self) -> ClaimModel:
@@ -227,7 +228,7 @@ class VariableAgreementModel(ReportModel):
     """Pairs of reviewers that decided alike."""
     pairs: int
     disputed: bool
-    """Whether no decision has most voices."""
+    """True if no decision has most voices."""
 
 
 class AgreementModel(ReportModel):
@@ -314,34 +315,6 @@ class CustomModel(ReportModel):
     seeds: tuple[int, ...]
 
 
-class OriginModel(ReportModel):
-    """The origin of measurements that are not ours."""
-
-    who: str
-    source: str
-    framework: str
-    made: str
-    settings: dict[str, SettingValue]
-    """The settings that differ from the tier's in every run."""
-    absent: tuple[str, ...]
-    """The experiments and controls of which nothing was supplied."""
-
-
-class BesideModel(ReportModel):
-    """Our own answer to a claim, beside one from elsewhere."""
-
-    id: str
-    decision: Decision | None
-    verdict: Verdict
-    evidence: str
-    reading: str
-    """Our estimate with its interval against the bound."""
-    difference: str
-    """Theirs from ours, and whether it is within noise."""
-    headline: str = ""
-    """Our verdict in words, with its scale if that is smaller; empty in version 1."""
-
-
 class Coverage(ReportModel):
     """The numbers of claims listed and tested."""
 
@@ -373,7 +346,7 @@ class RecordModel(ReportModel):
 
 
 class EnvironmentModel(ReportModel):
-    """What made the records: machine, software, fast or plain form; several if they differ."""
+    """The machine, software and form that made the records; several if they differ."""
 
     python: tuple[str, ...]
     platform: tuple[str, ...]
@@ -387,14 +360,14 @@ class EnvironmentModel(ReportModel):
 
 
 class GroupModel(ReportModel):
-    """What made the records: one state of code, versions and device."""
+    """The state of code, versions and device that made the records."""
 
     id: str
     """Eight hexadecimal digits, for --group."""
     made_with: str
     """The id with code, versions and device, in words."""
     of_today: bool | None
-    """Whether the code and versions of the scorecard's day made them; None if nobody asked."""
+    """True if the code and versions of the scorecard's day made them; None if nobody asked."""
     others: tuple[str, ...]
     """The groups that also have records of these cells; none of them is judged here."""
 
@@ -427,13 +400,13 @@ class Scorecard(ReportModel):
     beside: tuple[BesideModel, ...] = ()
     """Of measurements from elsewhere: what our own records say, where there are any."""
     group: GroupModel | None = None
-    """What made the records; None if there are none, or if they are from elsewhere."""
+    """The group that made the records; None if there are none, or if they are from elsewhere."""
     digest: str | None = None
     """SHA-256 of everything else here, in a file; None of a scorecard that is in no file yet."""
     store_root: str | None = None
     """The root of the store's manifest, which stands for every record that it ever held."""
     shipped: bool = False
-    """Whether the records came with the report, and were judged again."""
+    """True if the records came with the report, and were judged again."""
 
     @model_validator(mode="before")
     @classmethod

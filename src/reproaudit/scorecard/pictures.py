@@ -17,11 +17,11 @@ from reproaudit.audit.plan import Role
 from reproaudit.judging.model import ReportModel
 
 MOST_POINTS = 120
-"""How many observations of a line are kept, beside the ends and extremes of every run."""
+"""The most observations that a line keeps, beside the ends and extremes of every run."""
 MOST_LINE_VALUES = 1500
-"""How many numbers a line keeps over all its runs; many runs keep fewer observations each."""
+"""The most numbers that a line keeps over all its runs: with many runs, each keeps fewer."""
 EARLY = 0.1
-"""What comes within this first share of the steps would vanish on a linear time axis."""
+"""The share of the steps in which an early change would vanish on a linear time axis."""
 FEWEST_OBSERVATIONS = 30
 """As many observations are kept however many runs there are."""
 
@@ -32,7 +32,7 @@ class LineModel(ReportModel):
     label: str
     """The quantity in words, with its coordinates."""
     role: Role
-    """Whether the claim's own experiment, a control or the positive control ran."""
+    """The role of the batch: the claim's own experiment, a control or the positive control."""
     control: int | None
     """Of a control: its number on the page, from 1; None if it is the only one."""
     name: str | None
@@ -47,13 +47,13 @@ class LineModel(ReportModel):
 
 
 class RangeModel(ReportModel):
-    """What a quantity is held to: the range that meets the check, the mean over runs."""
+    """The range of a quantity that meets the check, the mean over runs."""
 
     quantity: int
     about: str
     """The part of the claim, or the law, that it belongs to."""
     x: tuple[float | str, ...]
-    """Where it holds; empty for a level that holds at the end of training."""
+    """The steps or coordinates at which it holds; empty for a level at the end of training."""
     low: tuple[float | None, ...]
     """None for an open end; equal to `high` for a target curve."""
     high: tuple[float | None, ...]
@@ -79,7 +79,7 @@ class StageModel(ReportModel):
 
     name: str
     about: str
-    """What happens in it."""
+    """The events of this stretch, in words."""
     start: float
     end: float
 
@@ -110,18 +110,18 @@ class PictureModel(ReportModel):
     floor: float
     """The resolution of the measurement; smaller values are drawn here on a logarithmic scale."""
     meanings: tuple[str, ...]
-    """What each quantity is."""
+    """The meaning of each quantity."""
     lines: tuple[LineModel, ...]
     ranges: tuple[RangeModel, ...] = ()
     onsets: tuple[OnsetModel, ...] = ()
     onset_rule: str = ""
-    """What the onsets are, and what their range is over."""
+    """The definition of the onsets, and what their range is over."""
     stages: tuple[StageModel, ...] = ()
     plateaus: tuple[PlateauModel, ...] = ()
     judged: tuple[float | str, ...] = Field(default=())
     """Of an axis: the coordinates that are judged; empty if all are."""
     observed: int
-    """How many observations the longest line had before it was thinned out."""
+    """The number of observations of the longest line before it was thinned out."""
 
 
 def kept(x: Sequence[float], runs: Sequence[NDArray[np.float64]], *, log: bool) -> list[int]:

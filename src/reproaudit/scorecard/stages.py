@@ -1,4 +1,4 @@
-"""Where a course over training changes: onsets, stages, plateaus, and the curve it should follow.
+"""Finds where a course over training changes: onsets, stages, plateaus, the curve to follow.
 
 A check of ordered onsets has its own; everything else is looked through for one change each. There
 the onset is the step at which half of the change is made, on the axis that is drawn. It is shown
@@ -57,7 +57,7 @@ ALONE = (
 
 @dataclass(frozen=True)
 class CourseFeatures:
-    """What a course shows.
+    """The onsets, stages and plateaus of a course.
 
     Attributes:
         rule: what its onsets are; empty without onsets.
@@ -78,7 +78,7 @@ def find(
     log: bool,
     floor: float,
 ) -> CourseFeatures:
-    """What is found in the courses of a claim's own runs.
+    """Finds the features in the courses of a claim's own runs.
 
     Args:
         parts: of the claim that are judged on them.

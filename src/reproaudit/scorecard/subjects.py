@@ -1,4 +1,4 @@
-"""What a claim's parts look at, so that those which read the same quantities share a picture."""
+"""The quantities of a claim's parts, so that parts which read the same ones share a picture."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FEWEST_COORDINATES = 3
 
 @dataclass(frozen=True)
 class Subject:
-    """What a part looks at: the quantities, and the axis, or None for training steps."""
+    """The quantities of a part, and their axis, or None for training steps."""
 
     quantities: tuple[Quantity, ...]
     axis: str | None
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What two parts that share a picture have in common."""
+        """A key that is equal for parts that share a picture."""
         named = ((q.measurement, *sorted(q.at.items())) for q in self.quantities)
         return (self.axis, *named)
 
@@ -81,7 +81,7 @@ def expanded(batch: Runners) -> Iterator[tuple[int, Kind]]:
 
 
 def subject_of(batch: Runners, index: int, part: Kind) -> Subject | None:
-    """What a part looks at; None if it looks at single numbers alone."""
+    """The quantities and axis of a part; None if it reads single numbers alone."""
     sample = batch.samples[0]
     declared = [(q, sample.declarations.get(q.measurement)) for q in part.quantities()]
     series = [q for q, d in declared if d and d.kind is MeasurementKind.SERIES]

@@ -113,7 +113,7 @@ BY_PROXY = " by proxy"
 
 
 LIMITS = ("", AT_REDUCED_SCALE, BY_PROXY, BY_PROXY + AT_REDUCED_SCALE)
-"""What may follow the word of a verdict, in the order in which counts are shown."""
+"""The limits that may follow the word of a verdict, in the order in which counts are shown."""
 
 
 def without_limits(words: str) -> str:

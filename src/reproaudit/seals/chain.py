@@ -126,7 +126,7 @@ def _misfit(
     before: Sequence[SealsEntry],
     after: Sequence[SealsEntry],
 ) -> str | None:
-    """How an entry does not fit into its place; None if it does."""
+    """The fault of an entry that does not fit into its place; None if it fits."""
     if entry.slug != slug:
         return f"found an entry of '{entry.slug}'; expected one of '{slug}'"
     if line_of(entry) != line:
@@ -141,7 +141,7 @@ def _misfit(
 
 @dataclass
 class _State:
-    """What the entries so far say together, to hold the next one against.
+    """The state that the entries so far lead to, to hold the next one against.
 
     Attributes:
         rules: every sealed rule by its hash.
@@ -169,7 +169,7 @@ class _State:
         return state
 
     def take(self, entry: SealsEntry) -> str | None:
-        """How an entry contradicts those before it, hashes apart; None if it does not."""
+        """The contradiction of an entry to those before it, hashes apart; None if none."""
         if isinstance(entry, SealEntry):
             return self._take_seal(entry)
         if isinstance(entry, BegunEntry):

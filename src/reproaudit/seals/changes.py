@@ -1,4 +1,4 @@
-"""What changed between two rules, in words, with the claims that it touches."""
+"""The changes between two rules, in words, with the claims that they touch."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _succeeded(
 
 @dataclass
 class _Claim:
-    """What makes a claim the same under another name.
+    """The features by which a claim is recognised under another name.
 
     Attributes:
         statement: its words.
@@ -106,7 +106,7 @@ class _Claim:
     reads: set[str] = field(default_factory=set)
 
     def resembles(self, other: _Claim) -> str | None:
-        """How another claim resembles this one; None if it does not."""
+        """The likeness of another claim to this one, in words; None if there is none."""
         if self.statement and self.statement == other.statement:
             return "makes the same statement"
         if self.reads and (self.experiment, self.reads) == (other.experiment, other.reads):

@@ -37,7 +37,7 @@ def error_of_look(look: int, alpha: float) -> float:
 
 
 def seeds_of_look(error: float, own: int) -> int:
-    """How many seeds a look has at a tier: the audit's number, or more if its error needs them.
+    """The number of seeds of a look at a tier: the audit's, or more if its error needs them.
 
     So many runs that all meet a limit are as rare as the error, if half of all runs do so: the
     smallest n with 2^-n ≤ error.

@@ -73,7 +73,7 @@ class _Entry(_Part):
     revision: Sentence | None
     """The git revision at that time, with "+dirty" if files were changed; None outside git."""
     reconstructed: bool = False
-    """Whether git's history was read afterwards, and nothing was sealed at the time."""
+    """True if it was read from git's history afterwards, and nothing was sealed at the time."""
     before: Hash
     hash: Hash
 
@@ -129,7 +129,7 @@ class RunEntry(_Entry):
 
 
 class ResultEntry(_Entry):
-    """What a run at the paper tier was judged to show."""
+    """The verdicts of a run at the paper tier."""
 
     kind: Literal["result"] = "result"
     rule: Hash | None
@@ -137,9 +137,9 @@ class ResultEntry(_Entry):
     judged_by: Hash | None
     """The part of the rule that judges; None of a reconstructed result."""
     tier: Literal["paper", "multiverse"] = "paper"
-    """What was run: the paper tier, or its alternatives as well (`multiverse`)."""
+    """The runs: those of the paper tier, or of its alternatives as well (`multiverse`)."""
     confirmation: bool = False
-    """Whether the seeds were those derived from the rule."""
+    """True if the seeds were those derived from the rule."""
     records: Hash
     """A hash of every number that was measured, whatever code measured it."""
     claims: dict[str, ClaimResult]

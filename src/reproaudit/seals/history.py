@@ -39,7 +39,7 @@ class Repository:
         return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
 
     def git(self, *arguments: str) -> bytes:
-        """What a git command prints.
+        """The output of a git command.
 
         Raises:
             NoHistoryError: if it fails.
@@ -60,7 +60,7 @@ class Repository:
         return self.git("rev-parse", "HEAD").decode().strip() + ("+dirty" if changed else "")
 
     def is_shallow(self) -> bool:
-        """Whether old commits were left out when it was cloned."""
+        """True if old commits were left out when it was cloned."""
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def at(self, commit: str, name: str) -> bytes | None:
@@ -71,7 +71,7 @@ class Repository:
             return None
 
     def has(self, commit: str, name: str) -> bool:
-        """Whether a file or a folder is in a commit."""
+        """True if a file or a folder is in a commit."""
         try:
             return bool(self.git("rev-parse", "--verify", "--quiet", f"{commit}:{name}"))
         except NoHistoryError:
@@ -143,7 +143,7 @@ def lacking(path: Path, now: bytes) -> str | None:
 
 
 def is_anywhere(path: Path, text: str) -> bool:
-    """Whether a commit of any branch added a text to a file.
+    """True if a commit of any branch added a text to a file.
 
     Raises:
         NoHistoryError: if git cannot tell.
@@ -154,7 +154,7 @@ def is_anywhere(path: Path, text: str) -> bool:
 
 
 def faults_in_history(path: Path, now: bytes) -> list[str]:
-    """How a file's committed versions fail to be each the beginning of the next.
+    """The faults in a file's history: each committed version must begin with the one before.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""Where the entries of an audit are kept: beside it, and in the store where that cannot be written.
+"""Keeps the entries of an audit: beside it, and in the store where that cannot be written.
 
 The chain beside an audit is `seals/<slug>.jsonl` in its folder. An audit that came with an
 installation, or lies in a folder that cannot be written, is not added to: what is run goes to
@@ -53,7 +53,7 @@ class Chains:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing can, or should, be written beside the audit."""
+        """True if nothing can, or should, be written beside the audit."""
         folder = self.paper.seals_file.parent
         while not folder.exists():
             folder = folder.parent
@@ -183,6 +183,6 @@ class Chains:
 
 
 def changes_since(entries: Sequence[SealsEntry], rule: RuleData) -> tuple[RuleChange, ...]:
-    """What a rule changes against the last seal of a chain."""
+    """The changes of a rule against the last seal of a chain."""
     *earlier, last = sealed_rules(entries).values()
     return changes_between(last, rule, earlier)

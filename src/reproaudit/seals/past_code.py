@@ -84,7 +84,7 @@ class PastCode:
         return listed.decode().split()
 
     def changes(self, commit: str) -> tuple[CodeChange, ...]:
-        """What a commit changed in the code, against the commit before it."""
+        """The code that a commit changed, against the commit before it."""
         parent = f"{commit}^"
         told = self.repository.git(
             "diff-tree",
@@ -108,7 +108,7 @@ class PastCode:
         return _differences(before, self._state(commit), names)
 
     def uncommitted(self) -> tuple[CodeChange, ...]:
-        """What the working tree changes in the code, against the last commit."""
+        """The code that the working tree changes, against the last commit."""
         names = self.repository.changed(self.places) if self.places else []
         if not names:
             return ()

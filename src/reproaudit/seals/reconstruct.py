@@ -1,4 +1,4 @@
-"""What git knows of the time before the first seal: changed rules and code, reported results.
+"""Reads from git the time before the first seal: changed rules and code, reported results.
 
 A changed rule is found by comparing a committed audit with the one in the commit before it, as
 YAML, so that audits of older forms are read as well; changed code by hashing both commits' files
@@ -84,7 +84,7 @@ def reconstruct(paper: Entry) -> tuple[SealsEntry, ...]:
 
 
 def uncommitted(paper: Entry) -> Changes:
-    """What the files of a paper change against the last commit, in rule and code; none outside git.
+    """The changes of a paper's files against the last commit, in rule and code; none outside git.
 
     Raises:
         UsageError: if the clone is shallow, so that nobody can see what came before.

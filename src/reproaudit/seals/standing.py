@@ -1,4 +1,4 @@
-"""What a chain of seals says of one claim: exploratory or confirmed, how many looks, its history.
+"""Reads from a chain of seals a claim's status (exploratory or confirmed), looks and history.
 
 A *look* is an occasion on which a verdict could have been chosen: every draw that was judged at the
 paper's scale, and every rule that came after numbers at this scale may have been seen, whether or
@@ -35,14 +35,14 @@ MOST_NAMED = 6
 """Changes that one sentence names at most."""
 
 BY_CHAIN_ALONE = "confirmed by the chain alone; its records are not here"
-"""What is said of a confirmation that no record shows."""
+"""The sentence on a confirmation that no record shows."""
 
 UNTESTED = ("not_tested", "technical_failure")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What is told of a claim beside its verdict.
+    """The status, looks and history of a claim, told beside its verdict.
 
     Attributes:
         status: exploratory, or confirmed on seeds that follow from a seal.
@@ -79,7 +79,7 @@ class Sealed:
     def standing(
         self, claim: str, trains: bool, tier: str, verdict: str, numbers: Mapping[str, str]
     ) -> Standing:
-        """What is told of a claim.
+        """The standing of a claim.
 
         Args:
             claim: its id.
@@ -173,7 +173,7 @@ class _Late:
 
     @property
     def is_past_code(self) -> bool:
-        """Whether it is a commit of code alone, read from git."""
+        """True if it is a commit of code alone, read from git."""
         return self.entry.reconstructed and all(isinstance(one, CodeChange) for one in self.changes)
 
     @property
@@ -190,7 +190,7 @@ _AFTER_RUN = "after a run had begun whose numbers may have been seen"
 
 @dataclass
 class _Past:
-    """What happened to one claim, and to the claims that it took the place of.
+    """The past of one claim, and of the claims that it took the place of.
 
     Attributes:
         names: its id, and theirs.
@@ -228,7 +228,7 @@ class _Past:
         return past
 
     def is_of(self, change: RuleChange) -> bool:
-        """Whether a change touches the claim, or one that it took the place of."""
+        """True if a change touches the claim, or one that it took the place of."""
         return change.claims is None or not self.names.isdisjoint(change.claims)
 
     def rule_changed(self) -> None:
@@ -307,7 +307,7 @@ def numbers_of(parts: Iterable[tuple[str, Sequence[float]]]) -> dict[str, str]:
 
 
 def _same_draw(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether no part has other numbers here than there; parts of one alone do not matter."""
+    """True if no part has other numbers here than there; parts of one alone do not matter."""
     shared = one.keys() & other.keys()
     return bool(shared) and all(one[name] == other[name] for name in shared)
 
@@ -336,7 +336,7 @@ def _change_sentences(past: _Past) -> Iterator[str]:
 
 
 def _times(entries: Sequence[SealEntry | ChangeEntry], past: _Past) -> str:
-    """How often a rule was changed, and how often code alone."""
+    """The number of changes of a rule, and of code alone, in words."""
     code = sum(
         all(isinstance(one, CodeChange) for one in entry.what if past.is_of(one))
         for entry in entries

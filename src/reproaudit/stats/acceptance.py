@@ -38,12 +38,12 @@ class AcceptanceRule:
     divisor: float
     """By what the error of a miss is divided, since other parts of the claim may be missed too."""
     two_tests: bool = False
-    """Whether *met* is decided by two one-sided tests."""
+    """True if *met* is decided by two one-sided tests."""
     level: float | None = None
     """The error of the count of runs, see `most_astray`; None if the mean alone decides."""
 
     def holds(self, mean: float) -> bool:
-        """Whether a mean lies within the range, ends included."""
+        """True if a mean lies within the range, ends included."""
         return self.low <= mean <= self.high
 
     def nearest(self, mean: float) -> float:
@@ -106,7 +106,7 @@ def most_astray(runs: int, level: float | None) -> int:
 def met_and_missed(
     z: FloatArray, rule: AcceptanceRule
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether seeds of shape (…, seed) meet the rule, and whether they miss it; shape (…).
+    """True where seeds of shape (…, seed) meet the rule, and where they miss it; each of shape (…).
 
     The interval of the mean decides only together with the runs: no more of them than
     `most_astray` may lie on the other side of the limit in question.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SHARE_VARIED = 0.1
-"""How much `onset` adds to and takes from the share, to see whether the onset stays."""
+"""The amount that `onset` adds to and takes from the share, to see if the onset stays."""
 
 HORIZON_VARIED = 0.8
 """The first part of the observed span to which `onset` cuts, to see whether the onset stays."""

@@ -254,7 +254,7 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
 
 
 def unbounded_above_zero(declaration: Declaration) -> bool:
-    """Whether a measurement is declared to be positive (or 0) without an upper end, or mirrored."""
+    """True if a measurement is declared as at least 0 without an upper end, or mirrored."""
     low, high = declaration.range or (None, None)
     return (low is not None and low >= 0 and high is None) or (
         high is not None and high <= 0 and low is None

@@ -51,7 +51,7 @@ def _experiments(audit: Audit, claim: Claim) -> list[str]:
 
 
 def _sign_of_training(audit: Audit, experiment: str) -> str | None:
-    """What shows that an experiment trains, in words; None if nothing does."""
+    """The sign by which an experiment shows that it trains, in words; None if it shows none."""
     moved = audit.movement
     for name in (moved.parameters, moved.training_loss) if moved is not None else ():
         if audit.declaration(experiment, name) is not None:

@@ -175,7 +175,7 @@ class FileReader:
         return None
 
     def _spend(self, size: int) -> bool:
-        """Whether the files may hold so many bytes more; a fault is told if not."""
+        """True if the files may hold so many bytes more; a fault is reported if not."""
         self.left -= size
         if self.left < 0:
             text = f"found more than {MOST_BYTES:,} bytes in all files together; expected fewer."
@@ -347,7 +347,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _all_numbers(node: Any) -> bool:
-    """Whether nested lists hold numbers only; truth values and text are none."""
+    """True if nested lists hold numbers only; truth values and text are none."""
     lists = [[node]]
     while lists:
         one = lists.pop()

@@ -71,7 +71,7 @@ def _fits(
     diverged: bool,
     misfits: Misfits,
 ) -> bool:
-    """Whether a block has the declared kind, steps, shape and finite numbers."""
+    """True if a block has the declared kind, steps, shape and finite numbers."""
     stepped = declaration.kind is MeasurementKind.SERIES
     if stepped and block.steps is None:
         misfits.add(block.place, f"found no steps of '{name}'; expected a series over steps.")

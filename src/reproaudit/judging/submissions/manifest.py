@@ -51,7 +51,7 @@ class Run(StrictModel):
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
     """Of a control: the settings that the audit gives it. For the experiment itself: none."""
     status: Literal["completed", "diverged"] = "completed"
-    """Whether the runs finished; a diverged one may hold numbers that are not finite."""
+    """The end of the runs; diverged ones may hold numbers that are not finite."""
     files: tuple[Text, ...] = Field(min_length=1, max_length=MOST_FILES_OF_A_RUN)
     """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
 

@@ -314,7 +314,7 @@ def _training_losses(tasks: Sequence[RunTask], matrices: SeedMatrices) -> list[f
 
 
 def movement_of(models: Sequence[Trained], seed: int) -> dict[str, float]:
-    """How far all models of one seed moved together.
+    """The movement of all models of one seed together.
 
     Args:
         models: for example one for each depth.

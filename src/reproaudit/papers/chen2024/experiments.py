@@ -319,7 +319,7 @@ def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Meas
 def _movement(
     s: Shared, at: Parameters, phases: Sequence[Mapping[str, Series]]
 ) -> dict[str, float]:
-    """How far all parameters moved, and the training loss of each phase on its own data."""
+    """The movement of all parameters, and of each phase's training loss on its own data."""
     losses = [phase["trained_loss"].values for phase in phases]
     return measure_movement(
         initial_parameters(s), at, [one[0] for one in losses], [one[-1] for one in losses]
@@ -327,7 +327,7 @@ def _movement(
 
 
 _CARD = frozenset({"cuda"})
-"""Where all seeds of a cell are trained at once."""
+"""The devices on which all seeds of a cell are trained at once."""
 
 SIMULTANEOUS = Experiment(
     settings=Simultaneous,

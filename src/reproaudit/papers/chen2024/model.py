@@ -31,7 +31,7 @@ LossReading = Literal["of_probabilities", "of_softmaxed_probabilities"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Which lags the heads see, and which sets of heads the second layer compares.
+    """The lags that the heads see, and the sets of heads that the second layer compares.
 
     Attributes:
         lags: of each head, the lags in its window; every head has as many.

@@ -63,7 +63,7 @@ class Shared(ChainSettings):
 
     @cached_property
     def architecture(self) -> Architecture:
-        """Which lags the heads see, and which sets of heads are compared."""
+        """The lags that the heads see, and the sets of heads that are compared."""
         return Architecture.build(self.lag_windows, self.heads, self.window, self.degree)
 
     @property

@@ -297,7 +297,7 @@ def validation_sets(
 # ------------------------------------------------------------------------------------ what is there
 
 _CARD = frozenset({"cuda"})
-"""Where all seeds of a cell are trained at once."""
+"""The devices on which all seeds of a cell are trained at once."""
 
 _SELECTION = Experiment(
     settings=Selection,

@@ -109,7 +109,10 @@ def plain_net_losses(net: Net, batch: SampleBatch, multi_hot: bool) -> Float[Arr
 
 
 def train_plain_net(start: int, stop: int, how: NetSgd, scratch: SampleBatch, net: Net) -> None:
-    """Steps ``start`` to ``stop − 1``, in place; arguments as `fully_connected.train_net`."""
+    """Steps ``start`` to ``stop − 1`` of one net, in place.
+
+    Arguments as `fully_connected.train_nets_on_same_batches`.
+    """
     tensors = [torch.from_numpy(one) for one in net]  # they share the memory of the arrays
     trained = [one.requires_grad_() for one in tensors if one.numel()]
     for step in range(start, stop):

@@ -285,7 +285,7 @@ def train_seeds(
 def models_moved(
     models: Iterable[tuple[Iterable[Array], Iterable[Array], tuple[float, float]]],
 ) -> dict[str, float]:
-    """How far models moved in training, all together, see `reproaudit.lab.measure_movement`.
+    """The movement of models in training, all together, see `reproaudit.lab.measure_movement`.
 
     Args:
         models: of each, its parameters before and after training, and its training loss before and

@@ -221,7 +221,7 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
 def _agreement(
     population: Population, start: InnerProducts, staged: InnerProducts, together: InnerProducts
 ) -> dict[str, float]:
-    """How alike Algorithm 1 and simultaneous training have moved from their common start."""
+    """The agreement of Algorithm 1 and simultaneous training, as moved from their common start."""
     before = measures.class_scores(start, population)
     return {
         "attention_agreement": measures.cosine(
@@ -303,7 +303,7 @@ def _stand_in(settings: Pictured) -> str | None:
 
 
 _CARD = frozenset({"cuda"})
-"""Where all seeds of a cell are trained at once."""
+"""The devices on which all seeds of a cell are trained at once."""
 
 _SIMULTANEOUS = Experiment(Simultaneous, measure_simultaneous, _CARD, _phases, has_plain_form=True)
 

@@ -211,7 +211,7 @@ class _Samples(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """What the outputs depend on, or the loss's gradient by it."""
+    """The weights on which the outputs depend, or the loss's gradient by them."""
 
     responses: Array  # (head, row, vector)
     biases: Array  # (head, row)

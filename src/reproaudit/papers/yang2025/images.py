@@ -39,16 +39,19 @@ from reproaudit.lab import DATA_VARIABLE
 _log = logging.getLogger(__name__)
 
 PROBE_SECONDS = 4.0
-"""How long the mirrors have to answer, resolving their names included, or there is no network."""
+"""The seconds within which a mirror must answer, resolving its name included.
+
+If none does, there is no network.
+"""
 
 STALL_SECONDS = 10.0
-"""How long a download may stand still."""
+"""The seconds for which a download may stand still."""
 
 STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
-"""What a record made without MNIST says."""
+"""The note in a record that was made without MNIST."""
 
 Split = Literal["train", "test"]
-"""Which of MNIST's splits."""
+"""One of MNIST's two splits."""
 
 STEMS: dict[Split, str] = {"train": "train", "test": "t10k"}
 """The stem of a split's files."""
@@ -57,10 +60,10 @@ FAILED = "mnist-download-failed.txt"
 """The note of a failed download, in the cache folder."""
 
 Collection = Literal["mnist", "digits"]
-"""Which pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
+"""The pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
 
 Scaling = Literal["unit_norm", "pixels"]
-"""How pictures are scaled: to length 1, or not at all, as values between 0 and 1."""
+"""The scaling of pictures: to length 1, or none, with values between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +153,13 @@ def signals(
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``reproaudit`` in the user's cache folder."""
+    """The folder that keeps downloads: ``reproaudit`` in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "reproaudit"
 
 
 def folders() -> tuple[Path, ...]:
-    """Where MNIST is looked for, in this order."""
+    """The folders in which MNIST is looked for, in this order."""
     named = os.environ.get(DATA_VARIABLE)
     return (*((Path(named),) if named else ()), cache_folder())
 
@@ -267,7 +270,7 @@ def _download(folder: Path) -> None:
 
 
 def _answers(mirrors: Sequence[str]) -> bool:
-    """Whether one of the mirrors answers. In threads: resolving a name knows no time limit."""
+    """True if one of the mirrors answers. In threads: resolving a name knows no time limit."""
     reached = threading.Event()
 
     def probe(url: str) -> None:

@@ -30,7 +30,7 @@ from reproaudit.papers.yang2025.model import Weights
 from reproaudit.papers.yang2025.task import Labels, Population
 
 OBSERVATIONS = 60
-"""How many observations are even on a logarithmic axis, and how many more on a linear one."""
+"""The number of observations that are even on a logarithmic axis, and of those on a linear one."""
 
 CHUNK = 1000
 """Steps per call of ``advance``: small beside a checkpoint's interval even with pictures."""
@@ -38,7 +38,7 @@ CHUNK = 1000
 
 @dataclass(frozen=True)
 class CommonSettings:
-    """What every experiment is told; the audit says what the values mean."""
+    """The settings that every experiment has; the audit says what the values mean."""
 
     neurons: int
     output: Literal["mean", "sum"]
@@ -58,7 +58,7 @@ class CommonSettings:
 
     @property
     def output_scale(self) -> float:
-        """What multiplies the mean over a head's neurons."""
+        """The factor before the mean over a head's neurons."""
         return float(self.neurons) if self.output == "sum" else 1.0
 
     @property
@@ -72,7 +72,7 @@ class CommonSettings:
 
     @property
     def stretch(self) -> int:
-        """How many times as long every phase is, so that slower neurons come as far."""
+        """The factor by which every phase is longer, so that slower neurons come as far."""
         longer = self.neuron_rate_of == "parameter_longer" and self.output == "mean"
         return self.neurons if longer else 1
 
@@ -164,7 +164,7 @@ class Moment:
         return Moment(tuple(arrays if settings.bias_trained else arrays[:3]), float(loss))
 
     def moved(self, since: Moment) -> dict[str, float]:
-        """How far training moved from an earlier moment."""
+        """The movement in training since an earlier moment."""
         with one_thread():  # a norm's last bit depends on the number of threads
             return measure_movement(
                 since.parameters, self.parameters, [since.training_loss], [self.training_loss]

@@ -17,8 +17,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 Labels = Literal["identified", "any_signal", "first_signal"]
-"""Which sign the label is: the identified signal's, as in the paper, or, independent of the
-identifier, that of a signal drawn uniformly or of the first signal."""
+"""The sign that is the label.
+
+That of the identified signal, as in the paper, or, independent of the identifier, that of a signal
+drawn uniformly or of the first signal.
+"""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from reproaudit.reports.numbers import counted, ranges, value_words
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 TO_WRITE = "> **To be written:**"
-"""How a line begins that a person has to replace."""
+"""The beginning of each line that a person has to replace."""
 
 
 def mlrc_export(request: ExportRequest) -> Exported:

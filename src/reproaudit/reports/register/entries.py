@@ -15,23 +15,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import ValidationError
 
 import reproaudit
 from reproaudit.audit.documentation import UNSCORED
+from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import identifiers
 from reproaudit.reports.register.model import (
     ClaimEntry,
     DocumentationEntry,
-    HangsOnEntry,
     MeasuredEntry,
-    OriginEntry,
     PaperEntry,
-    RunsMetEntry,
     VariableEntry,
 )
 from reproaudit.scorecard.model import (
@@ -43,6 +41,8 @@ from reproaudit.scorecard.model import (
 
 ENTRY = "register.json"
 """The name of an entry's file, in the paper's folder."""
+
+_Entry = TypeVar("_Entry", bound=ReportModel)
 
 
 @dataclass(frozen=True)
@@ -123,24 +123,20 @@ def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> P
 
 
 def _documentation(found: DocumentationModel) -> DocumentationEntry:
-    return DocumentationEntry(
-        strict=found.strict,
-        reviewed=found.reviewed,
-        of=found.of,
-        sharing_type=found.sharing_type,
+    return _entry(
+        DocumentationEntry,
+        found,
         rate=reviewing.rate_words(found),
         agreement=reviewing.agreement_words(found.agreement) if found.agreement else None,
-        variables=tuple(
-            VariableEntry(
-                name=one.name,
+        variables=[
+            _entry(
+                VariableEntry,
+                one,
                 scored=one.name not in UNSCORED,
-                card=one.card,
-                decision=one.decision,
-                documented=one.documented,
                 dispute=reviewing.disagreement(one) if _is_disputed(one.decision) else None,
             )
             for one in found.variables
-        ),
+        ],
     )
 
 
@@ -150,52 +146,39 @@ def _is_disputed(decision: str) -> bool:
 
 def _measured(source: EntrySource) -> MeasuredEntry:
     card, folder = source.card, quote(source.folder)
-    origin = card.origin
-    return MeasuredEntry(
-        origin=None
-        if origin is None
-        else OriginEntry(
-            who=origin.who, made=origin.made, framework=origin.framework, source=origin.source
-        ),
+    badges = None if card.origin else folder
+    return _entry(
+        MeasuredEntry,
+        card,
         page=f"{folder}/scorecard.html",
         scorecard=f"{folder}/scorecard.json",
         sha256=source.sha256,
         older_rules=phrasing.older_rules(card),
         verdicts=phrasing.verdict_counts(card.claims),
-        coverage=card.coverage,
-        claims=tuple(
-            _claim(claim, f"{folder}/scorecard.html#claim-{n}", None if origin else folder)
+        claims=[
+            _claim(claim, f"{folder}/scorecard.html#claim-{n}", badges)
             for n, claim in enumerate(card.claims, start=1)
-        ),
+        ],
     )
 
 
 def _claim(claim: ClaimModel, page: str, badges: str | None) -> ClaimEntry:
     part = phrasing.deciding_part(claim)
-    runs = claim.runs_met
-    return ClaimEntry(
-        id=claim.id,
-        statement=claim.statement,
-        locator=claim.locator,
-        weight=claim.weight,
-        verdict=claim.verdict,
+    return _entry(
+        ClaimEntry,
+        claim,
         verdict_words=phrasing.verdict_title(claim),
-        decision=claim.decision,
         evidence=phrasing.evidence_label(claim),
-        status=claim.status,
-        looks=claim.looks,
-        hangs_on=tuple(
-            HangsOnEntry(setting=one.setting, sentence=one.sentence) for one in claim.hangs_on
-        ),
-        estimate=claim.estimate,
-        interval=claim.interval,
-        bound=claim.bound,
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,
-        runs_met=None if runs is None else RunsMetEntry(met=runs.met, of=runs.of),
         reading=phrasing.claim_sentence(claim),
         warnings=phrasing.warnings(claim),
-        rule_hash=claim.rule_hash,
         page=page,
         badge=f"{badges}/badges/{quote(claim.id)}.svg" if badges and is_plain(claim.id) else None,
     )
+
+
+def _entry(kind: type[_Entry], shown: ReportModel, **more: Any) -> _Entry:
+    """An entry with what a model of the scorecard has under the same names, and with more."""
+    same = {name: getattr(shown, name) for name in kind.model_fields if name not in more}
+    return kind.model_validate({**same, **more}, from_attributes=True)

@@ -18,19 +18,19 @@ class VariableEntry(ReportModel):
 
     name: str
     scored: bool
-    """Whether it counts in the documentation score."""
+    """True if it counts in the documentation score."""
     card: str
     """The automated card's answer."""
     decision: str
     """The reviewers' majority, or "disputed"."""
     documented: bool
-    """Whether it counts as documented after review."""
+    """True if it counts as documented after review."""
     dispute: str | None
     """Who decided what, where no decision has most voices."""
 
 
 class DocumentationEntry(ReportModel):
-    """What the paper documents."""
+    """The paper's documentation: its variables and score."""
 
     strict: int
     """Documented variables by the automated card."""
@@ -41,9 +41,9 @@ class DocumentationEntry(ReportModel):
     sharing_type: str
     """Description, Code, Data or Experiment."""
     rate: str
-    """How many papers of this sharing type were reproduced, as published."""
+    """The number of papers of this sharing type that were reproduced, as published."""
     agreement: str | None
-    """How far the reviewers agree; null with one reviewer for each variable."""
+    """The agreement among the reviewers; null with one reviewer for each variable."""
     variables: tuple[VariableEntry, ...]
 
 
@@ -65,7 +65,7 @@ class HangsOnEntry(ReportModel):
 
 
 class RunsMetEntry(ReportModel):
-    """How many runs meet the bound by themselves."""
+    """The number of runs that meet the bound by themselves."""
 
     met: int
     of: int
@@ -118,9 +118,9 @@ class MeasuredEntry(ReportModel):
     sha256: str
     """Of that file's bytes."""
     older_rules: str | None
-    """What is different about verdicts that follow older rules."""
+    """The way in which verdicts that follow older rules differ."""
     verdicts: dict[str, int]
-    """How often each verdict was given."""
+    """The number of times that each verdict was given."""
     coverage: Coverage
     claims: tuple[ClaimEntry, ...]
 

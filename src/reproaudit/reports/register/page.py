@@ -49,7 +49,7 @@ SORT_KEYS = {
         "year": "year",
     },
 }
-"""What each table can be sorted by; the template has the keys of its rows."""
+"""The columns by which each table can be sorted; the template has the keys of its rows."""
 BETWEEN = "\n"
 """Between several values of one attribute; no name has a line break."""
 ANYTHING = "any setting"

@@ -48,7 +48,7 @@ REGISTER_COLUMNS: dict[str, Callable[[RegisterRow], CsvValue]] = {
 """Each column's name and its value; `docs/register.md` describes them."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""The characters that a spreadsheet takes for the beginning of a formula."""
 
 
 def register_csv(papers: Sequence[PaperEntry]) -> str:

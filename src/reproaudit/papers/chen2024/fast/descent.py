@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 class _Trained(NamedTuple):
-    """Which parameters change."""
+    """The parameters that change in training."""
 
     lag_weights: bool
     coefficients: bool

@@ -24,7 +24,7 @@ from reproaudit.papers.chen2024.fast.windows import Windows
 from reproaudit.papers.chen2024.model import LossReading
 
 AT_ONCE = 32
-"""How many numbers are added at once."""
+"""The number of summands that are added at once."""
 
 
 # ----------------------------------------------------------------------- sums in a fixed order

@@ -10,10 +10,8 @@ the scores of all samples that share their codes; B Eᵀ and V_e Eᵀ (d × T ea
 of the size batch × (d + d_e) × T is built. Backwards, a sample's score gradients are added to the q
 columns of a second T × T matrix M, and the gradient of D is Eᵀ M E.
 
-Where each sample has codes of its own the same formulas are applied to one sample at a time.
-
-Everything runs on one thread, matrix products included: they are too small to share out, and their
-bits would depend on the number of threads. Results do not depend on how steps are cut into calls.
+Where each sample has codes of its own the same formulas are applied to one sample at a time. All
+runs on one thread, so that no bit depends on the number of threads, nor on how steps are cut.
 """
 
 from __future__ import annotations
@@ -32,21 +30,13 @@ _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and 
 
 
 class _Sample(NamedTuple):
-    """What is computed of one sample, in the working precision.
+    """The values computed of one sample, in the working precision; n = T or T + 1."""
 
-    Attributes:
-        target: (d,).
-        attention: over the attended tokens, (n,), n = T or T + 1; first their scores.
-        mean: Σ a_i x_i, (d,).
-        residual: output − target, (d,).
-        pushed: the gradient of the loss by the scores, (n,).
-    """
-
-    target: Array
-    attention: Array
-    mean: Array
-    residual: Array
-    pushed: Array
+    target: Array  # (d,)
+    attention: Array  # over the attended tokens, (n,); first their scores
+    mean: Array  # Σ a_i x_i, (d,)
+    residual: Array  # output − target, (d,)
+    pushed: Array  # the gradient of the loss by the scores, (n,)
 
 
 class _Outcome(NamedTuple):
@@ -114,7 +104,6 @@ def _room_for_sample(d: int, n: int, weights: Weights) -> _Sample:
 
 @compiled()
 def _set_target(batch: SampleBatch, b: int, target: Array) -> None:
-    """The target of sample b."""
     share = target.dtype.type(1.0 / batch.selected.shape[1])
     for k in range(target.size):
         total = target.dtype.type(0)
@@ -125,14 +114,9 @@ def _set_target(batch: SampleBatch, b: int, target: Array) -> None:
 
 @compiled(fastmath=_SUMS)
 def _respond(X: Array, b: int, sample: _Sample, U: Array, V_x: Array) -> Any:
-    """The residual of sample b under its attention; returns its squared norm.
+    """Sets mean and residual of sample b under its attention; returns the residual's squared norm.
 
-    Args:
-        X: the tokens of all samples.
-        b: which sample.
-        sample: with its attention and target; receives mean and residual.
-        U: the codes' values, V_e e_i, (d, n).
-        V_x: W_V's block of the tokens.
+    X holds the tokens of all samples, U the codes' values V_e e_i, (d, n).
     """
     attention, mean, residual = sample.attention, sample.mean, sample.residual
     d, T = X.shape[1], X.shape[2]
@@ -235,17 +219,10 @@ def _shared_scores(G: Array, H: Array, X: Array, b: int, queried: Array, scores:
 def _add_slopes(
     X: Array, b: int, queried: Array, sample: _Sample, step: Any, M: Array, N: Array, R: Array
 ) -> None:
-    """Adds what sample b gives to the gradients, in terms of the codes.
+    """Adds the share of sample b to the gradients, in terms of the codes.
 
-    Args:
-        X: the tokens of all samples.
-        b: which sample.
-        queried: its queried positions.
-        sample: with its attention, residual and pushed.
-        step: the factor of the residual.
-        M: of D: pushed, added to the row of each queried position.
-        N: of B, likewise by coordinate.
-        R: of V_e, by coordinate and position.
+    For D, the sample's pushed is added to the row of M of each queried position; for B to N,
+    likewise by coordinate; for V_e, ``step`` times the residual to R, by coordinate and position.
     """
     attention, pushed = sample.attention, sample.pushed
     d, T = X.shape[1], X.shape[2]
@@ -277,15 +254,10 @@ def _shared_codes_pass(
     outcome: _Outcome,
     slopes: Any,
 ) -> None:
-    """Outcome and gradient where the samples share their codes.
+    """Sets outcome and gradient of samples that share their codes.
 
-    Args:
-        batch: the samples.
-        weights: of the layer.
-        attend_query: whether the query is among the attended tokens.
-        factor: c in the loss c · mean ‖output − target‖².
-        outcome: receives what came out of each sample.
-        slopes: weights that receive the gradient (all but ``idle``), or None for none.
+    The loss is ``factor`` · mean ‖output − target‖². ``slopes`` receives the gradient by all
+    weights but ``idle``; None asks for none.
     """
     samples, d, T = batch.X.shape
     n = T + 1 if attend_query else T
@@ -400,7 +372,7 @@ def _pass(
     slopes: Any,
     own_codes: Any,
 ) -> None:
-    """As `_shared_codes_pass`, for either kind of batch; ``own_codes`` is `_own_codes` of it."""
+    """`_own_codes_pass` where ``own_codes``, from `_own_codes`, is True; else the shared one."""
     if own_codes is None:
         _shared_codes_pass(batch, weights, attend_query, factor, outcome, slopes)
     else:
@@ -408,10 +380,7 @@ def _pass(
 
 
 def _own_codes(batch: SampleBatch) -> bool | None:
-    """True where samples have codes of their own; None, of another type, where they share them.
-
-    So only the one that is used is compiled.
-    """
+    """True where samples have codes of their own, else None: only the pass in use is compiled."""
     return None if len(batch.E) == 1 else True
 
 
@@ -423,10 +392,9 @@ def _room_for_outcome(batch: SampleBatch, weights: Weights) -> _Outcome:
 def losses(
     batch: SampleBatch, weights: Weights, attend_query: bool = False
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Per sample ½‖output − target‖², and the attention on the selected tokens.
+    """Per sample ½‖output − target‖², and the attention on the selected tokens; both in double.
 
-    Computed in the weights' precision and returned in double, so that means of a training that is
-    about to diverge do not overflow.
+    So means of a training that is about to diverge do not overflow.
     """
     outcome = _room_for_outcome(batch, weights)
     with one_thread():
@@ -442,9 +410,6 @@ def gradient(
     with one_thread():
         _pass(batch, weights, attend_query, factor, outcome, slopes, _own_codes(batch))
     return factor * float(outcome.squares.astype(np.float64).mean()), slopes
-
-
-# ---------------------------------------------------------------------------------------- training
 
 
 @compiled()
@@ -476,14 +441,9 @@ def _train(
 
 
 def train_steps(start: int, stop: int, how: Sgd, scratch: SampleBatch, weights: Weights) -> None:
-    """Steps ``start`` to ``stop − 1``, in place.
+    """Trains the weights in place, from step ``start`` to ``stop − 1``.
 
-    Args:
-        start: first step.
-        stop: one past the last.
-        how: the training.
-        scratch: room for a batch, with the codes in it where they are not redrawn.
-        weights: what is trained.
+    ``scratch`` is room for a batch, with the codes in it where they are not redrawn.
     """
     outcome, slopes = _room_for_outcome(scratch, weights), Weights.zeros_like(weights)
     with one_thread():

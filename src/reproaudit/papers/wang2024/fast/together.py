@@ -141,7 +141,7 @@ class _Batches(NamedTuple):
 
 
 class _Draw(NamedTuple):
-    """How batches are drawn: the law of each seed, sizes, and the codes where they stay."""
+    """The law by which batches are drawn: of each seed, sizes, and the codes where they stay."""
 
     laws: Sequence[BatchLaw]
     empty: SampleBatch
