@@ -34,6 +34,7 @@ from reproaudit.reports.register.model import (
     RunsMetEntry,
     VariableEntry,
 )
+from reproaudit.reports.register.strip import strip_entry
 from reproaudit.scorecard.model import (
     ClaimModel,
     DocumentationModel,
@@ -163,6 +164,7 @@ def _measured(source: EntrySource) -> MeasuredEntry:
         older_rules=phrasing.older_rules(card),
         verdicts=phrasing.verdict_counts(card.claims),
         coverage=card.coverage,
+        strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=tuple(
             _claim(claim, f"{folder}/scorecard.html#claim-{n}", None if origin else folder)
             for n, claim in enumerate(card.claims, start=1)
