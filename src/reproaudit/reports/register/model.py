@@ -131,7 +131,7 @@ class StripLineEntry(ReportModel):
     path: SvgPath
     """Empty where the places along the axis are words."""
     dots: tuple[tuple[float, float], ...]
-    """A mark at each place along an axis; none of a course over training."""
+    """A mark at each place along an axis; at the end of a course over training."""
 
 
 class StripEntry(ReportModel):

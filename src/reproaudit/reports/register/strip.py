@@ -60,12 +60,7 @@ def strip_entry(card: Scorecard, page: str) -> StripEntry | None:
         onsets=tuple(one.x for one in chart.onsets),
         ranges=tuple(one.surface for one in chart.areas),
         lines=tuple(
-            StripLineEntry(
-                kind=one.kind,
-                dash=one.dash,
-                path=one.path,
-                dots=one.dots if picture.kind == "sizes" else (),
-            )
+            StripLineEntry(kind=one.kind, dash=one.dash, path=one.path, dots=one.dots)
             for one in chart.strokes
         ),
     )
