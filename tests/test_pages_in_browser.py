@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import fits, serious, watched
+from browsing import fits, prints, serious, watched
 from factories import make_audit, make_lookup
 from reproaudit.reports.files import write_report
 from reproaudit.scorecard.build import build
@@ -62,13 +63,17 @@ def test_the_numbers_open_from_the_page(browser: Any, address: str) -> None:
     page.close()
 
 
-def test_the_page_prints_on_white(browser: Any, address: str, tmp_path: Path) -> None:
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.goto(address)
-    page.emulate_media(media="print")
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(255, 255, 255)"
-    page.pdf(path=str(tmp_path / "page.pdf"))
-    assert (tmp_path / "page.pdf").stat().st_size > 20_000
-    context.close()
+def test_the_page_prints_whole_on_white(browser: Any, address: str, tmp_path: Path) -> None:
+    options = {"viewport": {"width": 718, "height": 1000}, "color_scheme": "dark"}  # A4
+    with watched(browser, address, address, **options) as page:
+        page.emulate_media(media="print")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(255, 255, 255)"
+        assert fits(page)
+        folds = page.locator("details").all()
+        closed = [one for one in folds if not prints(one)]
+        said = [one.locator("summary").text_content() for one in closed]
+        assert [re.sub(r"\d+", "n", one) for one in said] == ["n records"]
+        assert any(one.get_attribute("open") is None and prints(one) for one in folds)
+        page.pdf(path=str(tmp_path / "page.pdf"))
+        assert (tmp_path / "page.pdf").stat().st_size > 20_000
