@@ -1,10 +1,13 @@
-"""Options of the test suite."""
+"""Options of the test suite, and the browser."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -31,3 +34,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium. It ends with its module: while it lives, no other test can run an event loop."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("needs Chromium on the path")
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=chromium, args=sandbox)
+        yield one
+        one.close()

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsing import fits, prints, serious, watched
 from factories import make_audit, make_lookup
 from reproaudit.reports.files import write_report
 from reproaudit.scorecard.build import build
-
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
 
 
 @pytest.fixture(scope="module")
@@ -30,43 +23,25 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (written[0].parent / "scorecard.html").as_uri()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=CHROMIUM, args=sandbox)
-        yield one
-        one.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 820, 1280])
 def test_the_page_fits_and_is_accessible(
     browser: Any, address: str, width: int, scheme: str
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    charts = page.locator("svg.chart[role=img]")
-    assert charts.count() >= 4
-    for place in range(charts.count()):
-        box = charts.nth(place).bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-    letters = page.locator("svg.chart .tick").first
-    assert letters.evaluate("e => e.getBoundingClientRect().height") >= 9  # to be read at 390 px
-    found = axe.Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
-    assert said == []
-    assert asked == [address]
-    context.close()
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    with watched(browser, address, address, **options) as page:
+        assert fits(page)
+        charts = page.locator("svg.chart[role=img]")
+        assert charts.count() >= 4
+        for place in range(charts.count()):
+            box = charts.nth(place).bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        letters = page.locator("svg.chart .tick").first
+        height = letters.evaluate("e => e.getBoundingClientRect().height")
+        assert height >= 9  # to be read at 390 px
+        assert serious(page) == []
 
 
 def test_the_words_of_a_picture_are_its_description(browser: Any, address: str) -> None:
@@ -88,13 +63,17 @@ def test_the_numbers_open_from_the_page(browser: Any, address: str) -> None:
     page.close()
 
 
-def test_the_page_prints_on_white(browser: Any, address: str, tmp_path: Path) -> None:
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.goto(address)
-    page.emulate_media(media="print")
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(255, 255, 255)"
-    page.pdf(path=str(tmp_path / "page.pdf"))
-    assert (tmp_path / "page.pdf").stat().st_size > 20_000
-    context.close()
+def test_the_page_prints_whole_on_white(browser: Any, address: str, tmp_path: Path) -> None:
+    options = {"viewport": {"width": 718, "height": 1000}, "color_scheme": "dark"}  # A4
+    with watched(browser, address, address, **options) as page:
+        page.emulate_media(media="print")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(255, 255, 255)"
+        assert fits(page)
+        folds = page.locator("details").all()
+        closed = [one for one in folds if not prints(one)]
+        said = [one.locator("summary").text_content() for one in closed]
+        assert [re.sub(r"\d+", "n", one) for one in said] == ["n records"]
+        assert any(one.get_attribute("open") is None and prints(one) for one in folds)
+        page.pdf(path=str(tmp_path / "page.pdf"))
+        assert (tmp_path / "page.pdf").stat().st_size > 20_000

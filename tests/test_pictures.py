@@ -30,7 +30,6 @@ from reproaudit.reports.html import html_page
 from reproaudit.reports.picture_data import FILE, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.seen import parts_words, seen
-from reproaudit.reports.strip import chosen_picture, strip_svg
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.pictures import (
@@ -388,17 +387,6 @@ def test_no_cell_of_the_numbers_is_a_formula(card: Scorecard) -> None:
     text = pictures_csv(card.model_copy(update={"claims": (changed,)}))
     assert "=HYPERLINK" in text
     assert not any(cell.startswith("=") for row in csv.reader(io.StringIO(text)) for cell in row)
-
-
-def test_a_paper_has_a_strip_that_says_what_is_seen(card: Scorecard) -> None:
-    chosen = chosen_picture(card)
-    assert chosen is not None
-    assert chosen[0].id == "toy.converges"
-    strip = strip_svg(card)
-    assert strip.count("<path") == 3
-    assert "toy.converges: The mean of loss goes from" in strip
-    bare = [one.model_copy(update={"pictures": ()}) for one in card.claims]
-    assert strip_svg(card.model_copy(update={"claims": tuple(bare)})) == ""
 
 
 # --- stages that the audit declares -------------------------------------------------------------

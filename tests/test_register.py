@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 import factories
+import rendering
 from rendering import register_of
 from reproaudit.errors import StoreError
 from reproaudit.judging.model import Verdict
@@ -23,6 +24,7 @@ from reproaudit.reports.register import entries, writing
 from reproaudit.reports.register.model import PaperEntry, Register, register_schema
 from reproaudit.reports.register.page import register_page
 from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, TOP, panels
+from reproaudit.reports.register.strip import strip_entry
 from reproaudit.reports.register.table import REGISTER_COLUMNS, register_csv
 from reproaudit.reports.register.writing import refresh_register, write_register
 from reproaudit.scorecard.elsewhere import OriginModel
@@ -262,6 +264,61 @@ def test_the_page_allows_its_own_script_alone(card: Scorecard) -> None:
     assert "unsafe-inline" not in policy.partition("script-src")[2]
     assert not re.search(r' on[a-z]+="', page)
     assert page.count("<script") == 1
+
+
+# --- strips ---------------------------------------------------------------------------------------
+
+
+def test_a_paper_has_a_strip_that_says_what_is_seen(card: Scorecard) -> None:
+    strip = strip_entry(card, "toy/scorecard.html")
+    assert strip is not None
+    assert strip.claim == "toy.converges"
+    assert f'id="{strip.page.partition("#")[2]}"' in rendering.render_html(card)
+    assert strip.said.startswith("The mean of loss goes from")
+    assert len(strip.lines) == 3
+    page = register_page(register_of([card]))
+    assert page.count('<svg class="chart strip"') == 1
+    assert f'aria-label="toy.converges: {strip.said}"' in html.unescape(page)
+
+
+def test_a_paper_without_pictures_has_no_strip(card: Scorecard) -> None:
+    bare = [one.model_copy(update={"pictures": ()}) for one in card.claims]
+    without = card.model_copy(update={"claims": tuple(bare)})
+    assert strip_entry(without, "") is None
+    assert "At a glance" not in register_page(register_of([without]))
+
+
+def test_a_picture_that_cannot_be_drawn_is_no_strip(card: Scorecard) -> None:
+    claim = next(one for one in card.claims if one.pictures)
+    empty = claim.pictures[0].lines[0].model_copy(update={"runs": ()})
+    drawn = claim.pictures[0].model_copy(update={"lines": (empty,)})
+    odd = claim.model_copy(update={"pictures": (drawn,)})
+    assert strip_entry(card.model_copy(update={"claims": (odd,)}), "") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("path", '"/><script>alert(1)</script>'),
+        ("kind", "claim onload"),
+        ("dash", 4),
+        ("dots", [["1 onload=alert(1)", 2]]),
+    ],
+)
+def test_no_markup_comes_out_of_a_kept_strip(
+    name: str, value: object, out: Path, card: Scorecard
+) -> None:
+    write_register([card], out)
+    page = (out / "paper" / "index.html").read_bytes()
+    file = out / "paper" / "toy_two" / "register.json"
+    data = json.loads(file.read_text())
+    data["ours"]["strip"]["lines"][0][name] = value
+    del data["digest"]
+    file.write_text(json.dumps({**data, "digest": content_digest(data)}))
+    refresh_register(out, "paper")
+    assert (out / "paper" / "index.html").read_bytes() == page
+    (again, *_) = json.loads(file.read_text())["ours"]["strip"]["lines"]
+    assert again[name] != value
 
 
 def many(count: int) -> list[PaperEntry]:

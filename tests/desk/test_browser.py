@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,42 +13,16 @@ pytest.importorskip("uvicorn")
 
 from desks import RunningDesk, copied, running
 
+from browsing import fits, serious, watched
 from reproaudit.audit.loading import load_audit
-
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
 
 HOSTILE = '"No": #1 <script>alert(1)</script>\n- !!tag {a: b} ${x} {{ y }}\u202e \U0001f9ea'
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=CHROMIUM, args=sandbox)
-        yield one
-        one.close()
-
-
-@contextmanager
-def page_of(browser: Any, desk: RunningDesk, **options: Any) -> Iterator[Any]:
+def page_of(browser: Any, desk: RunningDesk, **options: Any) -> AbstractContextManager[Any]:
     """A page that has entered; nothing may be complained of, nor asked of another machine."""
-    context = browser.new_context(**options)
-    page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(desk.address)
-    yield page
-    context.close()
-    expected = ["409 (Conflict)", "422 (Unprocessable"]  # refusals that the flow asks for
-    assert [one for one in said if not any(words in one for words in expected)] == []
-    assert {url for url in asked if not url.startswith(f"http://{desk.host}/")} == set()
+    refusals = ("409 (Conflict)", "422 (Unprocessable")  # the flow asks for them
+    return watched(browser, desk.address, f"http://{desk.host}/", refusals, **options)
 
 
 def press(page: Any, *keys: str) -> None:
@@ -65,6 +36,12 @@ def submit(page: Any) -> None:
         page.keyboard.press("Enter")
 
 
+def click(page: Any, words: str) -> None:
+    """Click on what leads to another page, and wait for it."""
+    with page.expect_navigation():
+        page.click(f"text={words}")
+
+
 def focus(page: Any, label: str) -> None:
     """Tab until the thing of this name has the focus."""
     script = """() => { const e = document.activeElement, l = e.labels && e.labels[0];
@@ -74,11 +51,6 @@ def focus(page: Any, label: str) -> None:
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"Tab never reaches '{label}'")
-
-
-def serious(page: Any) -> list[str]:
-    found = axe.Axe().run(page).response["violations"]
-    return [one["id"] for one in found if one["impact"] in ("serious", "critical")]
 
 
 def test_two_reviewers_by_keyboard(browser: Any, tmp_path: Path) -> None:
@@ -115,7 +87,7 @@ def test_two_reviewers_by_keyboard(browser: Any, tmp_path: Path) -> None:
         assert "second" not in page.inner_text("main")
         page.check("text=Agree: the card is right")
         page.fill("[name=reason]", "None is linked.")
-        page.click("text=Save, and go on")
+        click(page, "Save, and go on")
         page.goto(f"http://{desk.host}/variable/3")
         assert "<script>alert(1)</script>" in page.inner_text("main")
         assert "\u202e" not in page.inner_text("main")
@@ -131,19 +103,19 @@ def test_a_conflict_and_taking_back(browser: Any, tmp_path: Path) -> None:
             tab.check("text=Agree: the card is right")
             tab.fill("[name=reason]", f"Tab {number}.")
         for tab in tabs:
-            tab.click("text=Save, and go on")
+            click(tab, "Save, and go on")
         assert "Not saved: this item was changed" in tabs[1].inner_text("main")
         assert tabs[1].input_value("[name=reason]") == "Tab 1."
         assert load_audit(file).variables[2].reviews[-1].reason == "Tab 0."
-        tabs[1].click("text=Save, and go on")
+        click(tabs[1], "Save, and go on")
         assert load_audit(file).variables[2].reviews[-1].reason == "Tab 1."
         page.goto(f"http://{desk.host}/variable/4")
-        page.click("text=Save, and go on")
+        click(page, "Save, and go on")
         assert "Choose one" in page.inner_text("[role=alert]")
         for _ in range(2):
             page.goto(f"http://{desk.host}/changes")
             assert "Tab" in page.inner_text(".diff >> nth=0")
-            page.click("text=Take it back")
+            click(page, "Take it back")
         assert "Nothing has changed" in page.inner_text("main")
     assert file.read_bytes() == before
 
@@ -157,9 +129,9 @@ def test_pages_fit_and_are_accessible(
         page.goto(f"http://{desk.host}/variable/3")
         page.check("text=Disagree: the card is wrong")
         page.fill("[name=reason]", "x" * 400)
-        page.click("text=Save, and go on")
+        click(page, "Save, and go on")
         for path in ("/", "/variable/3", "/settings", "/setting/code_law", "/claim/3",
                      "/finding/0", "/changes", "/end"):  # fmt: skip
             page.goto(f"http://{desk.host}{path}")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert fits(page), path
             assert serious(page) == [], path

@@ -52,9 +52,9 @@ class Frame:
 
     @classmethod
     def strip(cls, y: PlotAxis, x: Across) -> Frame:
-        """Returns the field of a strip, which has no axes."""
-        upright = PlotAxis(y.scale, y.low, y.high, STRIP[1] - 2, 2)
-        return cls(x.between(1, STRIP[0] - 1), upright, 1, STRIP[0] - 1, 0, STRIP[1])
+        """Returns the field of a strip, which has no axes, with room for marks at its edges."""
+        upright = PlotAxis(y.scale, y.low, y.high, STRIP[1] - 5, 5)
+        return cls(x.between(1, STRIP[0] - 5), upright, 1, STRIP[0] - 5, 0, STRIP[1])
 
     def points(self, x: X, values: Sequence[float]) -> list[XY]:
         """Returns the places of values; as many as the shorter sequence has."""

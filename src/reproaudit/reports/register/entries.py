@@ -32,6 +32,7 @@ from reproaudit.reports.register.model import (
     PaperEntry,
     VariableEntry,
 )
+from reproaudit.reports.register.strip import strip_entry
 from reproaudit.scorecard.model import (
     ClaimModel,
     DocumentationModel,
@@ -155,6 +156,7 @@ def _measured(source: EntrySource) -> MeasuredEntry:
         sha256=source.sha256,
         older_rules=phrasing.older_rules(card),
         verdicts=phrasing.verdict_counts(card.claims),
+        strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=[
             _claim(claim, f"{folder}/scorecard.html#claim-{n}", badges)
             for n, claim in enumerate(card.claims, start=1)

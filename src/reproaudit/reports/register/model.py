@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from reproaudit.judging.model import IntervalModel, ReportModel, Verdict
 from reproaudit.scorecard.model import Coverage
@@ -107,6 +109,53 @@ class ClaimEntry(ReportModel):
     """Its badge; null of measurements from elsewhere."""
 
 
+SvgPath = Annotated[str, Field(pattern=r"^[MLz0-9. -]*$")]
+"""The outline of a line or a surface in SVG's notation: moves, lines and places, and no more."""
+
+
+class StretchEntry(ReportModel):
+    """A stage of training in a strip."""
+
+    x: float
+    """Its left end."""
+    width: float
+
+
+class StripLineEntry(ReportModel):
+    """The mean of the runs in a strip."""
+
+    kind: Literal["claim", "control", "positive"]
+    """Whose runs: the claim's own, a control's, or those of a constructed solution."""
+    dash: Annotated[int, Field(ge=0, le=3)]
+    """The quantity's place in the picture: solid, dashed, dotted, dash-dotted."""
+    path: SvgPath
+    """Empty where the places along the axis are words."""
+    dots: tuple[tuple[float, float], ...]
+    """A mark at each place along an axis; at the end of a course over training."""
+
+
+class StripEntry(ReportModel):
+    """A scorecard's most telling course, small; its places are from the upper left corner."""
+
+    claim: str
+    """The id of the claim that it is judged for."""
+    page: str
+    """The claim's place on the scorecard's page."""
+    caption: str
+    """What it shows, by which axis."""
+    said: str
+    """What is seen, in sentences."""
+    width: float
+    height: float
+    stages: tuple[StretchEntry, ...]
+    onsets: tuple[float, ...]
+    """Places along the axis."""
+    ranges: tuple[SvgPath, ...]
+    """What meets the rule."""
+    lines: tuple[StripLineEntry, ...]
+    """From the lowest to the topmost."""
+
+
 class MeasuredEntry(ReportModel):
     """One scorecard of a paper: ours, or one of measurements from elsewhere."""
 
@@ -122,6 +171,8 @@ class MeasuredEntry(ReportModel):
     verdicts: dict[str, int]
     """The number of times that each verdict was given."""
     coverage: Coverage
+    strip: StripEntry | None
+    """null if no claim has a picture."""
     claims: tuple[ClaimEntry, ...]
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -66,13 +66,8 @@ class _Filter:
     options: tuple[tuple[str, str], ...]
 
 
-def register_page(register: Register, strip: Callable[[PaperEntry], str] = lambda _: "") -> str:
-    """Returns the page.
-
-    Args:
-        register: the papers.
-        strip: makes a small picture of a paper's phenomena, as SVG; empty for none.
-    """
+def register_page(register: Register) -> str:
+    """Returns the page."""
     measured = [(paper, one) for paper in register.papers for one in paper.measured]
     every = [(paper, one, claim) for paper, one in measured for claim in one.claims]
     variables = {v.name: v.scored for p in register.papers for v in p.documentation.variables}
@@ -100,7 +95,7 @@ def register_page(register: Register, strip: Callable[[PaperEntry], str] = lambd
             plain=without_limits,
             words=phrasing.words,
             number=stated,
-            strip=lambda paper: Markup(picture) if (picture := strip(paper)) else "",
+            has_strips=any(one.strip for _, one in measured),
             tones={verdict.value: row.tone.value for verdict, row in VERDICTS.items()},
             ranks={verdict.value: n for n, verdict in enumerate(VERDICTS)},
             evidence_ranks={name: n for n, name in enumerate((*EVIDENCE, "none"))},

@@ -2,14 +2,15 @@
 
 Each paper has its column by the number of documented variables, and its height by the share of its
 tested claims that are supported, with Wilson's interval. Papers of one score stand side by side
-within their column, the lowest share first, so that none hides another.
+within their column, the lowest share first, so that none hides another. Few papers are named beside
+their dots, as far as names find room; every paper is named when pointed at, and in a list.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted
@@ -17,24 +18,37 @@ from reproaudit.reports.register.model import MeasuredEntry, PaperEntry
 from reproaudit.scorecard.verdicts import LIMITS
 from reproaudit.stats import Scale, mean_interval, wilson
 
-WIDTH, HEIGHT = 460.0, 250.0
-LEFT, TOP, RIGHT, BOTTOM = 44.0, 14.0, 450.0, 206.0
+WIDTH, HEIGHT = 380.0, 250.0
+LEFT, TOP, RIGHT, BOTTOM = 44.0, 14.0, 372.0, 206.0
 FEWEST_FOR_MEAN = 5
 """Papers of one score from which their mean is drawn."""
 USED = 0.8
 """The share of a column that its papers take."""
+MOST_NAMED = 16
+"""With more papers than this, none is named beside its dot."""
+LETTER_WIDTH, LETTER_HEIGHT = 7.0, 11.0
+"""Of a letter of a name, rather too large than too small."""
+RADIUS = 4.0
+"""Of a dot that can have a name."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """One paper: its place, its interval, and the same in words."""
+    """One paper: its place, its interval, the same in words, and where its name begins, if at all.
+
+    Attributes:
+        outcome: what was found, in words.
+        said: the same with what is documented.
+    """
 
     slug: str
     x: float
     y: float
     low: float
     high: float
+    outcome: str
     said: str
+    name_at: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ def _panel(
         title=title,
         columns=tuple((round(LEFT + wide * (n + 0.5), 1), str(n)) for n in range(of + 1)),
         heights=tuple((_y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)),
-        dots=tuple(dots),
+        dots=_named(dots),
         means=tuple(means),
         description="; ".join(_described(papers, sorted(by_score), by_score, of, means)),
     )
@@ -144,16 +158,60 @@ def _dot(one: PaperEntry, documented: int, x: float) -> Dot:
     assert one.ours is not None
     supported, tested = supported_of(one.ours), one.ours.coverage.tested
     interval = wilson(supported, tested)
+    outcome = (
+        f"{supported} of {counted(tested, 'tested claim')} supported "
+        f"({100 * interval.low:.0f}–{100 * interval.high:.0f} %)"
+    )
     return Dot(
         slug=one.slug,
         x=round(x, 1),
         y=_y(supported / tested),
         low=_y(interval.low),
         high=_y(interval.high),
-        said=f"{one.slug}: {supported} of {counted(tested, 'tested claim')} supported "
-        f"({100 * interval.low:.0f}–{100 * interval.high:.0f} %), {documented} of "
-        f"{one.documentation.of} variables documented",
+        outcome=outcome,
+        said=f"{one.slug}: {outcome}, {documented} of {one.documentation.of} variables documented",
     )
+
+
+_Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+def _named(dots: Sequence[Dot]) -> tuple[Dot, ...]:
+    """Returns the dots with a place for each name that neither covers a name nor a dot.
+
+    A name stands where it crosses the fewest intervals, to the right rather than to the left.
+    """
+    if len(dots) > MOST_NAMED:
+        return tuple(dots)
+    taken: list[_Box] = [
+        (one.x - RADIUS, one.y - RADIUS, one.x + RADIUS, one.y + RADIUS) for one in dots
+    ]
+    reaches: list[_Box] = [(one.x, one.high, one.x, one.low) for one in dots]
+    named = []
+    for one in dots:
+        free = [box for box in _beside(one) if not any(_meet(box, other) for other in taken)]
+        if free:
+            best = min(free, key=lambda box: sum(_meet(box, reach) for reach in reaches))
+            taken.append(best)
+            named.append(replace(one, name_at=(round(best[0], 1), round(best[3] - 2, 1))))
+        else:
+            named.append(one)
+    return tuple(named)
+
+
+def _beside(dot: Dot) -> Iterator[_Box]:
+    """Yields where a dot's name could stand within the picture."""
+    width = LETTER_WIDTH * len(dot.slug)
+    for lower in (0.0, -11.0, 11.0, -22.0, 22.0):
+        top = dot.y - LETTER_HEIGHT / 2 + lower
+        for left in (dot.x + RADIUS + 2, dot.x - RADIUS - 2 - width):
+            if left >= LEFT and left + width <= WIDTH and TOP - 8 <= top <= BOTTOM - LETTER_HEIGHT:
+                yield left, top, left + width, top + LETTER_HEIGHT
+
+
+def _meet(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _mean(alike: Sequence[PaperEntry], documented: int, left: float, right: float) -> Mean:
