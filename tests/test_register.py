@@ -23,7 +23,7 @@ from reproaudit.reports.files import read_scorecard, write_report
 from reproaudit.reports.register import entries, writing
 from reproaudit.reports.register.model import PaperEntry, Register, register_schema
 from reproaudit.reports.register.page import register_page
-from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, TOP, panels
+from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, MOST_LABELLED, TOP, panels
 from reproaudit.reports.register.strip import strip_entry
 from reproaudit.reports.register.table import REGISTER_COLUMNS, register_csv
 from reproaudit.reports.register.writing import refresh_register, write_register
@@ -355,6 +355,16 @@ def test_the_picture_has_wilsons_intervals_and_a_mean_from_enough_papers() -> No
     assert mean.high < mean.y < mean.low <= BOTTOM
     assert f"mean of the {FEWEST_FOR_MEAN} papers" in reviewed.description
     assert panels(many(FEWEST_FOR_MEAN - 1))[0].means == ()
+
+
+def test_many_papers_are_named_in_the_list_alone() -> None:
+    (one, *_) = many(1)
+    some, more = ([one.model_copy(update={"slug": f"p{n}"}) for n in range(k)]
+                  for k in (3, MOST_LABELLED + 1))  # fmt: skip
+    assert all(dot.name_at for dot in panels(some)[0].dots)
+    assert not any(dot.name_at for dot in panels(more)[0].dots)
+    page = register_page(Register(tier="paper", papers=tuple(more)))
+    assert page.count("<li data-follows=") == len(more)
 
 
 def test_papers_without_tested_claims_have_no_place_in_the_picture() -> None:

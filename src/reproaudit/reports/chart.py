@@ -115,7 +115,7 @@ class Chart:
     Attributes:
         name: a short text for those who cannot see it; the description says what is seen.
         guides: coordinates on the axis that are judged, where not all are.
-        is_cut: whether some line goes beyond the picture, and is drawn at its edge.
+        cut: the kinds of lines that go beyond the picture, and are drawn at its edge.
         plateaus: (left, right, y) of levels at which a quantity waits.
     """
 
@@ -135,7 +135,7 @@ class Chart:
     onsets: tuple[OnsetMark, ...] = ()
     plateaus: tuple[tuple[float, float, float, int], ...] = ()
     guides: tuple[float, ...] = ()
-    is_cut: bool = False
+    cut: frozenset[str] = frozenset()
     width: float = CHART_WIDTH
 
     @property
@@ -207,7 +207,11 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
             for one in picture.plateaus
         ),
         guides=tuple(frame.x.at(one) for one in picture.judged),
-        is_cut=any(y.cuts(max(v, picture.floor) if log else v) for one in means for v in one),
+        cut=frozenset(
+            STROKE_KINDS[line.role]
+            for line, mean in zip(picture.lines, means, strict=True)
+            if any(y.cuts(max(v, picture.floor) if log else v) for v in mean)
+        ),
     )
 
 

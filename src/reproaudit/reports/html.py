@@ -140,8 +140,8 @@ def _(block: o.Picture) -> Markup:
         chart = picture_chart(block.drawing)
         stages = stage_words(block.drawing)
         short = _element("p", f"{stages}.", class_="soft") if stages else Markup("")
-        if chart.is_cut:
-            short += _element("p", CUT, class_="soft")
+        for kind in sorted(chart.cut):
+            short += _element("p", CUT[kind], class_="soft")
         words = (
             _element("summary", "In words")
             + _element("p", seen(block.drawing), class_="soft", id=described)
@@ -164,7 +164,11 @@ def _(block: o.Picture) -> Markup:
     return _element("figure", caption + _chart(chart, block.anchor))
 
 
-CUT = "A control goes beyond the picture; it is drawn at the edge."
+CUT = {
+    "claim": "The claim's own mean goes beyond the picture; it is drawn at the edge.",
+    "control": "A control goes beyond the picture; it is drawn at the edge.",
+    "positive": "The constructed solution goes beyond the picture; it is drawn at the edge.",
+}
 
 
 def _terms(picture: PictureModel) -> Iterator[str]:

@@ -80,7 +80,7 @@ def lay_out(
     rows: Sequence[PlotRow],
     *,
     among: Sequence[PlotRow] = (),
-    width: float = 460,
+    width: float = 360,
     gutter: float = 112,
     ticks: bool = True,
 ) -> Plot:

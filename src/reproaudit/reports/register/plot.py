@@ -24,7 +24,7 @@ FEWEST_FOR_MEAN = 5
 """Papers of one score from which their mean is drawn."""
 USED = 0.8
 """The share of a column that its papers take."""
-MOST_NAMED = 16
+MOST_LABELLED = 16
 """With more papers than this, none is named beside its dot."""
 LETTER_WIDTH, LETTER_HEIGHT = 7.0, 11.0
 """Of a letter of a name, rather too large than too small."""
@@ -182,7 +182,7 @@ def _named(dots: Sequence[Dot]) -> tuple[Dot, ...]:
 
     A name stands where it crosses the fewest intervals, to the right rather than to the left.
     """
-    if len(dots) > MOST_NAMED:
+    if len(dots) > MOST_LABELLED:
         return tuple(dots)
     taken: list[_Box] = [
         (one.x - RADIUS, one.y - RADIUS, one.x + RADIUS, one.y + RADIUS) for one in dots
