@@ -16,7 +16,10 @@ def pytest_configure() -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
     What the tests run is their own code. Answers that commands remember stay out of the home.
+    Libraries compute on one thread unless a test asks for more: each core has a worker of its own,
+    and threads that wait for each other there take many times as long as the sums.
     """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["REPROAUDIT_TRUST"] = "1"
     os.environ["REPROAUDIT_MEMO"] = tempfile.mkdtemp(prefix="reproaudit-answers-")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

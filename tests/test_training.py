@@ -20,7 +20,7 @@ from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
 from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Series
-from reproaudit.running.devices import pick_device, use_threads
+from reproaudit.running.devices import THREAD_VARIABLES, pick_device, use_threads
 from sessions import Killed, MemorySession
 
 
@@ -402,8 +402,10 @@ def test_threads_reach_torch_numba_and_new_processes() -> None:
         "import numba; print(torch.get_num_threads(), numba.get_num_threads(),"
         "os.environ['OMP_NUM_THREADS']); use_threads(1)"
     )
+    unlimited = {name: one for name, one in os.environ.items() if name not in THREAD_VARIABLES}
+    command = [sys.executable, "-c", program]
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        command, env=unlimited, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["1", "1", "1"]
     with pytest.raises(UsageError, match="0 threads"):

@@ -15,7 +15,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from reproaudit.seals.rule import canonical, digest
 
-CHAIN_VERSION = 1
 BEGINNING = "0" * 64
 """The hash before the first entry."""
 
