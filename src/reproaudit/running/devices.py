@@ -1,4 +1,4 @@
-"""The device, the cores and the threads that a run computes with."""
+"""The device and the threads that a run computes with."""
 
 from __future__ import annotations
 
@@ -34,13 +34,6 @@ def pick_device(wish: str) -> str:
             f"device cuda was asked for, but {this} finds no CUDA card. Use --device cpu, or auto."
         )
     return "cuda" if present else "cpu"
-
-
-def available_cores() -> int:
-    """How many cores this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
