@@ -45,6 +45,7 @@ importers: $(READY)
 	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/importing/test_real_loggers.py
 
 # What computes, in the pinned versions and at the lower bounds of pyproject.toml; the rest as pinned.
+# The oldest NumPy, SciPy and scikit-learn have wheels for Python 3.11 and 3.12.
 compat: $(READY)
 	$(BIN)/pytest -n auto --dist worksteal $(COMPAT)
 	$(PYTHON) -m venv $(TOOLS)

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,13 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.commands import listing, reporting
+from reproaudit.commands import listing, one_paper, reporting
 from reproaudit.records import Measurements, Series
 from reproaudit.running import memo
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, Snapshot, look_at, memo_folder
 from reproaudit.running.store import Store
+from reproaudit.scorecard.model import Scorecard
 
 
 @pytest.fixture(autouse=True)
@@ -301,6 +303,66 @@ def test_a_new_paper_or_record_elsewhere_is_seen(
     write_paper(papers, "another")
     run_command(["list", "--audits", "audits"])
     assert "another" in capsys.readouterr().out
+
+
+@pytest.fixture
+def two_papers(papers: Path) -> list[str]:
+    """The command that reports both; they share a store."""
+    write_paper(papers, "another")
+    write_records(Catalog(papers)["another"], Store(Path("runs")))
+    return ["report", "mini", "another", "--audits", "audits"]
+
+
+def written_pages() -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in Path("reports").rglob("*.*")}
+
+
+def test_after_one_paper_changed_no_other_is_judged_or_drawn_again(
+    two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+    really, rendered = one_paper.scorecard_of, one_paper.write_report
+
+    def noted(store: Store, audit: Audit, *rest: Any, **more: Any) -> Scorecard:
+        judged.append(audit.paper.slug)
+        return really(store, audit, *rest, **more)
+
+    def drawn(card: Scorecard, out: Path, formats: Iterable[str]) -> tuple[Path, ...]:
+        judged.extend(f"{card.paper['slug']}.{one}" for one in sorted(formats))
+        return rendered(card, out, formats)
+
+    monkeypatch.setattr(one_paper, "scorecard_of", noted)
+    monkeypatch.setattr(one_paper, "write_report", drawn)
+    assert run_command(two_papers) == 0
+    first = capsys.readouterr().out
+    assert {"mini", "mini.html", "another", "another.html"} <= set(judged)
+    judged.clear()
+    store = Store(Path("runs"))
+    store.manifest.add("another/quick/training/lost.json", "0" * 64)
+    assert run_command(two_papers) == 0
+    assert judged == ["mini.json", "another", "another.html", "another.json", "another.md"]
+    told, pages = capsys.readouterr().out, written_pages()
+    assert told != first
+    for slug in ("mini", "another"):
+        card = json.loads(pages[f"reports/quick/{slug}/scorecard.json"])
+        assert card["store_root"] == store.manifest.root()
+    memo.forget_all()
+    shutil.rmtree("reports")
+    assert run_command(two_papers) == 0
+    assert (capsys.readouterr().out, written_pages()) == (told, pages)
+
+
+def test_several_processes_write_and_say_what_one_does(
+    two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage_a_record(Path("audits"))  # which is told on standard error
+    said = run_command(two_papers), capsys.readouterr(), written_pages()
+    memo.forget_all()
+    shutil.rmtree("reports")
+    monkeypatch.setattr(one_paper, "FEWEST_FOR_PROCESSES", 2)
+    monkeypatch.setattr(one_paper, "available_cores", lambda: 2)
+    monkeypatch.setattr(one_paper, "_report_of", never)  # here; the processes have their own
+    assert (run_command(two_papers), capsys.readouterr(), written_pages()) == said
 
 
 def test_verify_forgets_every_answer(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ what to do.
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -19,7 +18,6 @@ from reproaudit.audit.catalog import Catalog, Entry, shipped_audits
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.loading import Fault, load_audit, read_audit
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.scope import scope_of
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
 from reproaudit.commands.judge import scorecard_of_submission
@@ -204,11 +202,7 @@ def judge_measurements(
                 settings=settings,
                 proxy=proxy,
             )
-    if claims:
-        only = {"claims": scope_of(audit, submission.tier, claims).claims}
-        submission = dataclasses.replace(submission, audit=submission.audit.model_copy(update=only))
-    ours = beside(submission.tier) if callable(beside) else beside
-    return PaperScorecard.of(scorecard_of_submission(submission, ours))
+    return PaperScorecard.of(scorecard_of_submission(submission, beside, claims))
 
 
 def write_measurements(

@@ -105,13 +105,13 @@ class ClaimTests:
                 ask=_never,
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.commands.report import has_records
+        from reproaudit.commands.one_paper import has_records
         from reproaudit.running.store import Store
         from reproaudit.scorecard.from_store import highest_tier
 
         audit, store = api.open_audit(file), Store(self.store)
         tier = self.tier or highest_tier(store, audit)
-        if tier is None or not has_records(store, audit, tier):
+        if tier is None or not has_records(store, audit.paper.slug, tier):
             return None
         return api.open_scorecard(file, tier=tier, store=store.root)
 

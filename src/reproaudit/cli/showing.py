@@ -141,22 +141,26 @@ def judge(
     manifest is described in docs/measurements.md; --template writes one with empty tables. Our own
     records, if any, are shown beside them.
     """
-    from reproaudit.api import judge_measurements
-    from reproaudit.commands.judge import own_scorecard, show_judged, write_template
-    from reproaudit.running.store import Store
+    from reproaudit.judging.submissions import read_submission
 
     entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
     if template is not None and measurements is None:
+        from reproaudit.commands.judge import write_template
+
         return write_template(entry, template, chosen_tier(tier or "paper"), claims or (), as_json)
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    card = judge_measurements(
-        entry.audit(),
-        measurements,
-        claims=claims,
-        beside=lambda judged_at: own_scorecard(entry, judged_at, Store(store), reports),
+    submission = read_submission(entry.audit(), measurements)
+    # What is missing is told by now; to import what judges takes as long as all before.
+    from reproaudit.commands.judge import own_scorecard, scorecard_of_submission, show_judged
+    from reproaudit.running.store import Store
+
+    card = scorecard_of_submission(
+        submission,
+        lambda judged_at: own_scorecard(entry, judged_at, Store(store), reports),
+        claims,
     )
     show_judged(card, out, junit, as_json)
     return exit_code([card], wanted, failed=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
+from reproaudit.audit.scope import scope_of
+from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
-from reproaudit.commands.report import has_records
 from reproaudit.diff.results import part_change
 from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission
@@ -70,15 +71,33 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
 def own_scorecard(entry: Entry, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
     """Returns our own scorecard: from records, else from the report folder; None if neither."""
     audit, slug = entry.audit(), entry.slug
-    if has_records(store, audit, tier):
+    if has_records(store, slug, tier):
         return scorecard_of(store, audit, tier, today=todays_groups(entry.code))
     committed = reports / tier / slug / "scorecard.json"
     return read_scorecard(committed) if committed.is_file() else None
 
 
-def scorecard_of_submission(submission: Submission, ours: Scorecard | None) -> Scorecard:
-    """Returns the scorecard of measurements from elsewhere, with our own answers beside them."""
-    card = build(submission.audit, submission.tier, submission.lookup)
+def scorecard_of_submission(
+    submission: Submission,
+    beside: Scorecard | Callable[[TierName], Scorecard | None] | None,
+    claims: Sequence[str] | None = None,
+) -> Scorecard:
+    """Returns the scorecard of measurements from elsewhere, with our own answers beside them.
+
+    Args:
+        submission: the measurements.
+        beside: our own scorecard, or what gives it for a tier.
+        claims: ids of the claims to judge; every claim by default.
+
+    Raises:
+        UsageError: if there is no such claim.
+    """
+    audit = submission.audit
+    if claims:
+        only = scope_of(audit, submission.tier, claims).claims
+        audit = audit.model_copy(update={"claims": only})
+    ours = beside(submission.tier) if callable(beside) else beside
+    card = build(audit, submission.tier, submission.lookup)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
     return card.model_copy(

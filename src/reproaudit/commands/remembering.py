@@ -26,18 +26,20 @@ Said = list[tuple[bool, str]]
 def files_of(entries: Sequence[Entry], store: Path) -> Files:
     """Every file that the verdicts of papers come from; None if they cannot be looked at.
 
-    They are the audits, their run files, seals and code, the papers' records with the manifest that
-    lists them, and reproaudit itself with the packages that are installed.
+    They are those of each paper, the manifest that lists the records of all, and reproaudit itself
+    with the packages that are installed.
     """
-    plain = [store / "manifest.log"]
-    folders: dict[Path, None] = {}
-    for entry in entries:
-        plain += [entry.audit_file, entry.seals_file, store / entry.slug]
-        plain.append(store / f"seals.{entry.slug}.jsonl")
-        if entry.code is not None:
-            plain.append(entry.code.file)
-            folders |= dict.fromkeys(code_folders(entry))
-    return together(tool_files(), look_at(plain), look_at(folders, suffix=".py"))
+    of_papers = (files_of_paper(entry, store) for entry in entries)
+    return together(tool_files(), look_at([store / "manifest.log"]), *of_papers)
+
+
+def files_of_paper(entry: Entry, store: Path) -> Files:
+    """A paper's own files among them: its audit, run file, seals, code and records."""
+    plain = [entry.audit_file, entry.seals_file, store / entry.slug]
+    plain.append(store / f"seals.{entry.slug}.jsonl")
+    if entry.code is not None:
+        plain.append(entry.code.file)
+    return together(look_at(plain), look_at(code_folders(entry), suffix=".py"))
 
 
 def code_folders(entry: Entry) -> Iterator[Path]:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.model import TierName
+from reproaudit.commands.one_paper import Asked, reports_of_papers, scorecard_of_paper
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
+<<<<<<< HEAD
 from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.reporting import ReportRequest
+=======
+>>>>>>> door
 from reproaudit.errors import AuditError, UsageError
-from reproaudit.reports.files import read_scorecard, write_report
+from reproaudit.reports.files import write_report
 from reproaudit.reports.formats import PAGES, TERMINAL
 from reproaudit.reports.register.writing import PAGE, write_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.screen import print_screen
-from reproaudit.running.groups import todays_groups
-from reproaudit.running.memo import memo_folder
-from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import Scorecard
 
 
@@ -37,11 +38,31 @@ def report_papers(
     Raises:
         UsageError: if no paper has anything to report.
     """
+<<<<<<< HEAD
     store, out, as_json = Store(request.store), request.out, request.as_json
     scorecards = scorecards_to_report(
         request.entries, store, request.tier, out, request.group, on_error
     )
     written = _write(scorecards, out, request.formats - {TERMINAL})
+=======
+    asked = Asked(store.root, tier, out, group, formats - {TERMINAL})
+    scorecards: list[Scorecard] = []
+    written: list[Path] = []
+    faulty = False
+    for entry, found in zip(entries, reports_of_papers(entries, asked), strict=True):
+        sys.stderr.write(found.said)
+        if found.error is not None:
+            if on_error is None:
+                raise found.error
+            on_error(type(found.error)(f"{entry.slug}: {found.error}"))
+            faulty = True
+        elif found.card is not None:
+            scorecards.append(found.card)
+            written += found.written
+    if not scorecards and not faulty:
+        raise _nothing_to_report(entries, store.root, tier)
+    written += _registers(scorecards, out, formats)
+>>>>>>> door
     if as_json:
         print_scorecards(scorecards)
     elif TERMINAL in request.formats:
@@ -85,87 +106,40 @@ def _say_written(written: Sequence[Path], as_json: bool) -> None:
 
 
 def scorecards_to_report(
-    entries: Sequence[Entry],
-    store: Store,
-    tier: TierName | None,
-    out: Path,
-    group: str | None = None,
-    on_error: Callable[[AuditError], None] | None = None,
+    entries: Sequence[Entry], store: Store, tier: TierName | None, out: Path
 ) -> list[Scorecard]:
     """Returns every paper's scorecard: from its records, else from the report folder.
-
-    There the records that were exported with the report are judged anew; without them, the
-    scorecard is read as it was written.
 
     Raises:
         TiedGroupsError: if two groups of records of one paper may be meant.
         UsageError: if no paper has anything to report.
     """
-    found, faulty = [], False
-    for entry in entries:
-        try:
-            card = _scorecard(entry, store, tier, out, group)
-        except AuditError as error:
-            if on_error is None:
-                raise
-            on_error(type(error)(f"{entry.slug}: {error}"))
-            faulty = True
-            continue
-        found += [card] if card is not None else []
-    if not found and not faulty:
-        names = " ".join(entry.slug for entry in entries)
-        wanted = f" --tier {tier}" if tier else ""
-        raise UsageError(
-            f"{store.root}: no records of {names}{f' at the {tier} tier' if tier else ''}. "
-            f"Make them with: reproaudit run {names}{wanted}"
-        )
-    return found
+    found = [scorecard_of_paper(entry, store, tier, out) for entry in entries]
+    cards = [card for card in found if card is not None]
+    if not cards:
+        raise _nothing_to_report(entries, store.root, tier)
+    return cards
 
 
-def _scorecard(
-    entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None
-) -> Scorecard | None:
-    audit = entry.audit()
-    if not audit.claims:  # its documentation is all that there is to show
-        return scorecard_of(store, audit, tier or "quick")
-    for one in [tier] if tier else reversed(TIERS):
-        if has_records(store, audit, one):
-            today = todays_groups(entry.code)
-            card = scorecard_of(store, audit, one, today=today, wanted=group)
-            return told_by_seals(card, entry, audit, store)
-        folder = out / one / entry.slug
-        if (shipped := folder / FILE_NAME).is_file():
-            return _from_shipped(entry, audit, one, shipped, group)
-        committed = folder / "scorecard.json"
-        if committed.is_file():
-            card = read_scorecard(committed)
-            if card.digest is None:
-                say(f"{committed} has no digest: nothing shows whether it was edited.", stderr=True)
-            return card
-    return None
-
-
-def _from_shipped(
-    entry: Entry, audit: Audit, tier: TierName, file: Path, group: str | None
-) -> Scorecard:
-    """Returns the scorecard from the records that lie in the report folder, judged today."""
-    store = unpack_records(file, memo_folder().parent / "shipped")
-    today = todays_groups(entry.code)
-    card = scorecard_of(store, audit, tier, today=today, wanted=group)
-    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
-
-
-def has_records(store: Store, audit: Audit, tier: TierName) -> bool:
-    """Returns whether a store holds a record of a paper at a tier."""
-    return next(iter(store.records(audit.paper.slug, tier)), None) is not None
+def _nothing_to_report(entries: Sequence[Entry], store: Path, tier: TierName | None) -> UsageError:
+    names = " ".join(entry.slug for entry in entries)
+    wanted = f" --tier {tier}" if tier else ""
+    return UsageError(
+        f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}. "
+        f"Make them with: reproaudit run {names}{wanted}"
+    )
 
 
 def _write(scorecards: Sequence[Scorecard], out: Path, formats: Collection[str]) -> list[Path]:
     """Writes the reports and, with HTML, the register of every tier among them."""
     written = [path for one in scorecards for path in write_report(one, out, formats)]
-    if "html" in formats:
-        written += write_register(scorecards, out)
-    return written
+    return [*written, *_registers(scorecards, out, formats)]
+
+
+def _registers(
+    scorecards: Sequence[Scorecard], out: Path, formats: Collection[str]
+) -> tuple[Path, ...]:
+    return write_register(scorecards, out) if "html" in formats else ()
 
 
 def print_scorecards(scorecards: Sequence[Scorecard]) -> None:

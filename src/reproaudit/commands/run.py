@@ -23,7 +23,8 @@ from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.running.devices import available_cores, pick_device
+from reproaudit.running.cores import available_cores
+from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits
 from reproaudit.running.run import run_cells

@@ -24,7 +24,7 @@ from reproaudit.diff.model import Comparison
 from reproaudit.errors import StoreError
 from reproaudit.multiverse.model import Multiverse
 from reproaudit.reports.difference import comparison_document
-from reproaudit.reports.formats import PAGES, Rendered, json_text, known_formats
+from reproaudit.reports.formats import PAGES, Rendered, known_formats
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
@@ -44,7 +44,7 @@ def _write(rendered: Rendered, folder: Path, stem: str, formats: Iterable[str]) 
 
 def as_read(card: Scorecard) -> Scorecard:
     """Returns the scorecard as a reader of its JSON file gets it, so that the two agree."""
-    return Scorecard.model_validate_json(json_text(card.as_data()))
+    return Scorecard.model_validate_json(json.dumps(card.as_data(), allow_nan=False))
 
 
 def write_report(

@@ -1,4 +1,4 @@
-"""The device, the cores and the threads that a run computes with."""
+"""The device and the threads that a run computes with."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def pick_device(wish: str) -> str:
     return "cuda" if present else "cpu"
 
 
+<<<<<<< HEAD
 def available_cores() -> int:
     """The number of cores that this process may use, at least 1."""
     if hasattr(os, "sched_getaffinity"):
@@ -43,6 +44,8 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+=======
+>>>>>>> door
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

@@ -1,0 +1,243 @@
+"""What `report` does with each paper by itself: judge it, write its pages, remember both.
+
+A paper is judged anew when a file of its own was touched, or a file of reproaudit. Records of other
+papers change one thing alone in its scorecard: the root of the store's manifest, which is put in
+each time. Of the manifest, the lines on the paper's own records are part of the question, and they
+are read, and their chain is checked, before any answer is given again.
+
+Several papers are judged at once, in as many processes as there are cores.
+"""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import TIERS, TierName
+from reproaudit.commands.output import say
+from reproaudit.commands.recording import told_by_seals
+from reproaudit.commands.remembering import Files, files_of_paper, together
+from reproaudit.errors import AuditError, TechnicalError
+from reproaudit.reports.files import folder_name, read_scorecard, write_report
+from reproaudit.running.cores import available_cores
+from reproaudit.running.files import sha256
+from reproaudit.running.groups import todays_groups
+from reproaudit.running.memo import Memo, memo_folder, tool_files
+from reproaudit.running.shipped import FILE_NAME, unpack_records
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.model import Scorecard
+
+FEWEST_FOR_PROCESSES = 8
+"""Fewer papers are judged before more processes have started."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every paper.
+
+    Attributes:
+        store: the folder of records.
+        tier: the tier to report; None for the highest one that a paper has.
+        out: the report folder.
+        group: the beginning of the id of the group of records to show; None for today's.
+        formats: the formats to write.
+    """
+
+    store: Path
+    tier: TierName | None
+    out: Path
+    group: str | None
+    formats: frozenset[str]
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """One paper, judged and written.
+
+    Attributes:
+        card: its scorecard; None if it has nothing to report, or cannot be shown.
+        written: its files.
+        said: what is to be printed on standard error.
+        error: why it cannot be shown.
+    """
+
+    card: Scorecard | None = None
+    written: tuple[Path, ...] = ()
+    said: str = ""
+    error: AuditError | None = None
+
+
+def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperReport]:
+    """Judges papers and writes their pages; yields them in their order.
+
+    Raises:
+        TechnicalError: if a process that judges is killed.
+    """
+    workers = min(available_cores(), len(entries) // (FEWEST_FOR_PROCESSES // 2))
+    if workers < 2:
+        store, tool = Store(asked.store), tool_files()
+        yield from (_report_of(entry, asked, store, tool) for entry in entries)
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd()))
+    try:
+        yield from pool.map(_report_in_process, entries)
+    except BrokenProcessPool as error:
+        raise TechnicalError(
+            "a process that judged a paper was ended from outside, perhaps for want of memory. "
+            "What it had written is whole; report fewer papers at once, by name."
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_prepared: list[tuple[Asked, Store, Files]] = []
+"""In a process of the pool: what it was started with."""
+
+
+def _prepare(asked: Asked, folder: str) -> None:
+    os.chdir(folder)
+    _prepared.append((asked, Store(asked.store), tool_files()))
+
+
+def _report_in_process(entry: Entry) -> PaperReport:
+    return _report_of(entry, *_prepared[0])
+
+
+def _report_of(entry: Entry, asked: Asked, store: Store, tool: Files) -> PaperReport:
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            card = scorecard_of_paper(entry, store, asked.tier, asked.out, asked.group, tool)
+    except AuditError as error:
+        return PaperReport(said=said.getvalue(), error=error)
+    written = () if card is None else _pages(card, asked, tool)
+    return PaperReport(card, written, said.getvalue())
+
+
+# --- the scorecard ------------------------------------------------------------------------------
+
+
+def scorecard_of_paper(
+    entry: Entry,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    tool: Files = None,
+) -> Scorecard | None:
+    """A paper's scorecard: from its records, else from the report folder; None if it has neither.
+
+    In the report folder, the records that were exported with the report are judged anew; without
+    them, the scorecard is read as it was written.
+
+    Args:
+        entry: the paper.
+        store: its records.
+        tier: the tier; None for the highest one that the paper has.
+        out: the report folder.
+        group: the beginning of the id of the group of records to show; None for today's.
+        tool: the state of reproaudit's own files; None to remember nothing.
+
+    Raises:
+        AuditError: if it cannot be shown, as where two groups of records may be meant.
+    """
+    files = together(tool, files_of_paper(entry, store.root))
+    for one in [tier] if tier else reversed(TIERS):
+        folder, memo = out / one / entry.slug, None
+        if (store.root / entry.slug / one).is_dir():
+            memo = Memo(_question(entry, store, one, group), files)
+            if (known := memo.answer()) is not None:
+                card = Scorecard.model_validate_json(known)
+                return card.model_copy(update={"store_root": store.manifest.root()})
+            memo = memo if has_records(store, entry.slug, one) else None
+        shipped, committed = folder / FILE_NAME, folder / "scorecard.json"
+        if memo is None and not shipped.is_file() and not committed.is_file():
+            continue
+        if not entry.audit().claims:
+            break
+        if memo is not None:
+            return _judged(entry, store, one, group, memo)
+        if shipped.is_file():
+            return _from_shipped(entry, one, shipped, group)
+        card = read_scorecard(committed)
+        if card.digest is None:
+            say(f"{committed} has no digest: nothing shows whether it was edited.", stderr=True)
+        return card
+    audit = entry.audit()
+    if audit.claims:
+        return None
+    return scorecard_of(store, audit, tier or "quick")  # its documentation is all there is to show
+
+
+def _question(entry: Entry, store: Store, tier: TierName, group: str | None) -> list[object]:
+    below = f"{entry.slug}/"
+    digests = store.manifest.digests().items()
+    listed = [(path, found) for path, found in digests if path.startswith(below)]
+    named = [entry.slug, str(entry.audit_file), str(entry.code), str(store.root)]
+    return ["scorecard", *named, tier, group, listed]
+
+
+def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo: Memo) -> Scorecard:
+    audit, said = entry.audit(), io.StringIO()
+    with redirect_stderr(said):
+        today = todays_groups(entry.code)
+        card = scorecard_of(store, audit, tier, today=today, wanted=group)
+        card = told_by_seals(card, entry, audit, store)
+    sys.stderr.write(said.getvalue())
+    if not said.getvalue():  # of a damaged record, say, it is to be told each time
+        memo.keep(card.model_copy(update={"store_root": None}).model_dump_json())
+    return card
+
+
+def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -> Scorecard:
+    """The scorecard from the records that lie in the report folder, judged today."""
+    store, audit = unpack_records(file, memo_folder().parent / "shipped"), entry.audit()
+    today = todays_groups(entry.code)
+    card = scorecard_of(store, audit, tier, today=today, wanted=group)
+    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
+
+
+def has_records(store: Store, slug: str, tier: TierName) -> bool:
+    """Whether a store holds a record of a paper at a tier."""
+    return next(iter(store.records(slug, tier)), None) is not None
+
+
+# --- its pages ----------------------------------------------------------------------------------
+
+
+def _pages(card: Scorecard, asked: Asked, tool: Files) -> tuple[Path, ...]:
+    """Writes a paper's files; those that would be the same, and stand there whole, are left."""
+    folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
+    shown = card.model_copy(update={"store_root": None}).model_dump_json()
+    about = [sha256(shown.encode()), (folder / "multiverse.html").is_file()]
+    formats = sorted(asked.formats)
+    memo = Memo(["pages", str(folder.absolute()), str(folder), formats, *about], tool)
+    known = memo.answer()
+    if known is not None and _digests(known) == known:
+        if "json" in asked.formats:
+            write_report(card, asked.out, ["json"])
+        return tuple(map(Path, known))
+    written = write_report(card, asked.out, asked.formats)
+    memo.keep(_digests(map(str, written)))
+    return written
+
+
+def _digests(paths: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of pages; none of JSON, which tells the root of the manifest, and of no file."""
+    pages = {path: Path(path) for path in paths}
+    return {
+        path: sha256(page.read_bytes()) if page.suffix != ".json" and page.is_file() else ""
+        for path, page in pages.items()
+    }
