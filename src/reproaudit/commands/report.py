@@ -11,11 +11,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.one_paper import Asked, reports_of_papers, scorecard_of_paper
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
-<<<<<<< HEAD
-from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.reporting import ReportRequest
-=======
->>>>>>> door
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import write_report
 from reproaudit.reports.formats import PAGES, TERMINAL
@@ -38,14 +34,9 @@ def report_papers(
     Raises:
         UsageError: if no paper has anything to report.
     """
-<<<<<<< HEAD
-    store, out, as_json = Store(request.store), request.out, request.as_json
-    scorecards = scorecards_to_report(
-        request.entries, store, request.tier, out, request.group, on_error
-    )
-    written = _write(scorecards, out, request.formats - {TERMINAL})
-=======
-    asked = Asked(store.root, tier, out, group, formats - {TERMINAL})
+    entries, tier, out, as_json = request.entries, request.tier, request.out, request.as_json
+    formats = request.formats
+    asked = Asked(request.store, tier, out, request.group, formats - {TERMINAL})
     scorecards: list[Scorecard] = []
     written: list[Path] = []
     faulty = False
@@ -60,12 +51,11 @@ def report_papers(
             scorecards.append(found.card)
             written += found.written
     if not scorecards and not faulty:
-        raise _nothing_to_report(entries, store.root, tier)
+        raise _nothing_to_report(entries, request.store, tier)
     written += _registers(scorecards, out, formats)
->>>>>>> door
     if as_json:
         print_scorecards(scorecards)
-    elif TERMINAL in request.formats:
+    elif TERMINAL in formats:
         show_scorecards(scorecards, written, request.details)
         return scorecards, written
     _say_written(written, as_json)

@@ -36,16 +36,6 @@ def pick_device(wish: str) -> str:
     return "cuda" if present else "cpu"
 
 
-<<<<<<< HEAD
-def available_cores() -> int:
-    """The number of cores that this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
-
-
-=======
->>>>>>> door
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
