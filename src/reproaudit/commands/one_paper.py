@@ -88,8 +88,7 @@ def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperR
         store, tool = Store(asked.store), tool_files()
         yield from (_report_of(entry, asked, store, tool) for entry in entries)
         return
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context = multiprocessing.get_context("spawn")  # a fork may leave NumPy's threads behind
     pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd()))
     try:
         yield from pool.map(_report_in_process, entries)
