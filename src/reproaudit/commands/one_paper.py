@@ -42,7 +42,7 @@ FEWEST_FOR_PROCESSES = 8
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedOfPapers:
     """What is asked of every paper.
 
     Attributes:
@@ -77,7 +77,7 @@ class PaperReport:
     error: AuditError | None = None
 
 
-def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperReport]:
+def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterator[PaperReport]:
     """Judges papers and writes their pages; yields them in their order.
 
     Raises:
@@ -101,11 +101,11 @@ def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperR
         pool.shutdown(cancel_futures=True)
 
 
-_prepared: list[tuple[Asked, Store, Files]] = []
+_prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 """In a process of the pool: what it was started with."""
 
 
-def _prepare(asked: Asked, folder: str) -> None:
+def _prepare(asked: AskedOfPapers, folder: str) -> None:
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
 
@@ -114,7 +114,7 @@ def _report_in_process(entry: Entry) -> PaperReport:
     return _report_of(entry, *_prepared[0])
 
 
-def _report_of(entry: Entry, asked: Asked, store: Store, tool: Files) -> PaperReport:
+def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) -> PaperReport:
     said = io.StringIO()
     try:
         with redirect_stderr(said):
@@ -216,7 +216,7 @@ def has_records(store: Store, slug: str, tier: TierName) -> bool:
 # --- its pages ----------------------------------------------------------------------------------
 
 
-def _pages(card: Scorecard, asked: Asked, tool: Files) -> tuple[Path, ...]:
+def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ...]:
     """Writes a paper's files; those that would be the same, and stand there whole, are left."""
     folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
     shown = card.model_copy(update={"store_root": None}).model_dump_json()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.commands.one_paper import Asked, reports_of_papers, scorecard_of_paper
+from reproaudit.commands.one_paper import AskedOfPapers, reports_of_papers, scorecard_of_paper
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import write_report
@@ -48,7 +48,7 @@ def report_papers(
     Raises:
         UsageError: if no paper has anything to report.
     """
-    asked = Asked(store.root, tier, out, group, formats - {TERMINAL})
+    asked = AskedOfPapers(store.root, tier, out, group, formats - {TERMINAL})
     scorecards: list[Scorecard] = []
     written: list[Path] = []
     faulty = False
