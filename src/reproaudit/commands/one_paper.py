@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, TierName
@@ -106,8 +107,17 @@ _prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 
 
 def _prepare(asked: AskedOfPapers, folder: str) -> None:
+    Thread(target=_end_with_the_command, daemon=True).start()
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
+
+
+def _end_with_the_command() -> None:
+    """Ends a process of the pool when the command was killed; it would wait for work for ever."""
+    command = multiprocessing.parent_process()
+    if command is not None:
+        command.join()
+        os._exit(1)
 
 
 def _report_in_process(entry: Entry) -> PaperReport:
