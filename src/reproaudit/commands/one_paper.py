@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, TierName
@@ -42,7 +43,7 @@ FEWEST_FOR_PROCESSES = 8
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedOfPapers:
     """What is asked of every paper.
 
     Attributes:
@@ -77,7 +78,7 @@ class PaperReport:
     error: AuditError | None = None
 
 
-def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperReport]:
+def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterator[PaperReport]:
     """Judges papers and writes their pages; yields them in their order.
 
     Raises:
@@ -101,20 +102,29 @@ def reports_of_papers(entries: Sequence[Entry], asked: Asked) -> Iterator[PaperR
         pool.shutdown(cancel_futures=True)
 
 
-_prepared: list[tuple[Asked, Store, Files]] = []
+_prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 """In a process of the pool: what it was started with."""
 
 
-def _prepare(asked: Asked, folder: str) -> None:
+def _prepare(asked: AskedOfPapers, folder: str) -> None:
+    Thread(target=_end_with_the_command, daemon=True).start()
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
+
+
+def _end_with_the_command() -> None:
+    """Ends a process of the pool when the command was killed; it would wait for work for ever."""
+    command = multiprocessing.parent_process()
+    if command is not None:
+        command.join()
+        os._exit(1)
 
 
 def _report_in_process(entry: Entry) -> PaperReport:
     return _report_of(entry, *_prepared[0])
 
 
-def _report_of(entry: Entry, asked: Asked, store: Store, tool: Files) -> PaperReport:
+def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) -> PaperReport:
     said = io.StringIO()
     try:
         with redirect_stderr(said):
@@ -216,7 +226,7 @@ def has_records(store: Store, slug: str, tier: TierName) -> bool:
 # --- its pages ----------------------------------------------------------------------------------
 
 
-def _pages(card: Scorecard, asked: Asked, tool: Files) -> tuple[Path, ...]:
+def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ...]:
     """Writes a paper's files; those that would be the same, and stand there whole, are left."""
     folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
     shown = card.model_copy(update={"store_root": None}).model_dump_json()

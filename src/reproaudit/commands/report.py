@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.commands.one_paper import Asked, reports_of_papers, scorecard_of_paper
+from reproaudit.commands.one_paper import AskedOfPapers, reports_of_papers, scorecard_of_paper
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, UsageError
@@ -36,7 +36,7 @@ def report_papers(
     """
     entries, tier, out, as_json = request.entries, request.tier, request.out, request.as_json
     formats = request.formats
-    asked = Asked(request.store, tier, out, request.group, formats - {TERMINAL})
+    asked = AskedOfPapers(request.store, tier, out, request.group, formats - {TERMINAL})
     scorecards: list[Scorecard] = []
     written: list[Path] = []
     faulty = False
