@@ -258,6 +258,44 @@ def test_a_setting_that_cannot_be_compared_is_told(
         run_import(tmp_path, [logs], f"configuration: {{{name}: null}}")
 
 
+def trainer_states(logs: Path, name: str, seeds: Any, **state: Any) -> Path:
+    """Runs of Hugging Face's Trainer as it leaves them: a state in the last checkpoint, no more."""
+    for seed in seeds:
+        folder = logs / f"{name}-seed{seed}" / "checkpoint-100"
+        folder.mkdir(parents=True)
+        history = [{"step": s, "loss": v} for s, v in falling(seed)]
+        tree = {"global_step": 100, "max_steps": 100, "log_history": history, **state}
+        (folder / "trainer_state.json").write_text(json.dumps(tree))
+    return logs
+
+
+def test_a_trainers_state_is_a_configuration(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", SEEDS, train_batch_size=8, num_train_epochs=3)
+    mapping = "configuration: {steps: max_steps, width: train_batch_size}"
+    out = run_import(tmp_path, [logs], mapping)
+    found = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    assert (found["steps"], found["width"], found["step_size"]) == (
+        "equal", "contradicting", "absent",
+    )  # fmt: skip
+    assert submitted(out).settings == {"training.width": 8}
+
+
+def test_what_a_trainer_settles_itself_contradicts_no_argument(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,), num_train_epochs=3)
+    arguments = logs / "bert-seed0" / "training_args.json"
+    arguments.write_text('{"max_steps": -1, "num_train_epochs": 2.5}')
+    run_import(tmp_path, [logs], "configuration: {steps: max_steps}")
+    arguments.write_text('{"max_steps": 50}')
+    (tmp_path / "again").mkdir()
+    assert "max_steps = 50" in refused(tmp_path / "again", logs)
+
+
+def test_a_trainers_state_alone_does_not_tell_that_runs_are_the_same(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0, 1))
+    trainer_states(logs, "frozen", (2, 3))
+    assert "in more than its seed" in refused(tmp_path, logs)
+
+
 # --- completeness ---------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.reading import MAX_CONFIG_BYTES, read_json, read_yaml
+from reproaudit.importing.rows import number_of
 
 CONFIG_FILES = (
     ".hydra/config.yaml",
@@ -26,6 +27,8 @@ CONFIG_FILES = (
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
 SEED_NAMES = ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "random_state")
+STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
+"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 _MAX_ENTRIES = 20_000
 
 Config = Mapping[str, Any]
@@ -61,6 +64,8 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
         for name, value in _flat("", _unwrapped(tree)):
             if len(config) == _MAX_ENTRIES:
                 raise LogError(place, f"found more than {_MAX_ENTRIES} values; expected fewer.")
+            if name in config and _left_to_trainer(run, name, value):
+                continue
             if name in config and not alike(config[name], value):
                 raise LogError(
                     place,
@@ -70,6 +75,17 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
             config.setdefault(name, value)
             stated.setdefault(name, file.name)
     return config, files
+
+
+def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
+    """True of an argument that Hugging Face's Trainer settles by itself.
+
+    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules; the
+    Trainer's state says what was trained.
+    """
+    number = number_of(value)
+    unset = name == "max_steps" and number is not None and number <= 0
+    return run.source == "Hugging Face" and (unset or name == "num_train_epochs")
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:

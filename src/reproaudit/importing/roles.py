@@ -21,7 +21,7 @@ from reproaudit.audit.rules.values import kind_of, same, shown
 from reproaudit.audit.scope import Scope
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.importing.configurations import alike, normal, seed_of
+from reproaudit.importing.configurations import STATED_BY_TRAINER, alike, normal, seed_of
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.mapping import MappingFile, RunRule
 from reproaudit.importing.rows import number_of
@@ -306,7 +306,8 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
             f"{role_words(one.batch)}, has {said[0]}; expected runs that differ in their seed "
             "alone. Say in the mapping's 'runs' what they are, or list the name under 'vary'.",
         )
-    if not a and not b and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
+    named_only = not (a.keys() | b.keys()) - set(STATED_BY_TRAINER)
+    if named_only and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
         raise LogError(
             other.run.name,
             f"found a run without configuration whose name differs from '{one.run.name}' in more "

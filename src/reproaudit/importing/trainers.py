@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from reproaudit.importing.configurations import STATED_BY_TRAINER
 from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun
 from reproaudit.importing.reading import read_json
 from reproaudit.importing.rows import RowReader
@@ -52,5 +53,6 @@ def read_trainer_state(
         parts=parts,
         files=(file,),
         curves=builder.curves(),
+        config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )
