@@ -296,6 +296,13 @@ def test_a_trainers_state_alone_does_not_tell_that_runs_are_the_same(tmp_path: P
     assert "in more than its seed" in refused(tmp_path, logs)
 
 
+def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,))
+    file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
+    file.write_text("{")
+    assert refused(tmp_path, logs).startswith(f"{file}: found text that is no JSON")
+
+
 # --- completeness ---------------------------------------------------------------------------------
 
 

@@ -26,14 +26,20 @@ def read_lightning(
 
 
 def read_trainer_state(
-    name: str, parts: tuple[str, ...], file: Path, step: str | None
+    name: str, parts: tuple[str, ...], file: Path, step: str | None, place: str
 ) -> LoggedRun:
     """The run of a `trainer_state.json`.
+
+    Args:
+        name: what the run is called.
+        parts: the names in which a seed may be written.
+        file: the state; a checkpoint's may lie below the run's folder.
+        step: what counts the steps, where the mapping names it.
+        place: what messages call the file.
 
     Raises:
         LogError: if it is none.
     """
-    place = f"{name}/{file.name}"
     state = read_json(file, place)
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
