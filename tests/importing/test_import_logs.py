@@ -303,6 +303,42 @@ def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> Non
     assert refused(tmp_path, logs).startswith(f"{file}: found text that is no JSON")
 
 
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [((40,), 40), ((100,), None), ((90,), None), ((40, 100), None), ((200,), 200)],
+)
+def test_the_last_logged_step_is_held_against_the_length_of_training(
+    tmp_path: Path, ends: tuple[int, ...], found: int | None
+) -> None:
+    for seed, end in enumerate(ends):
+        curve = [(step, 1.0) for step in range(0, end + 1, 10)]
+        csv_run(tmp_path / "logs", seed, {"loss": curve, "accuracy": [(end, 1.0)]}, {"seed": seed})
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    (steps,) = [one for one in protocol(out)["settings"] if one["setting"] == "steps"]
+    assert steps["found"] == found
+    assert steps["status"] == ("absent" if found is None else "contradicting")
+    assert steps["called"] == (None if found is None else "last logged step")
+    assert submitted(out).settings == ({} if found is None else {"training.steps": found})
+    (tmp_path / "null").mkdir()
+    out = run_import(tmp_path / "null", [tmp_path / "logs"], "configuration: {steps: null}")
+    assert submitted(out).settings == {}
+
+
+def test_a_column_that_was_taken_for_the_steps_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    rows = [{"epoch": e, "seed": s, "cosine": 0.9} for s in SEEDS for e in range(4)]
+    log = encoders.table(tmp_path / "log.csv", rows)
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    command = ["import", "soudry2018", str(log), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "steps: taken from the column 'epoch'" in shown
+    assert "steps 'separable' 20000 (recalled) 3 (last logged step) contradicting" in shown
+    assert protocol(tmp_path / "out")["runs"][0]["step"] == "epoch"
+
+
 # --- completeness ---------------------------------------------------------------------------------
 
 

@@ -20,7 +20,12 @@ from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
-from reproaudit.importing.comparing import ComparedSetting, compare_settings, manifest_settings
+from reproaudit.importing.comparing import (
+    LAST_LOGGED,
+    ComparedSetting,
+    compare_settings,
+    manifest_settings,
+)
 from reproaudit.importing.finding import FoundLogs, find_runs
 from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
 from reproaudit.importing.mapping import MappingFile, read_mapping
@@ -83,7 +88,7 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         placed = place_runs(audit, scope, found.runs, mapping, seeds)
         if not placed:
             raise LogError(str(asked.logs[0]), "found no run that is not ignored; expected one.")
-        compared = compare_settings(audit, placed)
+        compared = compare_settings(audit, placed, mapping)
         overrides = manifest_settings(compared)
         roles = assemble(audit, scope, placed, overrides, mapping)
         protocol = _protocol(audit, asked, mapping, found, compared, roles, scope)
@@ -174,6 +179,7 @@ def _protocol(
                 "experiment": role.batch.experiment,
                 "settings": dict(role.batch.overrides),
                 "seed": seed,
+                "step": run.run.step,
                 "status": "diverged" if run.diverged else "completed",
                 "files": {file.name: digest_of(file) for file in run.run.files},
                 "configurations": [file.name for file in found.configs[run.run.name]],
@@ -246,6 +252,12 @@ def _show(
     for role in roles:
         loggers = ", ".join(sorted({one.run.source for one in role.runs.values()}))
         line(f"{role_words(role.batch)}, from {loggers}: seeds {', '.join(map(str, role.runs))}")
+        for column in sorted({one.run.step for one in role.runs.values() if one.run.step}):
+            if column.lower() != "step":
+                line(
+                    f"steps: taken from the column '{column}'; 'step' in a mapping says another",
+                    indent="  ",
+                )
         for name, by_seed in role.measured.items():
             origin = _origin(name, mapping)
             source = "" if origin == name else f" = {origin}"
@@ -295,13 +307,19 @@ def _settings_table(compared: Sequence[ComparedSetting]) -> Table:
                     one.name,
                     role_words(one.batch),
                     f"{shown(one.audit)} ({one.source})",
-                    "" if one.found is None else shown(one.found),
+                    _found(one),
                     word,
                 ),
             ),
             style=styles[one.status],
         )
     return table
+
+
+def _found(one: ComparedSetting) -> str:
+    if one.found is None:
+        return ""
+    return shown(one.found) + (f" ({LAST_LOGGED})" if one.called == LAST_LOGGED else "")
 
 
 def _cell(text: str) -> Any:

@@ -80,8 +80,8 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
 def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
     """True of an argument that Hugging Face's Trainer settles by itself.
 
-    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules; the
-    Trainer's state says what was trained.
+    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules;
+    the Trainer's state says what was trained.
     """
     number = number_of(value)
     unset = name == "max_steps" and number is not None and number <= 0

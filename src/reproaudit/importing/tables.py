@@ -112,6 +112,7 @@ def read_table(
             curves=builder.curves(),
             seed=seed,
             not_whole=not_whole,
+            step=form.step,
         )
         for (run, seed), builder in groups.builders.items()
     ]
