@@ -17,6 +17,7 @@ from rich.table import Table
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scope import Scope, scope_of
+from reproaudit.commands.foretelling import untested_claims
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
@@ -100,12 +101,14 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
             )
         header = _header(asked, mapping, tier, overrides, placed)
         write_folder(folder, audit, header, roles, protocol)
-        read_submission(audit, folder)  # what `judge` would refuse is refused here
+        submission = read_submission(audit, folder)  # what `judge` would refuse is refused here
+    untested = untested_claims(submission, protocol["claims"])
     if as_json:
-        text = json.dumps({"folder": str(asked.out), **protocol}, indent=2, ensure_ascii=False)
+        told = {"folder": str(asked.out), "will_be_not_tested": untested, **protocol}
+        text = json.dumps(told, indent=2, ensure_ascii=False)
         sys.stdout.write(text + "\n")
     else:
-        _show(Console(), asked, mapping, roles, protocol, compared)
+        _show(Console(), asked, mapping, roles, protocol, compared, untested)
     return 0
 
 
@@ -243,6 +246,7 @@ def _show(
     roles: Sequence[ImportedRole],
     protocol: Mapping[str, Any],
     compared: Sequence[ComparedSetting],
+    untested: Mapping[str, Sequence[str]],
 ) -> None:
     def line(text: str, style: str | None = None, indent: str = "") -> None:
         console.print(
@@ -269,7 +273,8 @@ def _show(
     for which, names in protocol["absent"].items():
         line(f"not logged by {which}: {', '.join(names)}")
     for which in protocol["absent_roles"]:
-        line(f"no run of {which}")
+        if not any(reason.startswith(f"no run of {which}, ") for reason in untested):
+            line(f"no run of {which}")
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         line(f"ignored tags: {_some(ignored)}")
     if protocol["ignored_runs"]:
@@ -278,6 +283,9 @@ def _show(
         line(f"passed over: {_some(protocol['skipped'])}")
     console.print(_settings_table(compared))
     line(f"wrote {asked.out}")
+    for reason, claims in untested.items():
+        words = "claim" if len(claims) == 1 else "claims"
+        line(f"{reason}: the {words} {', '.join(claims)} will be not tested", "yellow")
     audits = "" if asked.audits is None else f" --audits {asked.audits}"
     line(f"next: reproaudit judge {protocol['paper']}{audits} --measurements {asked.out}")
 
