@@ -1,4 +1,4 @@
-"""What `reproaudit judge` will leave without a verdict, told by `reproaudit import`."""
+"""Claims that `reproaudit judge` will leave without a verdict, told by `reproaudit import`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def untested_claims(submission: Submission, claims: Collection[str]) -> dict[str
 
 
 def _lack(outcome: BatchOutcome) -> str:
-    """What an experiment or a control lacks, in a clause."""
+    """The lack of an experiment or a control, in a clause."""
     batch, there = outcome.batch, len(outcome.records)
     if not there:
         return f"no run of {role_words(batch)}, {_article(outcome)} {outcome.role}"
