@@ -10,7 +10,7 @@ from typing import Any
 
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.reading import MAX_CONFIG_BYTES, read_json, read_yaml
-from reproaudit.importing.rows import number_of
+from reproaudit.importing.rows import number_of, runs_in_headers
 
 CONFIG_FILES = (
     ".hydra/config.yaml",
@@ -141,6 +141,11 @@ _IN_NAME = (
 """A seed in a name: seed_3, and s3 where no part says seed."""
 
 
+def names_a_seed(name: str) -> bool:
+    """True if a seed can be told from a name, as from ``trained-seed0``."""
+    return any(pattern.search(name) for pattern in _IN_NAME)
+
+
 def seed_of(run: LoggedRun) -> int:
     """A run's seed: a column of its table, its configuration, or its name.
 
@@ -169,6 +174,16 @@ def seed_of(run: LoggedRun) -> int:
     if len(found) == 1:
         return next(iter(found))
     if not found:
+        in_headers = dict.fromkeys(one for one, _ in runs_in_headers(run.curves).values())
+        if len(in_headers) > 1:
+            one, other, *_ = in_headers
+            raise LogError(
+                run.name,
+                f"found columns that look like several runs ('{one} - …', '{other} - …'), and no "
+                "seed in their names; expected columns 'RUN - TAG' with the seed in the run's "
+                f"name. Rename them in the header, such as '{one}-seed0 - …', or write one table "
+                "for each run.",
+            )
         raise LogError(
             run.name,
             "found no seed in its configuration or its name; expected one. Say --seed "
