@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tarfile
 import time
 import zipfile
@@ -339,6 +340,18 @@ def test_a_column_that_was_taken_for_the_steps_is_named(
     assert protocol(tmp_path / "out")["runs"][0]["step"] == "epoch"
 
 
+def test_runs_of_one_seed_are_told_with_the_rule_that_parts_them(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "ours", SEEDS)
+    trainer_states(logs, "none", SEEDS)
+    text = refused(tmp_path, logs)
+    assert "seed 0 of 'training' a second time" in text
+    (rule,) = re.findall(r"`(runs: .*?)`", text)
+    assert rule == 'runs: [{match: "*none-seed*", settings: {mechanism: none}}]'
+    placed = submitted(run_import(tmp_path, [logs], rule)).records
+    found = [one.settings["mechanism"] for one in placed]
+    assert (found.count("none"), found.count("full")) == (5, 5)
+
+
 # --- completeness ---------------------------------------------------------------------------------
 
 
@@ -624,6 +637,27 @@ def test_the_command_prints_what_became_of_what(
     judge = ["judge", "soudry2018", "--audits", str(tutorial)]
     assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
     assert "by Ada" in " ".join(capsys.readouterr().out.split())
+
+
+def test_one_cause_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    logs = tmp_path / "logs"
+    for kind in ("logistic", "squared"):
+        for seed in SEEDS:
+            reached = 10_000 if (kind, seed) == ("logistic", 2) else 20_000
+            history = [{"step": s, "cosine": 0.9, "norm": 1.0} for s in range(0, reached + 1, 2000)]
+            state = {"global_step": reached, "max_steps": 20_000, "log_history": history}
+            folder = logs / f"{kind}-seed{seed}"
+            folder.mkdir(parents=True)
+            (folder / "trainer_state.json").write_text(json.dumps(state))
+            (folder / "args.json").write_text(json.dumps({"loss": kind}))
+    command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [one for one in lines if one.startswith("left out")] == [
+        "left out, not whole: 'cosine', 'norm' of 'separable': seed 2: its Trainer stopped at step "
+        "10000 of 20000"
+    ]
 
 
 def test_the_command_foretells_which_claims_will_be_not_tested(

@@ -267,9 +267,12 @@ def _show(
             source = "" if origin == name else f" = {origin}"
             points = max(len(one.steps or (0,)) for one in by_seed.values())
             line(f"{name}{source}: {points} points in each run", indent="  ")
+    left_out: dict[tuple[str, str], list[str]] = {}
     for one in protocol["withheld"]:
-        reasons = "; ".join(one["reasons"])
-        line(f"left out, not whole: '{one['measurement']}' of {one['role']}: {reasons}", "yellow")
+        cause = one["role"], "; ".join(one["reasons"])
+        left_out.setdefault(cause, []).append(f"'{one['measurement']}'")
+    for (which, reasons), names in left_out.items():
+        line(f"left out, not whole: {', '.join(names)} of {which}: {reasons}", "yellow")
     for which, names in protocol["absent"].items():
         line(f"not logged by {which}: {', '.join(names)}")
     for which in protocol["absent_roles"]:
