@@ -337,6 +337,7 @@ def test_a_column_that_was_taken_for_the_steps_is_named(
     shown = " ".join(capsys.readouterr().out.split())
     assert "steps: taken from the column 'epoch'" in shown
     assert "steps 'separable' 20000 (recalled) 3 (last logged step) contradicting" in shown
+    assert "if they count something else, write 'configuration: {steps: null}'" in shown
     assert protocol(tmp_path / "out")["runs"][0]["step"] == "epoch"
 
 

@@ -285,6 +285,12 @@ def _show(
     if protocol["skipped"]:
         line(f"passed over: {_some(protocol['skipped'])}")
     console.print(_settings_table(compared))
+    if any(one.called == LAST_LOGGED for one in compared):
+        line(
+            "no configuration states 'steps', and the logs end elsewhere; if they count something "
+            "else, write 'configuration: {steps: null}' in a mapping",
+            "yellow",
+        )
     line(f"wrote {asked.out}")
     for reason, claims in untested.items():
         words = "claim" if len(claims) == 1 else "claims"
