@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tarfile
 import time
 import zipfile
@@ -256,6 +257,100 @@ def test_a_setting_that_cannot_be_compared_is_told(
     (name,) = {key.rpartition(".")[2] for key in config}
     if name != "mechanism":
         run_import(tmp_path, [logs], f"configuration: {{{name}: null}}")
+
+
+def trainer_states(logs: Path, name: str, seeds: Any, **state: Any) -> Path:
+    """Runs of Hugging Face's Trainer as it leaves them: a state in the last checkpoint, no more."""
+    for seed in seeds:
+        folder = logs / f"{name}-seed{seed}" / "checkpoint-100"
+        folder.mkdir(parents=True)
+        history = [{"step": s, "loss": v} for s, v in falling(seed)]
+        tree = {"global_step": 100, "max_steps": 100, "log_history": history, **state}
+        (folder / "trainer_state.json").write_text(json.dumps(tree))
+    return logs
+
+
+def test_a_trainers_state_is_a_configuration(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", SEEDS, train_batch_size=8, num_train_epochs=3)
+    mapping = "configuration: {steps: max_steps, width: train_batch_size}"
+    out = run_import(tmp_path, [logs], mapping)
+    found = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    assert (found["steps"], found["width"], found["step_size"]) == (
+        "equal", "contradicting", "absent",
+    )  # fmt: skip
+    assert submitted(out).settings == {"training.width": 8}
+
+
+def test_what_a_trainer_settles_itself_contradicts_no_argument(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,), num_train_epochs=3)
+    arguments = logs / "bert-seed0" / "training_args.json"
+    arguments.write_text('{"max_steps": -1, "num_train_epochs": 2.5}')
+    run_import(tmp_path, [logs], "configuration: {steps: max_steps}")
+    arguments.write_text('{"max_steps": 50}')
+    (tmp_path / "again").mkdir()
+    assert "max_steps = 50" in refused(tmp_path / "again", logs)
+
+
+def test_a_trainers_state_alone_does_not_tell_that_runs_are_the_same(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0, 1))
+    trainer_states(logs, "frozen", (2, 3))
+    assert "in more than its seed" in refused(tmp_path, logs)
+
+
+def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,))
+    file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
+    file.write_text("{")
+    assert refused(tmp_path, logs).startswith(f"{file}: found text that is no JSON")
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [((40,), 40), ((100,), None), ((90,), None), ((40, 100), None), ((200,), 200)],
+)
+def test_the_last_logged_step_is_held_against_the_length_of_training(
+    tmp_path: Path, ends: tuple[int, ...], found: int | None
+) -> None:
+    for seed, end in enumerate(ends):
+        curve = [(step, 1.0) for step in range(0, end + 1, 10)]
+        csv_run(tmp_path / "logs", seed, {"loss": curve, "accuracy": [(end, 1.0)]}, {"seed": seed})
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    (steps,) = [one for one in protocol(out)["settings"] if one["setting"] == "steps"]
+    assert steps["found"] == found
+    assert steps["status"] == ("absent" if found is None else "contradicting")
+    assert steps["called"] == (None if found is None else "last logged step")
+    assert submitted(out).settings == ({} if found is None else {"training.steps": found})
+    (tmp_path / "null").mkdir()
+    out = run_import(tmp_path / "null", [tmp_path / "logs"], "configuration: {steps: null}")
+    assert submitted(out).settings == {}
+
+
+def test_a_column_that_was_taken_for_the_steps_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    rows = [{"epoch": e, "seed": s, "cosine": 0.9} for s in SEEDS for e in range(4)]
+    log = encoders.table(tmp_path / "log.csv", rows)
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    command = ["import", "soudry2018", str(log), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "steps: taken from the column 'epoch'" in shown
+    assert "steps 'separable' 20000 (recalled) 3 (last logged step) contradicting" in shown
+    assert "if they count something else, write 'configuration: {steps: null}'" in shown
+    assert protocol(tmp_path / "out")["runs"][0]["step"] == "epoch"
+
+
+def test_runs_of_one_seed_are_told_with_the_rule_that_parts_them(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "ours", SEEDS)
+    trainer_states(logs, "none", SEEDS)
+    text = refused(tmp_path, logs)
+    assert "seed 0 of 'training' a second time" in text
+    (rule,) = re.findall(r"`(runs: .*?)`", text)
+    assert rule == 'runs: [{match: "*none-seed*", settings: {mechanism: none}}]'
+    placed = submitted(run_import(tmp_path, [logs], rule)).records
+    found = [one.settings["mechanism"] for one in placed]
+    assert (found.count("none"), found.count("full")) == (5, 5)
 
 
 # --- completeness ---------------------------------------------------------------------------------
@@ -543,6 +638,52 @@ def test_the_command_prints_what_became_of_what(
     judge = ["judge", "soudry2018", "--audits", str(tutorial)]
     assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
     assert "by Ada" in " ".join(capsys.readouterr().out.split())
+
+
+def test_one_cause_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    logs = tmp_path / "logs"
+    for kind in ("logistic", "squared"):
+        for seed in SEEDS:
+            reached = 10_000 if (kind, seed) == ("logistic", 2) else 20_000
+            history = [{"step": s, "cosine": 0.9, "norm": 1.0} for s in range(0, reached + 1, 2000)]
+            state = {"global_step": reached, "max_steps": 20_000, "log_history": history}
+            folder = logs / f"{kind}-seed{seed}"
+            folder.mkdir(parents=True)
+            (folder / "trainer_state.json").write_text(json.dumps(state))
+            (folder / "args.json").write_text(json.dumps({"loss": kind}))
+    command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [one for one in lines if one.startswith("left out")] == [
+        "left out, not whole: 'cosine', 'norm' of 'separable': seed 2: its Trainer stopped at step "
+        "10000 of 20000"
+    ]
+
+
+def test_the_command_foretells_which_claims_will_be_not_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    rows = [
+        {"seed": seed, "step": step, "cosine": 0.9, "norm": float(step)}
+        for seed in (0, 1, 2) for step in (0, 10_000, 20_000)
+    ]  # fmt: skip
+    log = encoders.table(tmp_path / "log.csv", rows)
+    command = ["soudry2018", "--audits", str(tutorial)]
+    imported = ["--tier", "quick", "--out", str(tmp_path / "out")]
+    assert run_command(["import", *command, str(log), *imported]) == 0
+    *_, table = capsys.readouterr().out.partition("wrote ")
+    _, *foretold, following = table.strip().splitlines()
+    claims = "the claims soudry2018.direction, soudry2018.logarithmic-norm will be not tested"
+    assert foretold[0] == f"3 of 5 seeds of 'separable': {claims}"
+    assert any(one.startswith("no run of 'separable' with loss = 'squared', a control: ")
+               for one in foretold)  # fmt: skip
+    assert following.startswith("next: reproaudit judge soudry2018")
+    judge = ["judge", *command, "--measurements", str(tmp_path / "out"), "--json"]
+    assert run_command(judge) == 0
+    card = json.loads(capsys.readouterr().out)
+    assert {one["verdict"] for one in card["claims"]} == {"not_tested"}
 
 
 def test_the_command_refuses_in_one_line_with_exit_code_2(

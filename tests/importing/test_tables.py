@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
+from reproaudit.importing.configurations import seed_of
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.tables import read_table
 from reproaudit.importing.trainers import read_lightning, read_trainer_state
@@ -117,6 +118,27 @@ def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
             read(file)
 
 
+def test_columns_that_are_runs_are_split(tmp_path: Path) -> None:
+    text = (
+        "Step,trained-seed0 - acc,trained-seed0 - loss,trained-seed1 - acc\n"
+        "0,0.1,2,0.2\n10,0.5,1,\n20,,0,0.6\n"
+    )
+    one, other = read(written(tmp_path, text, "wide.csv"))
+    assert one.name == "wide.csv (run trained-seed0)"
+    assert (one.parts[-1], other.parts[-1]) == ("trained-seed0", "trained-seed1")
+    assert points(one, "acc") == [(0, 0.1), (10, 0.5)]
+    assert points(one, "loss") == [(0, 2.0), (10, 1.0), (20, 0.0)]
+    assert points(other, "acc") == [(0, 0.2), (20, 0.6)]
+    assert other.curves.keys() == {"acc"}
+
+
+def test_columns_that_are_runs_without_seeds_are_told(tmp_path: Path) -> None:
+    (run,) = read(written(tmp_path, "step,ours - acc,frozen - acc\n0,1,2\n", "wide.csv"))
+    with pytest.raises(LogError, match=r"several runs \('ours - …', 'frozen - …'\)") as refused:
+        seed_of(run)
+    assert "--seed" not in str(refused.value)
+
+
 # --- exports that are samples ---------------------------------------------------------------------
 
 
@@ -166,7 +188,7 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
     history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
     tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
     (folder / "trainer_state.json").write_text(json.dumps(tree))
-    return read_trainer_state("run", (), folder / "trainer_state.json", None)
+    return read_trainer_state("run", (), folder / "trainer_state.json", None, "x")
 
 
 def test_a_trainers_state(tmp_path: Path) -> None:

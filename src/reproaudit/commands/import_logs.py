@@ -17,10 +17,16 @@ from rich.table import Table
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scope import Scope, scope_of
+from reproaudit.commands.foretelling import untested_claims
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
-from reproaudit.importing.comparing import ComparedSetting, compare_settings, manifest_settings
+from reproaudit.importing.comparing import (
+    LAST_LOGGED,
+    ComparedSetting,
+    compare_settings,
+    manifest_settings,
+)
 from reproaudit.importing.finding import FoundLogs, find_runs
 from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
 from reproaudit.importing.mapping import MappingFile, read_mapping
@@ -83,7 +89,7 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         placed = place_runs(audit, scope, found.runs, mapping, seeds)
         if not placed:
             raise LogError(str(asked.logs[0]), "found no run that is not ignored; expected one.")
-        compared = compare_settings(audit, placed)
+        compared = compare_settings(audit, placed, mapping)
         overrides = manifest_settings(compared)
         roles = assemble(audit, scope, placed, overrides, mapping)
         protocol = _protocol(audit, asked, mapping, found, compared, roles, scope)
@@ -95,12 +101,14 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
             )
         header = _header(asked, mapping, tier, overrides, placed)
         write_folder(folder, audit, header, roles, protocol)
-        read_submission(audit, folder)  # what `judge` would refuse is refused here
+        submission = read_submission(audit, folder)  # what `judge` would refuse is refused here
+    untested = untested_claims(submission, protocol["claims"])
     if as_json:
-        text = json.dumps({"folder": str(asked.out), **protocol}, indent=2, ensure_ascii=False)
+        told = {"folder": str(asked.out), "will_be_not_tested": untested, **protocol}
+        text = json.dumps(told, indent=2, ensure_ascii=False)
         sys.stdout.write(text + "\n")
     else:
-        _show(Console(), asked, mapping, roles, protocol, compared)
+        _show(Console(), asked, mapping, roles, protocol, compared, untested)
     return 0
 
 
@@ -174,6 +182,7 @@ def _protocol(
                 "experiment": role.batch.experiment,
                 "settings": dict(role.batch.overrides),
                 "seed": seed,
+                "step": run.run.step,
                 "status": "diverged" if run.diverged else "completed",
                 "files": {file.name: digest_of(file) for file in run.run.files},
                 "configurations": [file.name for file in found.configs[run.run.name]],
@@ -237,6 +246,7 @@ def _show(
     roles: Sequence[ImportedRole],
     protocol: Mapping[str, Any],
     compared: Sequence[ComparedSetting],
+    untested: Mapping[str, Sequence[str]],
 ) -> None:
     def line(text: str, style: str | None = None, indent: str = "") -> None:
         console.print(
@@ -246,18 +256,28 @@ def _show(
     for role in roles:
         loggers = ", ".join(sorted({one.run.source for one in role.runs.values()}))
         line(f"{role_words(role.batch)}, from {loggers}: seeds {', '.join(map(str, role.runs))}")
+        for column in sorted({one.run.step for one in role.runs.values() if one.run.step}):
+            if column.lower() != "step":
+                line(
+                    f"steps: taken from the column '{column}'; 'step' in a mapping says another",
+                    indent="  ",
+                )
         for name, by_seed in role.measured.items():
             origin = _origin(name, mapping)
             source = "" if origin == name else f" = {origin}"
             points = max(len(one.steps or (0,)) for one in by_seed.values())
             line(f"{name}{source}: {points} points in each run", indent="  ")
+    left_out: dict[tuple[str, str], list[str]] = {}
     for one in protocol["withheld"]:
-        reasons = "; ".join(one["reasons"])
-        line(f"left out, not whole: '{one['measurement']}' of {one['role']}: {reasons}", "yellow")
+        cause = one["role"], "; ".join(one["reasons"])
+        left_out.setdefault(cause, []).append(f"'{one['measurement']}'")
+    for (which, reasons), names in left_out.items():
+        line(f"left out, not whole: {', '.join(names)} of {which}: {reasons}", "yellow")
     for which, names in protocol["absent"].items():
         line(f"not logged by {which}: {', '.join(names)}")
     for which in protocol["absent_roles"]:
-        line(f"no run of {which}")
+        if not any(reason.startswith(f"no run of {which}, ") for reason in untested):
+            line(f"no run of {which}")
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         line(f"ignored tags: {_some(ignored)}")
     if protocol["ignored_runs"]:
@@ -265,7 +285,16 @@ def _show(
     if protocol["skipped"]:
         line(f"passed over: {_some(protocol['skipped'])}")
     console.print(_settings_table(compared))
+    if any(one.called == LAST_LOGGED for one in compared):
+        line(
+            "no configuration states 'steps', and the logs end elsewhere; if they count something "
+            "else, write 'configuration: {steps: null}' in a mapping",
+            "yellow",
+        )
     line(f"wrote {asked.out}")
+    for reason, claims in untested.items():
+        words = "claim" if len(claims) == 1 else "claims"
+        line(f"{reason}: the {words} {', '.join(claims)} will be not tested", "yellow")
     audits = "" if asked.audits is None else f" --audits {asked.audits}"
     line(f"next: reproaudit judge {protocol['paper']}{audits} --measurements {asked.out}")
 
@@ -295,13 +324,19 @@ def _settings_table(compared: Sequence[ComparedSetting]) -> Table:
                     one.name,
                     role_words(one.batch),
                     f"{shown(one.audit)} ({one.source})",
-                    "" if one.found is None else shown(one.found),
+                    _found(one),
                     word,
                 ),
             ),
             style=styles[one.status],
         )
     return table
+
+
+def _found(one: ComparedSetting) -> str:
+    if one.found is None:
+        return ""
+    return shown(one.found) + (f" ({LAST_LOGGED})" if one.called == LAST_LOGGED else "")
 
 
 def _cell(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,8 +10,13 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules.values import key, keys, same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.importing.completeness import end_beside
 from reproaudit.importing.logged import LogError
-from reproaudit.importing.roles import PlacedRun, role_words
+from reproaudit.importing.mapping import MappingFile
+from reproaudit.importing.roles import PlacedRun, Stated, role_words
+
+LAST_LOGGED = "last logged step"
+"""The place of a length of training that no configuration states, and the logs contradict."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class ComparedSetting:
         audit: the audit's value.
         source: where the audit has it from.
         found: the configurations' value; None if it is absent.
-        called: what the configurations call it.
+        called: what the configurations call it, or `LAST_LOGGED`.
         alternative: whether the found value is one that the audit's ledger lists.
     """
 
@@ -44,8 +49,14 @@ class ComparedSetting:
         return "equal" if same(self.found, self.audit) else "contradicting"
 
 
-def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[ComparedSetting, ...]:
-    """Every setting of every role; the runs of a role state the same, as `place_runs` saw to."""
+def compare_settings(
+    audit: Audit, placed: Sequence[PlacedRun], mapping: MappingFile
+) -> tuple[ComparedSetting, ...]:
+    """Every setting of every role; the runs of a role state the same, as `place_runs` saw to.
+
+    Where the setting `steps` is stated nowhere, the last step that was logged stands in for it if
+    it contradicts the audit, unless the mapping says null for the setting.
+    """
     first: dict[Batch, PlacedRun] = {}
     for one in placed:
         known = first.get(one.batch)
@@ -56,6 +67,13 @@ def compare_settings(audit: Audit, placed: Iterable[PlacedRun]) -> tuple[Compare
         values = batch.settings(audit)
         for name, setting in audit.settings_of(batch.experiment).items():
             stated = one.stated.get(name)
+            in_logs = mapping.configuration.get(name, name) is not None
+            if stated is None and name == "steps" and in_logs:
+                runs = [
+                    other.run for other in placed if other.batch == batch and not other.diverged
+                ]
+                ended = end_beside(runs, values[name])
+                stated = None if ended is None else Stated(LAST_LOGGED, ended)
             compared.append(
                 ComparedSetting(
                     batch=batch,
@@ -80,13 +98,17 @@ def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, Setti
     compared = tuple(compared)
     found: dict[str, SettingValue] = {}
     for one in compared:
-        if one.status == "contradicting":
+        if one.status == "contradicting" and not (
+            one.called == LAST_LOGGED and one.batch.overrides
+        ):
             assert one.found is not None, "what contradicts was found"
             found.setdefault(f"{one.batch.experiment}.{one.name}", one.found)
     for one in compared:
         own = dict(one.batch.overrides)
         value = found.get(f"{one.batch.experiment}.{one.name}")
         if value is None or one.found is None or one.name in own or same(one.found, value):
+            continue
+        if one.called == LAST_LOGGED:  # seen, not stated: no configuration contradicts another
             continue
         raise LogError(
             f"runs of {role_words(one.batch)}",

@@ -10,6 +10,7 @@ from typing import Any
 
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.reading import MAX_CONFIG_BYTES, read_json, read_yaml
+from reproaudit.importing.rows import number_of, runs_in_headers
 
 CONFIG_FILES = (
     ".hydra/config.yaml",
@@ -26,6 +27,8 @@ CONFIG_FILES = (
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
 SEED_NAMES = ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "random_state")
+STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
+"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 _MAX_ENTRIES = 20_000
 
 Config = Mapping[str, Any]
@@ -61,6 +64,8 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
         for name, value in _flat("", _unwrapped(tree)):
             if len(config) == _MAX_ENTRIES:
                 raise LogError(place, f"found more than {_MAX_ENTRIES} values; expected fewer.")
+            if name in config and _left_to_trainer(run, name, value):
+                continue
             if name in config and not alike(config[name], value):
                 raise LogError(
                     place,
@@ -70,6 +75,17 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
             config.setdefault(name, value)
             stated.setdefault(name, file.name)
     return config, files
+
+
+def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
+    """True of an argument that Hugging Face's Trainer settles by itself.
+
+    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules;
+    the Trainer's state says what was trained.
+    """
+    number = number_of(value)
+    unset = name == "max_steps" and number is not None and number <= 0
+    return run.source == "Hugging Face" and (unset or name == "num_train_epochs")
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
@@ -125,6 +141,11 @@ _IN_NAME = (
 """A seed in a name: seed_3, and s3 where no part says seed."""
 
 
+def names_a_seed(name: str) -> bool:
+    """True if a seed can be told from a name, as from ``trained-seed0``."""
+    return any(pattern.search(name) for pattern in _IN_NAME)
+
+
 def seed_of(run: LoggedRun) -> int:
     """A run's seed: a column of its table, its configuration, or its name.
 
@@ -153,6 +174,16 @@ def seed_of(run: LoggedRun) -> int:
     if len(found) == 1:
         return next(iter(found))
     if not found:
+        in_headers = dict.fromkeys(one for one, _ in runs_in_headers(run.curves).values())
+        if len(in_headers) > 1:
+            one, other, *_ = in_headers
+            raise LogError(
+                run.name,
+                f"found columns that look like several runs ('{one} - …', '{other} - …'), and no "
+                "seed in their names; expected columns 'RUN - TAG' with the seed in the run's "
+                f"name. Rename them in the header, such as '{one}-seed0 - …', or write one table "
+                "for each run.",
+            )
         raise LogError(
             run.name,
             "found no seed in its configuration or its name; expected one. Say --seed "

@@ -225,7 +225,8 @@ class _Finder:
 
     def _trainer_state(self, file: Path, folder: Path | None = None) -> LoggedRun:
         home = folder or file.parent
-        return trainers.read_trainer_state(self._name(home), self._parts(home), file, self.step)
+        name, parts = self._name(home), self._parts(home)
+        return trainers.read_trainer_state(name, parts, file, self.step, self._name(file))
 
     def _is_checkpoint(self, folder: Path) -> bool:
         """True if a folder is a checkpoint of a Trainer whose own folder is read, too."""

@@ -102,7 +102,8 @@ class RunMeasurer:
             raise LogError(place, f"found no '{absent}', though others are there; expected it.")
         measured = _stacked(values, tuple(len(one) for one in coordinates), place)
         self._check(measured, place)
-        found = [*self.placed.run.not_whole, *(gap for one in self._gaps.values() for gap in one)]
+        gaps = [gap for one in self._gaps.values() for gap in one]
+        found = self.placed.run.not_whole or gaps  # a run that was cut is why its curves end early
         if found and not self.placed.diverged:
             self.not_whole[name] = list(dict.fromkeys(found))
         return measured

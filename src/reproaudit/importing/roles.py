@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+import yaml
+
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules.values import kind_of, same, shown
 from reproaudit.audit.scope import Scope
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.importing.configurations import alike, normal, seed_of
+from reproaudit.importing.configurations import STATED_BY_TRAINER, alike, normal, seed_of
 from reproaudit.importing.logged import LogError, LoggedRun
 from reproaudit.importing.mapping import MappingFile, RunRule
 from reproaudit.importing.rows import number_of
@@ -83,12 +85,43 @@ def place_runs(
             raise LogError(
                 run.name,
                 f"found seed {found.seed} of {role_words(found.batch)} a second time, after "
-                f"'{placed[key].run.name}'; expected it once. Say in the mapping's 'runs' what "
-                "they are, or ignore one.",
+                f"'{placed[key].run.name}'; expected it once. Say in a mapping file which runs are "
+                f"which, such as {_rule_lines(found, placed[key], scope)}",
             )
         placed[key] = found
     _refuse_mixed(placed.values(), mapping)
     return tuple(placed.values())
+
+
+def _rule_lines(one: PlacedRun, other: PlacedRun, scope: Scope) -> str:
+    """The line of a mapping that would put one of two runs elsewhere, with what to do else."""
+    batch = one.batch
+    controls = [b for b in scope.batches if b.experiment == batch.experiment and b != batch]
+    if not controls:
+        return f'`runs: [{{match: "{_pattern(one, other)}", ignore: true}}]`.'
+    # a control whose setting is in a run's name is the likelier example
+    pairs = [(a, b, control) for a, b in ((one, other), (other, one)) for control in controls]
+    likelier = [
+        (a, b, control)
+        for a, b, control in pairs
+        if any(str(value).lower() in _pattern(a, b).lower() for _, value in control.overrides)
+    ]
+    run, beside, control = (likelier or pairs)[0]
+    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in control.overrides}
+    written = yaml.safe_dump(settings, default_flow_style=True, width=10_000).strip()
+    return (
+        f'`runs: [{{match: "{_pattern(run, beside)}", settings: {written}}}]` if these are '
+        "that control's, or with `ignore: true` in place of the settings."
+    )
+
+
+def _pattern(one: PlacedRun, other: PlacedRun) -> str:
+    """A pattern that one run's name matches and the other's does not, for all seeds if it can."""
+    for part in one.run.parts:
+        pattern = "*" + re.sub(r"\d+", "*", part).strip("*") + "*"
+        if fnmatchcase(one.run.name, pattern) and not fnmatchcase(other.run.name, pattern):
+            return pattern
+    return one.run.name
 
 
 def _refuse_unmatched(
@@ -306,7 +339,8 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
             f"{role_words(one.batch)}, has {said[0]}; expected runs that differ in their seed "
             "alone. Say in the mapping's 'runs' what they are, or list the name under 'vary'.",
         )
-    if not a and not b and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
+    named_only = not (a.keys() | b.keys()) - set(STATED_BY_TRAINER)
+    if named_only and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
         raise LogError(
             other.run.name,
             f"found a run without configuration whose name differs from '{one.run.name}' in more "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reproaudit.importing.logged import CurveBuilder, LogError, LoggedCoordinates
@@ -45,6 +45,20 @@ def step_column(columns: list[str], wanted: str | None) -> str | None:
         return wanted if wanted in columns else None
     lower = {column.lower(): column for column in columns}
     return next((lower[name] for name in STEP_NAMES if name in lower), None)
+
+
+def runs_in_headers(columns: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Column -> run and tag, where all are called "run - tag", as W&B's page exports a chart.
+
+    Empty if one is not. Columns of steps are to be left out before.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for column in columns:
+        run, between, tag = column.rpartition(" - ")
+        if not between or not run.strip() or not tag.strip():
+            return {}
+        found[column] = run.strip(), tag.strip()
+    return found
 
 
 class RowReader:

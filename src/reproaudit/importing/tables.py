@@ -10,15 +10,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reproaudit.importing.configurations import names_a_seed
 from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun
 from reproaudit.importing.reading import parse_json, read_log_text
-from reproaudit.importing.rows import RowReader, number_of, step_column
+from reproaudit.importing.rows import RowReader, number_of, runs_in_headers, step_column
 
 _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 _SEED_COLUMNS = ("seed", "random_seed")
@@ -97,6 +98,11 @@ def read_table(
     else:
         columns, rows = _csv_rows(text, name, "\t" if file.suffix == ".tsv" else ",")
     form = TableForm.of(columns, axes, step)
+    columns_of_runs = [one for one in columns if one not in (form.step, *_NO_TAGS)]
+    by_run = {} if file.suffix == ".jsonl" else runs_in_headers(columns_of_runs)
+    if by_run and all(names_a_seed(one) for one, _ in by_run.values()):
+        form = replace(form, run=_RUN)
+        rows = _row_for_each_run(rows, by_run, form.step)
     groups = _Groups(name, file.stem, form, axes & set(columns))
     steps = groups.take(rows)
     if "_step" in columns or any(column.endswith("__MIN") for column in columns):
@@ -112,6 +118,7 @@ def read_table(
             curves=builder.curves(),
             seed=seed,
             not_whole=not_whole,
+            step=form.step,
         )
         for (run, seed), builder in groups.builders.items()
     ]
@@ -210,6 +217,24 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
             raise LogError(place, f"found no CSV row ({error}); expected one.") from None
 
     return header, rows()
+
+
+_RUN = " run"
+"""The column of runs' names in split rows; no header is called so, as headers are stripped."""
+
+
+def _row_for_each_run(
+    rows: _Rows, by_run: Mapping[str, tuple[str, str]], step: str | None
+) -> _Rows:
+    """Rows whose columns are several runs', as one row for each run that has something in it."""
+    for line, row in rows:
+        split: dict[str, dict[str, Any]] = {}
+        for column, (run, tag) in by_run.items():
+            if str(row[column]).strip():
+                split.setdefault(run, {})[tag] = row[column]
+        for run, cells in split.items():
+            own = {} if step is None else {step: row[step]}
+            yield line, {**cells, **own, _RUN: run}
 
 
 def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:

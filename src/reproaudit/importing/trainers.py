@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from reproaudit.importing.configurations import STATED_BY_TRAINER
 from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun
 from reproaudit.importing.reading import read_json
 from reproaudit.importing.rows import RowReader
@@ -25,14 +26,20 @@ def read_lightning(
 
 
 def read_trainer_state(
-    name: str, parts: tuple[str, ...], file: Path, step: str | None
+    name: str, parts: tuple[str, ...], file: Path, step: str | None, place: str
 ) -> LoggedRun:
     """The run of a `trainer_state.json`.
+
+    Args:
+        name: what the run is called.
+        parts: the names in which a seed may be written.
+        file: the state; a checkpoint's may lie below the run's folder.
+        step: what counts the steps, where the mapping names it.
+        place: what messages call the file.
 
     Raises:
         LogError: if it is none.
     """
-    place = f"{name}/{file.name}"
     state = read_json(file, place)
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
@@ -52,5 +59,6 @@ def read_trainer_state(
         parts=parts,
         files=(file,),
         curves=builder.curves(),
+        config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )
