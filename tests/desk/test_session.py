@@ -87,6 +87,25 @@ def test_taking_back_gives_the_same_bytes(tmp_path: Path) -> None:
         assert desk.file.read_bytes() == before
 
 
+def test_withdrawing_a_decision_takes_the_sign_off_back(tmp_path: Path) -> None:
+    with running(copied(tmp_path)) as desk:
+        desk.enter()
+        for index in range(9):
+            desk.post(f"/variable/{index}", decision="agree", reason="So it is.")
+        desk.post("/end", version=desk.stamp("/end"))
+        signed = desk.file.read_bytes()
+        assert load_audit(desk.file).sign_offs[0].reviewer == "R2"
+        desk.post("/variable/2", do="withdraw")
+        assert "and with it your sign-off, which needs all nine" in desk.get("/").text
+        assert load_audit(desk.file).sign_offs == ()
+        for left in (signed, None):  # taken back: the withdrawal with both, then the sign-off
+            digest = re.search(r'name="digest" value="(\w+)"', desk.get("/changes").text)
+            assert digest is not None
+            desk.post("/undo", digest=digest[1])
+            assert left is None or desk.file.read_bytes() == left
+        assert load_audit(desk.file).sign_offs == ()
+
+
 def test_what_is_refused_stays_in_the_form(tmp_path: Path) -> None:
     with running(copied(tmp_path)) as desk:
         desk.enter()

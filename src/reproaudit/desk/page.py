@@ -180,7 +180,10 @@ class _Desk:
         if form.get("do") == "withdraw":
             take = partial(acts.withdraw_decision, name=item.name, reviewer=who)
             here = f"/variable/{item.index}"
-            return Order(f"your decision on {item.name} withdrawn", lambda t, _: take(t), here)
+            words = f"your decision on {item.name} withdrawn"
+            if view.signed:
+                words += ", and with it your sign-off, which needs all nine"
+            return Order(words, lambda t, _: take(t), here)
         if form.get("decision") not in list(ReviewDecision):
             raise UsageError("Choose one: agree, disagree or not applicable.")
         decision = ReviewDecision(form["decision"])
