@@ -145,6 +145,13 @@ def test_what_would_leave_a_fault_is_not_saved(file: Path, what: str, says: str)
     assert file.read_bytes() == before
 
 
+def test_tabs_and_line_breaks_are_kept_and_a_tab_is_written_as_an_escape(file: Path) -> None:
+    audit = edited(file, "Pseudocode=agree: one\ttwo\nthree")
+    assert audit.variables[2].reviews[-1].reason == "one\ttwo\nthree"
+    assert "\t" not in file.read_text()
+    assert "one\\ttwo" in file.read_text()
+
+
 def test_all_orders_or_none_and_the_difference_is_printed(
     audits: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
