@@ -106,6 +106,42 @@ def test_withdrawing_a_decision_takes_the_sign_off_back(tmp_path: Path) -> None:
         assert load_audit(desk.file).sign_offs == ()
 
 
+def test_the_last_page_says_what_was_not_opened_and_offers_one_signature(tmp_path: Path) -> None:
+    with running(copied(tmp_path), 'Ann, "the second"', blind=False) as desk:
+        desk.enter()
+        for index in range(9):
+            desk.post(f"/variable/{index}", decision="agree", reason="So it is.")
+        end = desk.get("/end").text
+        assert "“reproaudit” and “Ann, &#34;the second&#34;”: " in end
+        audit = load_audit(desk.file)
+        claims, findings = len(audit.claims), len(audit.findings)
+        assert f"you have opened 0 of {claims} claims, 0 of " in end
+        assert f" and 0 of {findings} findings." in end
+        left = re.search(r"<p>Claims not opened: (.*)</p>", end)
+        assert left is not None
+        assert '<a href="/claim/5">wang2024.length-loss</a>' in left[1]
+        for page in ("/claim/5", "/claim/5", "/setting/code_law", "/finding/0"):
+            desk.get(page)
+        end = desk.get("/end").text
+        assert f"you have opened 1 of {claims} claims, 1 of " in end
+        assert 'href="/claim/5"' not in end
+        assert "Sign this version off" in end
+        desk.post("/end", version=desk.stamp("/end"))
+        end = desk.get("/end").text
+        assert "signed off on" in end
+        assert "Sign this version off" not in end
+        desk.post("/setting/tokens", do="correct", **tokens(desk, locator="elsewhere"))
+        end = desk.get("/end").text
+        assert "an earlier version" in end
+        assert "Sign this version off" in end
+
+
+def tokens(desk: RunningDesk, **changed: str) -> dict[str, str]:
+    one = load_audit(desk.file).settings["tokens"]
+    given = {"value": str(one.value), "source": str(one.source), "why": one.why or ""}
+    return {**given, "alternatives": ", ".join(map(str, one.alternatives)), **changed}
+
+
 def test_what_is_refused_stays_in_the_form(tmp_path: Path) -> None:
     with running(copied(tmp_path)) as desk:
         desk.enter()

@@ -93,6 +93,11 @@ class VariableView:
     follows: Mapping[str, str]
     stamp: str
 
+    @property
+    def key(self) -> str:
+        """The variable's name."""
+        return self.name
+
 
 @dataclass(frozen=True)
 class SettingView:
@@ -103,6 +108,11 @@ class SettingView:
     source: str
     words: Opinions
     stamp: str
+
+    @property
+    def key(self) -> str:
+        """The setting's name."""
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,11 @@ class ClaimView:
     stamp: str
 
     @property
+    def key(self) -> str:
+        """The claim's id."""
+        return self.claim.id
+
+    @property
     def disputes(self) -> int:
         """The number of the reviewer's own disputes about it."""
         every = (self.words, *(w for _, w in self.checks), *(c.words for c in self.controls))
@@ -144,6 +159,11 @@ class FindingView:
     finding: Finding
     responses: Sequence[Response]
     stamp: str
+
+    @property
+    def key(self) -> str:
+        """The finding's id."""
+        return self.finding.id
 
 
 @dataclass(frozen=True)
