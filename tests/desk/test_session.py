@@ -136,6 +136,31 @@ def test_the_last_page_says_what_was_not_opened_and_offers_one_signature(tmp_pat
         assert "Sign this version off" in end
 
 
+def test_meanings_and_findings_are_told_with_their_context(tmp_path: Path) -> None:
+    with running(copied(tmp_path)) as desk:
+        desk.enter()
+        audit = load_audit(desk.file)
+        shown = desk.get("/claim/5").text
+        constructed = audit.experiments["length"].measurements
+        told = "Listed before it: <code>loss</code>: "
+        every = "".join(desk.get(f"/claim/{i}").text for i in range(len(audit.claims)))
+        assert f'{constructed["final_loss"].meaning} <span class="soft">{told}' in every
+        (finding,) = [
+            one for one in audit.findings if one.id == "wang2024.length-loss-out-of-reach"
+        ]
+        first, _, rest = finding.statement.partition(". ")
+        for page in (shown, desk.get("/").text):
+            assert "length loss out of reach</a>" in page
+            assert f": {first.removesuffix('.')}." in page
+            assert not rest or rest not in page
+    with running(copied(tmp_path, "yang2025")) as desk:
+        desk.enter()
+        claims = load_audit(desk.file).claims
+        every = "".join(desk.get(f"/claim/{i}").text for i in range(len(claims)))
+        chain = r"<code>easy_confidence</code>: .* <code>hard_confidence</code>: The same over hard"
+        assert re.search(chain, every)
+
+
 def tokens(desk: RunningDesk, **changed: str) -> dict[str, str]:
     one = load_audit(desk.file).settings["tokens"]
     given = {"value": str(one.value), "source": str(one.source), "why": one.why or ""}

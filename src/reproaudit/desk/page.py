@@ -32,7 +32,7 @@ from reproaudit.desk.saving import difference, git_difference
 from reproaudit.desk.script import setting_value
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of
 from reproaudit.desk.splicing import YamlText
-from reproaudit.desk.views import SOURCES, DeskView, values_text
+from reproaudit.desk.views import SOURCES, DeskView, first_sentence, values_text
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.numbers import value_words
 from reproaudit.reports.printable import printable
@@ -72,7 +72,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Looked:
-    """What a reviewer has opened of one kind of items since the desk was started.
+    """The share of one kind of items that a reviewer has opened since the desk was started.
 
     Attributes:
         kind: the kind, in the plural.
@@ -376,7 +376,7 @@ def _found(view: DeskView, kind: str, key: Any) -> Any:
 
 
 def _looked(kind: str, view: DeskView, opened: Collection[tuple[str, str]]) -> Looked:
-    """What of a kind is in the audit, and what of it was opened."""
+    """The items of a kind, counted, with those that were not opened."""
     if kind == "setting":
         every = [(f"/setting/{quote(one.name, safe='')}", one.key) for one in view.settings()]
     else:
@@ -476,6 +476,7 @@ def _templates() -> Environment:
         quote=partial(quote, safe=""),
     )
     templates.filters["as_typed"] = lambda text: Markup.escape(text)  # a form gives it back
+    templates.filters["first_sentence"] = first_sentence
     templates.filters["spaced"] = lambda name: str(name).replace("_", " ")
     return templates
 

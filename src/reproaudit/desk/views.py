@@ -6,6 +6,7 @@ claims and findings need a valid audit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -380,6 +381,11 @@ def _differences(control: Any) -> str:
     """The settings in which a control differs, in words."""
     read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
     return "; ".join([*([settings_words(control.settings)] if control.settings else []), *read])
+
+
+def first_sentence(text: str) -> str:
+    """A text up to the first end of a sentence that a capital letter, quote or bracket follows."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z\"“(])", text.strip(), maxsplit=1)[0]
 
 
 def values_text(values: Iterable[Any]) -> str:
