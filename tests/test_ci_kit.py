@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from miniatures import write_paper
+from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
 from walkthroughs import bash, blocks, light_environment, run_page
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +41,7 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     assert ini == (folder / "pytest.ini").read_text(encoding="utf-8")
     ran = run_page("ci.md", folder, light, without_numbers)
     assert [code for _, code, _ in ran] == [0] * (len(ran) - 1) + [1]
-    assert ran[-1][0] == "pytest"
+    assert ran[-1][0] == "python -m pytest"
     assert len(ran) >= 7
 
 
@@ -82,6 +83,13 @@ def run_action(folder: Path, environment: Mapping[str, str], **inputs: str) -> t
     return code, said, summary.read_text(encoding="utf-8") if summary.exists() else ""
 
 
+def shipped_steps() -> list[dict[str, Any]]:
+    """The steps of the workflow that an author copies."""
+    workflow = yaml.safe_load((AUTHOR / ".github/workflows/claims.yml").read_text("utf-8"))
+    steps: list[dict[str, Any]] = workflow["jobs"]["claims"]["steps"]
+    return steps
+
+
 def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> None:
     assert ACTION["runs"]["using"] == "composite"
     assert all({"description", "default"} == set(one) for one in ACTION["inputs"].values())
@@ -121,6 +129,10 @@ def test_the_action_checks_judges_and_writes_the_summary(
         folder, light, measurements="measurements", **{"fail-on": "not_tested"}
     )
     assert code == 1, said
+    (ours,) = [one for one in shipped_steps() if "with" in one and "fail-on" in one["with"]]
+    code, said, summary = run_action(folder, light, **ours["with"])  # too few seeds
+    assert code == 1, said
+    assert "2 failed" in summary
     code, said, _ = run_action(folder, light, measurements=hostile)
     assert code != 0
     assert not (folder / "injected").exists()
@@ -171,4 +183,6 @@ def test_the_snippets_are_yaml_that_names_what_there_is() -> None:
     assert config["repos"][0]["hooks"] == [{"id": hook["id"]} for hook in hooks]
     job = yaml.safe_load((AUTHOR / ".gitlab-ci.yml").read_text("utf-8"))["claims"]
     assert all(isinstance(line, str) for line in job["script"])
+    for names in (ours["with"]["fail-on"], job["script"][-1].split("fail-on ")[1].split()[0]):
+        assert known_outcomes(names.split(",")) == DEFAULT_FAIL_ON | {"undecided", "not_tested"}
     assert job["artifacts"]["reports"]["junit"] in job["script"][-1]

@@ -63,7 +63,8 @@ class Bad:
 
 def said(field: str, *fields: str) -> tuple[str, str]:
     """An edit of the toy that adds a reviewer's word before its figures."""
-    entry = ", ".join((*fields, "reviewer: R1", "as_of: 2026-11-01"))
+    who = () if any("reviewer" in one for one in fields[1:]) else ("reviewer: R1",)
+    entry = ", ".join((*fields, *who, "as_of: 2026-11-01"))
     return "\nfigures:\n", f"\n{field}:\n  - {{{entry}}}\n\nfigures:\n"
 
 
@@ -417,6 +418,8 @@ RULE_FAULTS = [
         f"version: {VERSION}, reviewer: R1, as_of: 2026-11-01}}\n\n"),
     Bad("signed-another", *said("sign_offs", f"version: {'a' * 32}"), "RA173",
         "the present version", "a" * 32),
+    Bad("signed-undecided", *said("sign_offs", f"version: {VERSION}", "reviewer: R9"), "RA174",
+        "no decision of 'R9' on Research Type", "reviewer: R9"),
 ]  # fmt: skip
 
 ALL = [*YAML_FAULTS, *MODEL_FAULTS, *DRAFT_FAULTS, *RULE_FAULTS]

@@ -145,6 +145,13 @@ def test_what_would_leave_a_fault_is_not_saved(file: Path, what: str, says: str)
     assert file.read_bytes() == before
 
 
+def test_tabs_and_line_breaks_are_kept_and_a_tab_is_written_as_an_escape(file: Path) -> None:
+    audit = edited(file, "Pseudocode=agree: one\ttwo\nthree")
+    assert audit.variables[2].reviews[-1].reason == "one\ttwo\nthree"
+    assert "\t" not in file.read_text()
+    assert "one\\ttwo" in file.read_text()
+
+
 def test_all_orders_or_none_and_the_difference_is_printed(
     audits: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,6 +182,27 @@ def test_a_sign_off_is_bound_to_what_the_audit_states(audits: Path, file: Path) 
     assert void_sign_offs(file) == 1
     assert order(audits, more=("--sign-off",)) == 0
     assert void_sign_offs(file) == 0
+
+
+def test_a_sign_off_goes_with_a_decision_that_is_withdrawn(
+    audits: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = [f"{name.value}=agree: so" for name in VariableName]
+    assert order(audits, *every, more=("--sign-off",)) == 0
+    assert order(audits, *every, who="R3", more=("--sign-off",)) == 0
+    signed = file.read_text()
+    capsys.readouterr()
+    assert order(audits, "Pseudocode=withdraw") == 0
+    assert "R2's sign-off is taken back, too" in capsys.readouterr().out
+    assert [one.reviewer for one in load_audit(file).sign_offs] == ["R3"]
+    assert order(audits, more=("--sign-off",)) == 2
+    assert order(audits, "Pseudocode=withdraw", who="R3") == 0
+    assert load_audit(file).sign_offs == ()
+    # One that is left by hand is told.
+    last = signed.rindex("      - reviewer: R2")
+    file.write_text(signed[:last] + signed[signed.index("      - reviewer: R3", last) :])
+    (fault,) = [one for one in read_version(file, TODAY).faults if one.rule == "RA174"]
+    assert "found no decision of 'R2' on Experiment Setup" in fault.message
 
 
 def test_a_change_underneath_is_not_written_over(file: Path) -> None:

@@ -87,6 +87,86 @@ def test_taking_back_gives_the_same_bytes(tmp_path: Path) -> None:
         assert desk.file.read_bytes() == before
 
 
+def test_withdrawing_a_decision_takes_the_sign_off_back(tmp_path: Path) -> None:
+    with running(copied(tmp_path)) as desk:
+        desk.enter()
+        for index in range(9):
+            desk.post(f"/variable/{index}", decision="agree", reason="So it is.")
+        desk.post("/end", version=desk.stamp("/end"))
+        signed = desk.file.read_bytes()
+        assert load_audit(desk.file).sign_offs[0].reviewer == "R2"
+        desk.post("/variable/2", do="withdraw")
+        assert "and with it your sign-off, which needs all nine" in desk.get("/").text
+        assert load_audit(desk.file).sign_offs == ()
+        for left in (signed, None):  # taken back: the withdrawal with both, then the sign-off
+            digest = re.search(r'name="digest" value="(\w+)"', desk.get("/changes").text)
+            assert digest is not None
+            desk.post("/undo", digest=digest[1])
+            assert left is None or desk.file.read_bytes() == left
+        assert load_audit(desk.file).sign_offs == ()
+
+
+def test_the_last_page_says_what_was_not_opened_and_offers_one_signature(tmp_path: Path) -> None:
+    with running(copied(tmp_path), 'Ann, "the second"', blind=False) as desk:
+        desk.enter()
+        for index in range(9):
+            desk.post(f"/variable/{index}", decision="agree", reason="So it is.")
+        end = desk.get("/end").text
+        assert "“reproaudit” and “Ann, &#34;the second&#34;”: " in end
+        audit = load_audit(desk.file)
+        claims, findings = len(audit.claims), len(audit.findings)
+        assert f"you have opened 0 of {claims} claims, 0 of " in end
+        assert f" and 0 of {findings} findings." in end
+        left = re.search(r"<p>Claims not opened: (.*)</p>", end)
+        assert left is not None
+        assert '<a href="/claim/5">wang2024.length-loss</a>' in left[1]
+        for page in ("/claim/5", "/claim/5", "/setting/code_law", "/finding/0"):
+            desk.get(page)
+        end = desk.get("/end").text
+        assert f"you have opened 1 of {claims} claims, 1 of " in end
+        assert 'href="/claim/5"' not in end
+        assert "Sign this version off" in end
+        desk.post("/end", version=desk.stamp("/end"))
+        end = desk.get("/end").text
+        assert "signed off on" in end
+        assert "Sign this version off" not in end
+        desk.post("/setting/tokens", do="correct", **tokens(desk, locator="elsewhere"))
+        end = desk.get("/end").text
+        assert "an earlier version" in end
+        assert "Sign this version off" in end
+
+
+def test_meanings_and_findings_are_told_with_their_context(tmp_path: Path) -> None:
+    with running(copied(tmp_path)) as desk:
+        desk.enter()
+        audit = load_audit(desk.file)
+        shown = desk.get("/claim/5").text
+        constructed = audit.experiments["length"].measurements
+        told = "Listed before it: <code>loss</code>: "
+        every = "".join(desk.get(f"/claim/{i}").text for i in range(len(audit.claims)))
+        assert f'{constructed["final_loss"].meaning} <span class="soft">{told}' in every
+        (finding,) = [
+            one for one in audit.findings if one.id == "wang2024.length-loss-out-of-reach"
+        ]
+        first, _, rest = finding.statement.partition(". ")
+        for page in (shown, desk.get("/").text):
+            assert "length loss out of reach</a>" in page
+            assert f": {first.removesuffix('.')}." in page
+            assert not rest or rest not in page
+    with running(copied(tmp_path, "yang2025")) as desk:
+        desk.enter()
+        claims = load_audit(desk.file).claims
+        every = "".join(desk.get(f"/claim/{i}").text for i in range(len(claims)))
+        chain = r"<code>easy_confidence</code>: .* <code>hard_confidence</code>: The same over hard"
+        assert re.search(chain, every)
+
+
+def tokens(desk: RunningDesk, **changed: str) -> dict[str, str]:
+    one = load_audit(desk.file).settings["tokens"]
+    given = {"value": str(one.value), "source": str(one.source), "why": one.why or ""}
+    return {**given, "alternatives": ", ".join(map(str, one.alternatives)), **changed}
+
+
 def test_what_is_refused_stays_in_the_form(tmp_path: Path) -> None:
     with running(copied(tmp_path)) as desk:
         desk.enter()

@@ -72,11 +72,11 @@ def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_
             raise SpecError(f"{file}: a draft with errors is not signed off. Mend them first.")
         text = acts.sign_off(text, reviewer, version_of(after.audit), before.today)
     after = save(before, text)
-    _show(before, after, as_json)
+    _show(before, after, reviewer, as_json)
     return 0
 
 
-def _show(before: Version, after: Version, as_json: bool) -> None:
+def _show(before: Version, after: Version, reviewer: str, as_json: bool) -> None:
     changes = difference(before, after, context=0)  # around it stands what others decided
     if as_json:
         data = {"file": str(after.path), "changed": bool(changes), "diff": changes}
@@ -87,6 +87,11 @@ def _show(before: Version, after: Version, as_json: bool) -> None:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         console.print(_shown(line), style=style)
     console.print(f"saved {after.path}" if changes else f"{after.path}: nothing to change")
+    was, now = (acts.sign_off_of(one.text, reviewer) for one in (before, after))
+    if was is not None and now is None:
+        console.print(
+            f"{reviewer}'s sign-off is taken back, too: it needs a decision on every variable"
+        )
 
 
 def _shown(line: str) -> str:

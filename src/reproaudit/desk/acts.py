@@ -63,11 +63,11 @@ def decide(
 
 
 def withdraw_decision(text: YamlText, name: str, reviewer: str) -> YamlText:
-    """The text without the reviewer's decision on a variable."""
+    """The text without the reviewer's decision on a variable, and so without their sign-off."""
     loc = ("variables", _variable(text, name), "reviews")
     for i, one in enumerate(text.at(loc) or []):
         if one.get("reviewer") == reviewer:
-            return text.remove((*loc, i))
+            return _without_sign_off(text.remove((*loc, i)), reviewer)
     raise UsageError(f"{reviewer} has decided nothing on {name}.")
 
 
@@ -162,10 +162,23 @@ def undecided(text: YamlText, reviewer: str) -> list[str]:
 def sign_off(text: YamlText, reviewer: str, version: str, today: date) -> YamlText:
     """The reviewer's sign-off of a version, in place of an earlier one."""
     entry = {"reviewer": reviewer, "version": version, "as_of": today}
+    index = sign_off_of(text, reviewer)
+    if index is not None:
+        return _changed(text, ("sign_offs", index), entry)
+    return text.append(("sign_offs",), entry, AHEAD[: AHEAD.index("sign_offs")])
+
+
+def sign_off_of(text: YamlText, reviewer: str) -> int | None:
+    """The position of a reviewer's sign-off, of whatever version; None if there is none."""
     for i, one in enumerate(text.at(("sign_offs",)) or []):
         if one.get("reviewer") == reviewer:
-            return _changed(text, ("sign_offs", i), entry)
-    return text.append(("sign_offs",), entry, AHEAD[: AHEAD.index("sign_offs")])
+            return i
+    return None
+
+
+def _without_sign_off(text: YamlText, reviewer: str) -> YamlText:
+    index = sign_off_of(text, reviewer)
+    return text if index is None else text.remove(("sign_offs", index))
 
 
 def _variable(text: YamlText, name: str) -> int:

@@ -5,7 +5,7 @@ Every page works without a script. A form is a POST; what it did is told on the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
@@ -32,7 +32,7 @@ from reproaudit.desk.saving import difference, git_difference
 from reproaudit.desk.script import setting_value
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of
 from reproaudit.desk.splicing import YamlText
-from reproaudit.desk.views import SOURCES, DeskView, values_text
+from reproaudit.desk.views import SOURCES, DeskView, first_sentence, values_text
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.numbers import value_words
 from reproaudit.reports.printable import printable
@@ -44,6 +44,12 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
 )
+
+SIGNED_KINDS = ("claim", "setting", "finding")
+"""The kinds of items that a sign-off says were read."""
+
+MOST_UNOPENED = 12
+"""Items of a kind that the last page names as not opened; it counts the others."""
 
 Fields = dict[str, str]
 TextEdit = Callable[[YamlText, date], YamlText]
@@ -62,6 +68,23 @@ class Order:
     words: str
     change: TextEdit
     next: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The share of one kind of items that a reviewer has opened since the desk was started.
+
+    Attributes:
+        kind: the kind, in the plural.
+        of: the number of items.
+        opened: the number of those whose page was shown.
+        unopened: the address and name of those whose page was not, at most `MOST_UNOPENED`.
+    """
+
+    kind: str
+    of: int
+    opened: int
+    unopened: Sequence[tuple[str, str]]
 
 
 def application(session: DeskSession) -> Starlette:
@@ -142,6 +165,7 @@ class _Desk:
         key = request.path_params.get("index", request.path_params.get("name"))
         view = self._view()
         item = _found(view, kind, key)
+        self._session.opened.add((kind, item.key))
         if request.method != "POST":
             return self._shown(kind, view, item=item)
         form = await _form(request)
@@ -180,7 +204,10 @@ class _Desk:
         if form.get("do") == "withdraw":
             take = partial(acts.withdraw_decision, name=item.name, reviewer=who)
             here = f"/variable/{item.index}"
-            return Order(f"your decision on {item.name} withdrawn", lambda t, _: take(t), here)
+            words = f"your decision on {item.name} withdrawn"
+            if view.signed:
+                words += ", and with it your sign-off, which needs all nine"
+            return Order(words, lambda t, _: take(t), here)
         if form.get("decision") not in list(ReviewDecision):
             raise UsageError("Choose one: agree, disagree or not applicable.")
         decision = ReviewDecision(form["decision"])
@@ -318,6 +345,10 @@ class _Desk:
             hash=version_of(audit) if audit is not None else "",
             agreement=agreement(audit.variables) if audit is not None and sees else None,
             sees=sees,
+            looked=[_looked(kind, view, self._session.opened) for kind in SIGNED_KINDS],
+            signs_this=audit is not None
+            and (view.reviewer, version_of(audit))
+            in [(one.reviewer, one.version) for one in audit.sign_offs],
         )
 
 
@@ -342,6 +373,17 @@ def _found(view: DeskView, kind: str, key: Any) -> Any:
     if not found:
         raise HTTPException(404, "There is no such page.")
     return found[0]
+
+
+def _looked(kind: str, view: DeskView, opened: Collection[tuple[str, str]]) -> Looked:
+    """The items of a kind, counted, with those that were not opened."""
+    if kind == "setting":
+        every = [(f"/setting/{quote(one.name, safe='')}", one.key) for one in view.settings()]
+    else:
+        items = view.claims() if kind == "claim" else view.findings()
+        every = [(f"/{kind}/{one.index}", one.key) for one in items]
+    left = [(address, key) for address, key in every if (kind, key) not in opened]
+    return Looked(f"{kind}s", len(every), len(every) - len(left), left[:MOST_UNOPENED])
 
 
 def _stamp(view: DeskView, kind: str, key: Any) -> str:
@@ -434,6 +476,7 @@ def _templates() -> Environment:
         quote=partial(quote, safe=""),
     )
     templates.filters["as_typed"] = lambda text: Markup.escape(text)  # a form gives it back
+    templates.filters["first_sentence"] = first_sentence
     templates.filters["spaced"] = lambda name: str(name).replace("_", " ")
     return templates
 

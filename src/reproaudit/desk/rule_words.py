@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,14 @@ from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import Condition, Kind, confidence_on
 from reproaudit.checks.matches import Matches
-from reproaudit.checks.measurements import Quantity
+from reproaudit.checks.measurements import Declaration, Quantity
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.separates import Separates
 from reproaudit.desk.bound_picture import BoundPicture, bound_words, draw_bound
 from reproaudit.reports.numbers import value_words
+
+_LEANS_ON_ANOTHER = re.compile(r"(The same|As the)\b")
+"""The start of a meaning that is told by the one listed before it."""
 
 _SHOWN_ELSEWHERE = frozenset({"kind", "name", "reason", "over", "each", "among", "floor"})
 
@@ -30,7 +34,8 @@ class CheckView:
         name: the part of the claim that it decides.
         phenomenon: what its kind looks for, one sentence.
         rules: when it is met, a sentence and a picture for each condition.
-        measured: each measurement that it reads: what it is called here, and what it means.
+        measured: each measurement that it reads: what it is called here, what it means, and the
+            names and meanings of those listed before it that its meaning leans on.
         terms: each further term of the rule: its meaning and its value.
         reason: why the tolerance is what it is.
     """
@@ -38,7 +43,7 @@ class CheckView:
     name: str
     phenomenon: str
     rules: Sequence[tuple[str, BoundPicture]]
-    measured: Sequence[tuple[str, str]]
+    measured: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]
     terms: Sequence[tuple[str, str]]
     reason: str
 
@@ -94,10 +99,27 @@ def _number_words(check: Kind) -> str:
     return f"{_quantity(over)}, {sign} {_quantity(under)},"
 
 
-def _measured(audit: Audit, claim: Claim, check: Kind) -> Iterator[tuple[str, str]]:
+def _measured(
+    audit: Audit, claim: Claim, check: Kind
+) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
     for quantity in check.quantities():
-        declared = audit.declaration(claim.experiment, quantity.measurement)
-        yield _quantity(quantity), declared.meaning if declared is not None else ""
+        name = quantity.measurement
+        declared = audit.declaration(claim.experiment, name)
+        own = audit.experiments[claim.experiment].measurements
+        listed = own if name in own else audit.measurements
+        meaning = declared.meaning if declared is not None else ""
+        yield _quantity(quantity), meaning, _leant_on(listed, name)
+
+
+def _leant_on(listed: Mapping[str, Declaration], name: str) -> Sequence[tuple[str, str]]:
+    """Names and meanings back to the first that stands alone, which comes first."""
+    names = list(listed)
+    found: list[tuple[str, str]] = []
+    at = names.index(name) if name in listed else 0
+    while at and _LEANS_ON_ANOTHER.match(listed[names[at]].meaning):
+        at -= 1
+        found.append((names[at], listed[names[at]].meaning))
+    return found[::-1]
 
 
 def _terms(check: Kind) -> Iterator[tuple[str, str]]:

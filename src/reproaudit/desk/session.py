@@ -45,6 +45,7 @@ class DeskSession:
         blind: whether the others' words are hidden until the reviewer's own stand.
         steps: the saved edits that can be taken back, the last one at the end.
         told: a sentence for the next page.
+        opened: the kind and the name of each claim, setting and finding whose page was shown.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class DeskSession:
     blind: bool
     steps: list[Step] = field(default_factory=list)
     told: str = ""
+    opened: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.first = self._last = self._saved = read_version(self.path)

@@ -6,6 +6,7 @@ claims and findings need a valid audit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +94,11 @@ class VariableView:
     follows: Mapping[str, str]
     stamp: str
 
+    @property
+    def key(self) -> str:
+        """The variable's name."""
+        return self.name
+
 
 @dataclass(frozen=True)
 class SettingView:
@@ -103,6 +109,11 @@ class SettingView:
     source: str
     words: Opinions
     stamp: str
+
+    @property
+    def key(self) -> str:
+        """The setting's name."""
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,11 @@ class ClaimView:
     stamp: str
 
     @property
+    def key(self) -> str:
+        """The claim's id."""
+        return self.claim.id
+
+    @property
     def disputes(self) -> int:
         """The number of the reviewer's own disputes about it."""
         every = (self.words, *(w for _, w in self.checks), *(c.words for c in self.controls))
@@ -144,6 +160,11 @@ class FindingView:
     finding: Finding
     responses: Sequence[Response]
     stamp: str
+
+    @property
+    def key(self) -> str:
+        """The finding's id."""
+        return self.finding.id
 
 
 @dataclass(frozen=True)
@@ -360,6 +381,11 @@ def _differences(control: Any) -> str:
     """The settings in which a control differs, in words."""
     read = [f"{theirs} in place of {ours}" for ours, theirs in control.substitutes.items()]
     return "; ".join([*([settings_words(control.settings)] if control.settings else []), *read])
+
+
+def first_sentence(text: str) -> str:
+    """A text up to the first end of a sentence that a capital letter, quote or bracket follows."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z\"“(])", text.strip(), maxsplit=1)[0]
 
 
 def values_text(values: Iterable[Any]) -> str:

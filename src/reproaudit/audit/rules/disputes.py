@@ -63,3 +63,20 @@ def _signed_this_version(audit: Audit) -> Iterator[Violation]:
         if one.version != version:
             message = f"found {one.version}; expected {version}, the present version"
             yield Violation(("sign_offs", i, "version"), message)
+
+
+@warning(
+    "RA174",
+    "A reviewer who signs off has decided on every variable.",
+    "Decide on them with 'reproaudit review', or remove the sign-off.",
+)
+def _signed_with_all_decided(audit: Audit) -> Iterator[Violation]:
+    for i, one in enumerate(audit.sign_offs):
+        left = [
+            str(variable.name)
+            for variable in audit.variables
+            if one.reviewer not in [review.reviewer for review in variable.reviews]
+        ]
+        if left:
+            message = f"found no decision of '{one.reviewer}' on {', '.join(left)}; expected one"
+            yield Violation(("sign_offs", i, "reviewer"), message)
