@@ -1,4 +1,4 @@
-"""What `report` does with each paper by itself: judge it, write its pages, remember both.
+"""One paper of a report by itself: it is judged, its pages are written, both are remembered.
 
 A paper is judged anew when a file of its own was touched, or a file of reproaudit. Records of other
 papers change one thing alone in its scorecard: the root of the store's manifest, which is put in
@@ -44,7 +44,7 @@ FEWEST_FOR_PROCESSES = 8
 
 @dataclass(frozen=True)
 class AskedOfPapers:
-    """What is asked of every paper.
+    """The question that is put to every paper.
 
     Attributes:
         store: the folder of records.
@@ -219,7 +219,7 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
 
 
 def has_records(store: Store, slug: str, tier: TierName) -> bool:
-    """Whether a store holds a record of a paper at a tier."""
+    """True if a store holds a record of a paper at a tier."""
     return next(iter(store.records(slug, tier)), None) is not None
 
 

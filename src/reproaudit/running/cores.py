@@ -6,7 +6,7 @@ import os
 
 
 def available_cores() -> int:
-    """How many cores this process may use, at least 1."""
+    """The number of cores that this process may use, at least 1."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

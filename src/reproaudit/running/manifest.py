@@ -61,7 +61,7 @@ class RecordManifest:
         return self._root
 
     def has_been(self, root: str) -> bool:
-        """Whether this was the root at some time, so that today's history continues that one."""
+        """True if this was the root at some time, so that today's history continues that one."""
         self.digests()
         return root in self._roots
 

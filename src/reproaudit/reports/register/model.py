@@ -142,16 +142,16 @@ class StripEntry(ReportModel):
     page: str
     """The claim's place on the scorecard's page."""
     caption: str
-    """What it shows, by which axis."""
+    """The quantity that it shows, by which axis."""
     said: str
-    """What is seen, in sentences."""
+    """A description in sentences."""
     width: float
     height: float
     stages: tuple[StretchEntry, ...]
     onsets: tuple[float, ...]
     """Places along the axis."""
     ranges: tuple[SvgPath, ...]
-    """What meets the rule."""
+    """The range that meets the rule."""
     lines: tuple[StripLineEntry, ...]
     """From the lowest to the topmost."""
 
