@@ -1,7 +1,8 @@
 """The geometry of a matrix drawn as coloured cells with numbers.
 
-Red is positive, blue negative, white 0; all matrices of a figure share their scale. A matrix with
-more rows or columns than `MOST_DRAWN` is drawn in blocks, each by its entry of largest size.
+Red is positive, blue negative, and 0 has the colour of the ground: white, or dark on a dark page.
+All matrices of a figure share their scale. A matrix with more rows or columns than `MOST_DRAWN` is
+drawn in blocks, each by its entry of largest size.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ MOST_NUMBERED = 12
 MOST_DRAWN = 40
 SIZE = 180.0
 """Width of the drawn matrix."""
-_RED, _BLUE = (178, 24, 43), (33, 102, 172)
+_Rgb = tuple[int, int, int]
+_LIGHT: tuple[_Rgb, _Rgb, _Rgb] = ((33, 102, 172), (255, 255, 255), (178, 24, 43))
+_DARK: tuple[_Rgb, _Rgb, _Rgb] = ((110, 180, 245), (30, 34, 39), (255, 125, 115))
+"""The colours of the least number, of 0 and of the greatest number, on a light and a dark page."""
 
-HeatMapCell = tuple[float, float, str, str, str]
-"""x, y, colour, colour of the number, and the number or nothing."""
+CellColours = tuple[str, str]
+"""The colour on a light page, and on a dark one."""
+HeatMapCell = tuple[float, float, CellColours, CellColours, str]
+"""x, y, colours, colours of the number, and the number or nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def scale_words(figure: FigureModel) -> str:
     """Returns what the colours mean."""
     limit = max((abs(v) for m in figure.matrices for row in m.values for v in row), default=0.0)
     unit = f" {figure.y_label}" if figure.y_label else ""
-    return f"Red positive, blue negative, white 0; the darkest is {number(limit)}{unit}"
+    return f"Red positive, blue negative, 0 without colour; the strongest is {number(limit)}{unit}"
 
 
 def _heat_map(matrix: MatrixModel, limit: float) -> HeatMap:
@@ -64,10 +70,11 @@ def _heat_map(matrix: MatrixModel, limit: float) -> HeatMap:
     cells = []
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
-            colour = _colour(value / limit)
+            light, dark = (_colour(value / limit, ends) for ends in (_LIGHT, _DARK))
             said = _cell(value, limit) if is_numbered else ""
             place = (round(j * side, 1), round(i * side, 1))
-            cells.append((*place, _hex(colour), _ink(colour), said))
+            inks = (_ink(light), _ink(dark))
+            cells.append((*place, (_hex(light), _hex(dark)), inks, said))
     label = clean(matrix.label)
     size = f"{len(matrix.values)} × {max(len(row) for row in matrix.values)}"
     flat = [v for row in matrix.values for v in row]
@@ -92,13 +99,14 @@ def _blocks(values: Sequence[Sequence[float]]) -> list[list[float]]:
     ]
 
 
-def _colour(share: float) -> tuple[int, int, int]:
-    end = _RED if share > 0 else _BLUE
-    red, green, blue = (round(255 + min(abs(share), 1.0) * (c - 255)) for c in end)
+def _colour(share: float, ends: tuple[_Rgb, _Rgb, _Rgb]) -> _Rgb:
+    least, ground, greatest = ends
+    end, size = greatest if share > 0 else least, min(abs(share), 1.0)
+    red, green, blue = (round(g + size * (e - g)) for g, e in zip(ground, end, strict=True))
     return red, green, blue
 
 
-def _hex(colour: tuple[int, int, int]) -> str:
+def _hex(colour: _Rgb) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
@@ -111,7 +119,7 @@ def _cell(value: float, limit: float) -> str:
     return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
 
 
-def _ink(colour: tuple[int, int, int]) -> str:
+def _ink(colour: _Rgb) -> str:
     """Returns black or white, whichever has more contrast (WCAG 2 relative luminance)."""
     shares = [c / 255 for c in colour]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
