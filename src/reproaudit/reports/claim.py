@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.judging.model import Verdict
 from reproaudit.reports import numbers, phrasing, reviewing, seen
@@ -10,7 +10,7 @@ from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
-from reproaudit.scorecard.model import AnswerModel, ClaimModel, Scorecard
+from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 
 
@@ -84,8 +84,8 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         f"{claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     pictures = (
-        o.Picture(_plot_caption(measured, plot), plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
-        for i, (measured, plot) in enumerate(_plots(claim), start=1)
+        o.Picture(caption, plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
+        for i, (caption, plot) in enumerate(_plots(claim), start=1)
     )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
     caption = "The claim, and the controls that must fail or pass"
@@ -183,10 +183,13 @@ def _part_controls(claim: ClaimModel, index: int) -> Iterator[str]:
 # --- a claim's pictures -------------------------------------------------------------------------
 
 
-def _plot_caption(measured: str, plot: Plot) -> o.Line:
-    if plot.scale == "linear":
-        return measured
-    return measured, o.soft(f" ({numbers.scale_name(plot.scale)} scale)")
+def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.Line:
+    name, _, condition = rows[0].answer.measured.partition(": ")
+    notes = [] if plot.scale == "linear" else [f"{numbers.scale_name(plot.scale)} scale"]
+    if claim.parts and rows[0].kind != "claim":
+        notes.append("in this claim another condition of the part decides")
+    said = name if condition in ("", name) else f"{name}: {condition}"
+    return said, o.soft(f" ({'; '.join(notes)})" if notes else "")
 
 
 def _pictures(card: Scorecard, claim: ClaimModel, number: int, data: str) -> Iterator[o.Piece]:
@@ -221,32 +224,36 @@ def figure_caption(figure: FigureModel) -> o.Line:
     return f"{figure.title}. Experiment ", o.code(figure.experiment), f"; {figure.band}{seeds}."
 
 
-def _plots(claim: ClaimModel) -> Iterator[tuple[str, Plot]]:
-    """Yields one picture for all that answer the claim's deciding condition, and one each else."""
-    part = phrasing.deciding_part(claim)
-    rows = [] if part is None else [PlotRow("this claim", "claim", part)]
-    others: dict[tuple[object, ...], list[PlotRow]] = {}
+def _plots(claim: ClaimModel) -> Iterator[tuple[o.Line, Plot]]:
+    """Yields one picture for each condition: this claim, and who answers the same, on one axis.
+
+    Drawn are what decides the claim and each of its controls, and the parts that no other picture
+    shows.
+    """
+    groups: list[list[PlotRow]] = []
+    deciding = phrasing.deciding_part(claim)
+    groups += [_part_rows(claim, i) for i, one in enumerate(claim.parts) if one is deciding]
     for name, control in phrasing.controls_of(claim):
-        kind = "positive" if name == "positive control" else "control"
-        answer, is_same = phrasing.shown_answer(claim, control)
-        if answer is not None:
-            alike = (answer.name, answer.measured, answer.bound, answer.side)
-            group = rows if is_same else others.setdefault(alike, [])
-            group.append(PlotRow(name.partition(" (")[0], kind, answer))  # the table names it
+        answer, _ = phrasing.shown_answer(claim, control)
+        if answer is None or any(row.answer is answer for group in groups for row in group):
+            continue
+        index = next(i for i, one in enumerate(control.parts) if one is answer)
+        group = _part_rows(claim, index) if index < len(claim.parts) else []
+        if any(row.answer is answer for row in group):
+            groups.append(group)
+            continue
+        alike = (g for g in groups if g[0].kind != "claim" and _is_same(g[0].answer, answer))
+        if (beside := next(alike, None)) is None:
+            groups.append(beside := [])
+        beside.append(_control_row(claim, name, control, answer))
     drawn = {name for one in claim.pictures for name in one.parts}
     for index, one in enumerate(claim.parts):
-        shown = [(r[0].answer.bound, r[0].answer.per_seed) for r in (rows, *others.values()) if r]
+        shown = [(g[0].answer.bound, g[0].answer.per_seed) for g in groups]
         if one.name not in drawn and (one.bound, one.per_seed) not in shown:
-            named = [
-                PlotRow(_ROWS[row.kind], row.kind, row.answer) for row in _part_rows(claim, index)
-            ]
-            others[one.name, index] = named
-    for group in (rows, *others.values()):
-        if group:
-            yield group[0].answer.measured, lay_out(group)
-
-
-_ROWS = {"claim": "this claim", "control": "control"}
+            groups.append(_part_rows(claim, index))
+    for group in groups:
+        plot = lay_out(group)
+        yield _plot_caption(claim, group, plot), plot
 
 
 def _part_plots(claim: ClaimModel) -> list[Plot]:
@@ -260,14 +267,30 @@ def _part_plots(claim: ClaimModel) -> list[Plot]:
 
 
 def _part_rows(claim: ClaimModel, index: int) -> list[PlotRow]:
+    """Returns a part of the claim, and every control that was judged by the same condition."""
     part = claim.parts[index]
-    answers = [c.parts[index] for c in claim.controls if index < len(c.parts)]
-    same = [one for one in answers if one.measured == part.measured and _same_rule(one, part)]
-    return [PlotRow("part", "claim", part), *(PlotRow("control", "control", one) for one in same)]
+    rows = [PlotRow("this claim", "claim", part)]
+    for name, control in phrasing.controls_of(claim):
+        if index < len(control.parts) and _is_same(control.parts[index], part):
+            rows.append(_control_row(claim, name, control, control.parts[index]))
+    return rows
+
+
+def _control_row(
+    claim: ClaimModel, name: str, control: ControlModel, answer: AnswerModel
+) -> PlotRow:
+    """Returns a control's row under its number; the table beside it has its name."""
+    kind = "positive" if control is claim.positive_control else "control"
+    return PlotRow(name.partition(" (")[0], kind, answer)
+
+
+def _is_same(one: AnswerModel, other: AnswerModel) -> bool:
+    """Returns whether two answers are to the same condition."""
+    return one.measured == other.measured and _same_rule(one, other)
 
 
 def _same_rule(one: AnswerModel, other: AnswerModel) -> bool:
-    """Returns whether two answers are held against the same bound on the same scale."""
-    scales = [a.interval.scale if a.interval else None for a in (one, other)]
+    """Returns whether two answers are held against the same bound, on scales that do not differ."""
+    scales = {a.interval.scale for a in (one, other) if a.interval}
     rules = [(a.side, a.bound, a.margin) for a in (one, other)]
-    return rules[0] == rules[1] and scales[0] == scales[1]
+    return rules[0] == rules[1] and len(scales) < 2
