@@ -16,6 +16,8 @@ from reproaudit.stats import Scale
 LEAST_GAP = 20.0
 """Between two tick labels, in units of the picture."""
 FARTHEST = 1e150
+NEAR_ONE = 5e-5
+"""From this distance to 1 on, a tick is named by the distance: ``1 − 1e-10``."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,17 @@ class PlotAxis:
         best: tuple[tuple[float, str], ...] = ()
         for candidates in _TICKS[self.scale](self):
             inside = sorted({v for v in candidates if not self.cuts(v)})
-            placed = tuple((self.at(v), stated(v)) for v in inside)
+            placed = tuple((self.at(v), _label(v, self.scale)) for v in inside)
             fits = all(abs(b[0] - a[0]) >= room(b[1]) for a, b in pairwise(placed))
             if len(placed) > len(best) and fits:
                 best = placed
         return best
+
+
+def _label(value: float, scale: Scale) -> str:
+    if scale is Scale.LOG_COMPLEMENT and 0 < 1 - value < NEAR_ONE:
+        return f"1 − {stated(float(f'{1 - value:.3g}'))}"
+    return stated(value)
 
 
 def place_on_scale(value: float, scale: Scale) -> float | None:

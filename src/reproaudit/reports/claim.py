@@ -83,10 +83,6 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         f"{phrasing.evidence_label(claim)} · {phrasing.status_words(claim)} · experiment "
         f"{claim.experiment} · rule {claim.rule_hash[:8]}"
     )
-    pictures = (
-        o.Picture(caption, plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
-        for i, (caption, plot) in enumerate(_plots(claim), start=1)
-    )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
     caption = "The claim, and the controls that must fail or pass"
     blocks = (
@@ -95,7 +91,6 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         o.Paragraph(meta, "soft"),
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *_pictures(card, claim, number, data),
-        *pictures,
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Facts(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
@@ -193,14 +188,19 @@ def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.L
 
 
 def _pictures(card: Scorecard, claim: ClaimModel, number: int, data: str) -> Iterator[o.Piece]:
-    """Yields the pictures of what is judged, and what else the audit shows of the experiment."""
+    """Yields the pictures of what is judged and of the estimates, and what else the audit shows."""
     drawn = [
         o.Picture(o.strong(seen.parts_words(one.parts)), one, f"picture-{number}-{place}")
         for place, one in enumerate(claim.pictures, start=1)
     ]
-    if drawn:
-        yield o.Gallery(drawn, detail=o.Detail.FULL)
-        if data:
+    estimates = [
+        o.Picture(caption, plot, f"plot-{number}-{i}", detail=o.Detail.PAGE)
+        for i, (caption, plot) in enumerate(_plots(claim), start=1)
+    ]
+    if drawn or estimates:
+        detail = o.Detail.FULL if drawn else o.Detail.PAGE
+        yield o.Gallery([*drawn, *estimates], detail=detail)
+        if drawn and data:
             link = o.Span("The numbers of the pictures (CSV)", href=data)
             yield o.Paragraph((link,), "soft", detail=o.Detail.PAGE)
     beside = [

@@ -106,7 +106,7 @@ def _(block: o.Picture) -> str:
 
 @_render.register
 def _(block: o.Gallery) -> str:
-    return "\n\n".join(map(_render, block.pictures))
+    return "\n\n".join(_rendered(block.pictures))
 
 
 @_render.register
