@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from reproaudit.audit.plan import Role
 from reproaudit.reports.axes import PlotAxis
@@ -77,7 +77,8 @@ class Area:
     """A range that meets the check: its surface and its bounds.
 
     Attributes:
-        label: the bound in figures, at this height and place; empty for a curve.
+        label: the bound in figures, at this place; empty for a curve.
+        at: the height of the bound.
     """
 
     surface: str
@@ -85,6 +86,7 @@ class Area:
     label: str
     at: float
     label_x: float
+    label_y: float
 
 
 @dataclass(frozen=True)
@@ -159,11 +161,12 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
     places = [v for one in picture.lines for v in one.x]
     x = horizontal_axis(places, picture.x_scale, is_course=picture.kind == "course")
     frame = Frame.strip(y, x) if strip else Frame.around(y, x, has_stages=bool(picture.stages))
-    strokes = []
+    strokes, courses = [], []
     several = len({line.control for line in picture.lines if line.role is Role.CONTROL}) > 1
     for line, mean in zip(picture.lines, means, strict=True):
         is_course = picture.kind == "course"
         points = frame.points(line.x, mean)
+        courses.append(points)
         strokes.append(
             Stroke(
                 kind=STROKE_KINDS[line.role],
@@ -190,7 +193,7 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
         x_ticks=frame.x_ticks(),
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(reversed(strokes)),  # the claim's own are drawn last, on top
-        areas=tuple(_areas(frame, picture.ranges)),
+        areas=tuple(_areas(frame, picture.ranges, courses)),
         bands=tuple(_bands(frame, picture.stages)),
         onsets=tuple(
             OnsetMark(
@@ -341,17 +344,62 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
 # --- what lines are held to ---------------------------------------------------------------------
 
 
-def _areas(frame: Frame, ranges: Sequence[RangeModel]) -> Iterator[Area]:
-    """Every range; a label that would cover another one stands beside it."""
+def _areas(
+    frame: Frame, ranges: Sequence[RangeModel], courses: Sequence[Sequence[XY]]
+) -> Iterator[Area]:
+    """Every range; a label stands where it covers no line, as far as there is such a place."""
     taken: list[Area] = []
     for one in ranges:
         area = _area(frame, one)
         near = [a for a in taken if a.label and abs(a.at - area.at) < LINE]
-        if area.label and near:
+        if area.label and not one.x:
+            x, y = _free_place(frame, area, courses, near)
+            area = replace(area, label_x=x, label_y=y)
+        elif area.label and near:
             beside = max(a.label_x + LETTER * len(a.label) + 8 for a in near)
             area = replace(area, label_x=beside)
         taken.append(area)
         yield area
+
+
+def _free_place(
+    frame: Frame, area: Area, courses: Sequence[Sequence[XY]], near: Sequence[Area]
+) -> XY:
+    """Returns the first place for a label along its bound at which it covers the fewest lines.
+
+    It stands above the bound where that is as good as below.
+    """
+    width = LETTER * len(area.label)
+    first, room = area.label_x, frame.right - 6 - width - area.label_x
+    lefts = [round(first + LINE * i, 1) for i in range(max(int(room / LINE), 0) + 1)]
+    heights = [area.label_y]
+    if area.label_y < area.at and area.at + LINE < frame.bottom:
+        heights.append(round(area.at + LINE - 1, 1))
+
+    def covered(place: XY) -> float:
+        left, foot = place
+        box = (left - 2, left + width + 2), (foot - LINE + 3, foot + 2)
+        lines = sum(_crosses(course, *box) for course in courses)
+        labels = sum(
+            left < one.label_x + LETTER * len(one.label) + 8 and one.label_x < left + width + 8
+            for one in near
+        )
+        return float(lines + (len(courses) + 1) * labels)
+
+    return min(((x, y) for y in heights for x in lefts), key=covered)
+
+
+def _crosses(course: Sequence[XY], across: XY, upright: XY) -> bool:
+    """Returns whether a line passes through a box; a piece of it is judged by its ends there."""
+    for (x0, y0), (x1, y1) in pairwise(course):
+        left, right = max(x0, across[0]), min(x1, across[1])
+        if left > right:
+            continue
+        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
+        ends = (y0, y1) if x1 <= x0 else (y0 + slope * (left - x0), y0 + slope * (right - x0))
+        if min(ends) <= upright[1] and max(ends) >= upright[0]:
+            return True
+    return False
 
 
 def _area(frame: Frame, one: RangeModel) -> Area:
@@ -379,7 +427,8 @@ def _area(frame: Frame, one: RangeModel) -> Area:
     label = bound_symbols(one) if len(one.low) == 1 else ""
     at_y = (lower if one.low[-1] is not None else upper)[-1][1]
     surface = f"{path_of([*lower, *reversed(upper)])}z"
-    return Area(surface, edges, label, at_y, round(xs[0] + 3, 1))
+    foot = at_y - 3 if at_y - 12 > frame.top else at_y + 12
+    return Area(surface, edges, label, at_y, round(xs[0] + 3, 1), round(foot, 1))
 
 
 def bound_symbols(one: RangeModel) -> str:
