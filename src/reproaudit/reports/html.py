@@ -31,9 +31,31 @@ def html_page(document: o.Document) -> str:
             name=o.plain_line(document.name),
             title=_line(document.title),
             lead=_rendered(document.lead),
+            contents=_contents(document.blocks),
             body=_rendered(document.blocks),
         )
     )
+
+
+def _contents(blocks: Iterable[o.Piece]) -> Markup:
+    """Returns links to a page's sections and claims, for screens on which it is long.
+
+    A page without claims has none.
+    """
+    sections = [one for one in o.shown_pieces(blocks, o.Detail.PAGE) if isinstance(one, o.Section)]
+    claims = [
+        piece
+        for one in sections
+        for piece in one.blocks
+        if one.anchor == "claims" and isinstance(piece, o.Section)
+    ]
+    if not claims:
+        return Markup("")
+    links = (
+        _element("li", _element("a", o.plain_line(one.title), href=f"#{one.anchor}"))
+        for one in (*claims, *(one for one in sections if one.anchor != "claims"))
+    )
+    return _element("nav", _element("ul", _join(links)), class_="contents", aria_label="Contents")
 
 
 def _element(tag: str, inner: str, **attributes: str) -> Markup:
