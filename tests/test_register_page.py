@@ -80,6 +80,13 @@ def show_all(page: Any) -> None:
     playwright.expect(page.locator("#shown")).to_have_text(everything)
 
 
+def unfold_filters(page: Any) -> None:
+    """On a narrow screen the filters are folded, so that the papers come first."""
+    assert not page.is_visible("[name=venue]")
+    page.click("text=Filter and sort")
+    assert page.is_visible("[name=venue]")
+
+
 def focus(page: Any, script: str) -> None:
     """Tab until a script, given the element that has the focus, says true."""
     for _ in range(200):
@@ -223,6 +230,9 @@ def test_the_page_fits_and_is_accessible(
     with opened(browser, folder, **options) as page:
         assert fits(page)
         assert serious(page) == []
+        if width == 390:
+            unfold_filters(page)
+            assert fits(page)
         page.check("[name=verdict][value=contradicted]")
         assert set(papers(page)) == {"ball", "toy", "yarn"}
         assert fits(page)
@@ -247,6 +257,7 @@ def test_names_in_the_plot_overlap_nothing(browser: Any, folder: Path) -> None:
         page.click("text=Each paper in words")
         listed = page.locator("li[data-follows]:visible")
         playwright.expect(listed).to_have_count(3)
+        unfold_filters(page)
         page.select_option("[name=venue]", "ICML")
         playwright.expect(listed).to_have_text(re.compile("^ball: "))
         playwright.expect(page.locator("text.name:visible")).to_have_text(["ball", "ball"])
@@ -259,6 +270,7 @@ def test_a_strip_follows_its_paper(browser: Any, folder: Path) -> None:
         box = strips.first.bounding_box()
         assert box is not None
         assert box["width"] > 280, "as wide as the page, to be read"
+        unfold_filters(page)
         page.select_option("[name=venue]", "ICML")
         playwright.expect(strips).to_have_count(1)
         show_all(page)
