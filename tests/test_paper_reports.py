@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,15 @@ from reproaudit.cli import run_command
 from reproaudit.reports.files import read_scorecard
 
 REPORTS = Path(__file__).parents[1] / "reports"
+SEALS = Path(__file__).parents[1] / "audits" / "seals"
 COMMITTED = sorted((REPORTS / "paper").glob("*/scorecard.json"))
+
+
+def sealed_code(slug: str) -> str:
+    """The hash of the code in a paper's last seal; a run adds to the chain while it is made."""
+    chain = SEALS / f"{slug}.jsonl"
+    entries = map(json.loads, chain.read_text(encoding="utf-8").splitlines())
+    return str([one for one in entries if one["kind"] == "seal"][-1]["change"]["code"])
 
 
 def test_there_are_committed_reports() -> None:
@@ -51,5 +60,6 @@ def test_a_committed_report_is_of_the_paper_tier_and_of_committed_code(scorecard
     assert card.tier == "paper"
     assert card.paper["slug"] == scorecard.parent.name
     assert card.environment.revision
-    assert not any(one.endswith("+dirty") for one in card.environment.revision)
+    is_committed = not any(one.endswith("+dirty") for one in card.environment.revision)
+    assert is_committed or card.environment.code == (sealed_code(scorecard.parent.name),)
     assert str(Path.home()) not in scorecard.read_text(encoding="utf-8")

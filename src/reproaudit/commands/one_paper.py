@@ -162,6 +162,8 @@ def scorecard_of_paper(
     Raises:
         AuditError: if it cannot be shown, as where two groups of records may be meant.
     """
+    if store.root.is_file():
+        has_records(store, entry.slug, tier or TIERS[0])  # says what stands where
     files = together(tool, files_of_paper(entry, store.root))
     for one in [tier] if tier else reversed(TIERS):
         folder, memo = out / one / entry.slug, None
