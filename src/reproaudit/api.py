@@ -173,7 +173,8 @@ def judge_measurements(
             memory; a folder's manifest says these things itself.
         origin: who made them, from what, with what, and when.
         tier: the scale of the runs, at which they are judged.
-        settings: settings other than the tier's in every run, as "name" or "experiment.name".
+        settings: what every run was made with, as "name" or "experiment.name"; settings that are
+            not stated are taken to be the tier's, and evidence on them is assumed at best.
         proxy: the substitute for the paper's data or method, if there was one.
         claims: ids of the claims to judge; every claim by default.
         beside: our own scorecard, to stand beside the answers; or what gives it for a tier.
@@ -228,7 +229,8 @@ def write_measurements(
         runs: the runs in memory.
         origin: who made them, from what, with what, and when.
         tier: the scale of the runs, at which they will be judged.
-        settings: settings other than the tier's in every run, as "name" or "experiment.name".
+        settings: what every run was made with, as "name" or "experiment.name"; settings that are
+            not stated are taken to be the tier's, and evidence on them is assumed at best.
         proxy: the substitute for the paper's data or method, if there was one.
         replace: whether to replace a folder of measurements that is there already.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.

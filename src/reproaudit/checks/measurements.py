@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from reproaudit.lazy import deferred, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from reproaudit import records
 else:
     records = deferred("reproaudit.records")
@@ -204,13 +202,14 @@ class Sample:
             return float(values[0] if quantity.step == "first" else values[-1])
         if declaration.kind is MeasurementKind.SCALAR:
             return self.measurements.scalars[quantity.measurement]
-        return float(self._pick(quantity, self.measurements.arrays[quantity.measurement]))
+        return float(self.measurements.arrays[quantity.measurement][self._index(quantity)])
 
     def series(self, quantity: Quantity) -> records.Series:
         """The quantity over training; values have shape (step,)."""
         self._declaration(quantity)
         whole = self.measurements.series[quantity.measurement]
-        values = np.array([self._pick(quantity, v) for v in whole.values], dtype=np.float64)
+        at_every_step: Any = (slice(None), *self._index(quantity))
+        values = np.array(whole.values[at_every_step], dtype=np.float64)
         return records.Series(steps=whole.steps, values=values)
 
     def _declaration(self, quantity: Quantity) -> Declaration:
@@ -222,7 +221,8 @@ class Sample:
             raise MeasurementMissingError(f"the record of seed {self.seed} {fault}")
         return self.declarations[name]
 
-    def _pick(self, quantity: Quantity, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _index(self, quantity: Quantity) -> tuple[int, ...]:
+        """Where the quantity stands on each axis of its measurement."""
         index = []
         for axis in self.declarations[quantity.measurement].axes:
             if axis.name not in quantity.at:
@@ -235,4 +235,4 @@ class Sample:
                     f"'{quantity.measurement}' has no {axis.name} {quantity.at[axis.name]!r}"
                 )
             index.append(coordinates.index(quantity.at[axis.name]))
-        return np.asarray(values[tuple(index)])
+        return tuple(index)

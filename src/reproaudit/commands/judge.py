@@ -108,6 +108,7 @@ def scorecard_of_submission(
                 framework=origin.framework,
                 made=origin.made.isoformat(),
                 settings=dict(submission.settings),
+                unstated=submission.unstated,
                 absent=submission.absent,
             ),
             "beside": () if ours is None else tuple(_beside(card, ours)),

@@ -89,7 +89,7 @@ def compare_settings(
 
 
 def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
-    """The settings that differ from the audit's in every run of an experiment, for a manifest.
+    """What the logs state of every run of an experiment, for a manifest.
 
     Raises:
         LogError: if the experiment and a control of it state different values, which a manifest
@@ -98,11 +98,15 @@ def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, Setti
     compared = tuple(compared)
     found: dict[str, SettingValue] = {}
     for one in compared:
-        if one.status == "contradicting" and not (
-            one.called == LAST_LOGGED and one.batch.overrides
+        control = bool(one.batch.overrides)
+        if (
+            one.found is None
+            or one.name in dict(one.batch.overrides)
+            or (control and (one.status == "equal" or one.called == LAST_LOGGED))
         ):
-            assert one.found is not None, "what contradicts was found"
-            found.setdefault(f"{one.batch.experiment}.{one.name}", one.found)
+            continue  # what a control states alone, it does not state for the experiment
+        stated = one.audit if one.status == "equal" else one.found
+        found.setdefault(f"{one.batch.experiment}.{one.name}", stated)
     for one in compared:
         own = dict(one.batch.overrides)
         value = found.get(f"{one.batch.experiment}.{one.name}")

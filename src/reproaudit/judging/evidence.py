@@ -2,7 +2,8 @@
 
 For each setting that the claim's experiment reads, by the value that was run:
 
-- the value at the paper's scale: `exact`, or `assumed` if the paper does not state it;
+- the value at the paper's scale: `exact`, or `assumed` if the paper does not state it, or if runs
+  from elsewhere do not state that they had it;
 - a value of a smaller tier: `reduced`, even if an alternative of the ledger has the same value;
 - of runs from elsewhere, an alternative of the ledger: `assumed`;
 - any other value: `proxy`.
@@ -14,13 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import EvidenceLevel
-from reproaudit.records import Record
+from reproaudit.records import Origin, Record
 
 GUESSED = frozenset({Source.ASSUMPTION, Source.RECALLED})
 """The sources of settings that the paper does not state."""
+
+
+class StatingOrigin(Origin):
+    """An origin that tells which settings the runs are known to have had."""
+
+    stated: tuple[str, ...] = Field(
+        description="the settings that the measurements' manifest states of the run"
+    )
 
 
 def is_guessed(setting: Setting) -> bool:
@@ -39,18 +50,26 @@ def evidence_level(
         return EvidenceLevel.PROXY
     settings = audit.settings_of(claim.experiment)
     planned = audit.values_of(claim.experiment, tier)
-    runs = [r.settings for r in records if r.origin is not None] or [planned]
-    levels = {_closeness(one, run.get(name)) for run in runs for name, one in settings.items()}
+    runs = [
+        (one.settings, one.origin.stated if isinstance(one.origin, StatingOrigin) else ())
+        for one in records
+        if one.origin is not None
+    ] or [(planned, tuple(settings))]
+    levels = {
+        _closeness(one, values.get(name), name in stated)
+        for values, stated in runs
+        for name, one in settings.items()
+    }
     return next((level for level in _WEAKEST_FIRST if level in levels), EvidenceLevel.EXACT)
 
 
 _WEAKEST_FIRST = (EvidenceLevel.PROXY, EvidenceLevel.REDUCED, EvidenceLevel.ASSUMED)
 
 
-def _closeness(setting: Setting, value: SettingValue | None) -> EvidenceLevel:
+def _closeness(setting: Setting, value: SettingValue | None, stated: bool) -> EvidenceLevel:
     """The closeness to the paper of a run with this value, judged by this setting alone."""
     if value == setting.value:
-        return EvidenceLevel.ASSUMED if is_guessed(setting) else EvidenceLevel.EXACT
+        return EvidenceLevel.EXACT if stated and not is_guessed(setting) else EvidenceLevel.ASSUMED
     if value in (setting.at("quick"), setting.at("smoke")):
         return EvidenceLevel.REDUCED
     if setting.underspecified and value in setting.others:

@@ -397,6 +397,11 @@ def origin_words(origin: OriginModel) -> str:
     ]
     if origin.settings:
         said.append(f"In every run {settings_words(origin.settings)}.")
+    if origin.unstated:
+        said.append(
+            f"Not stated, and taken to be the audit's: {', '.join(origin.unstated)}. Evidence on "
+            "them is assumed at best, and contradicts no paper."
+        )
     if origin.absent:
         said.append(
             f"Not supplied: {'; '.join(origin.absent)}. A claim without its controls stays not "

@@ -23,7 +23,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -55,13 +55,16 @@ class CodeClosure:
     modules: frozenset[str] = frozenset()
 
 
-def code_closure(module_file: Path, package_roots: Sequence[Path]) -> CodeClosure:
+def code_closure(
+    module_file: Path, package_roots: Sequence[Path], left_out: Collection[str] = ()
+) -> CodeClosure:
     """Hashes a paper's module and everything of ours that it imports.
 
     Args:
         module_file: the module's ``.py`` file, its package's folder or its ``__init__.py``.
         package_roots: where our own modules are: package folders such as ``…/reproaudit``, and
             plain folders whose modules import each other by name. The module's own folder is one.
+        left_out: packages and modules of ours, by dotted name, that the digest does not cover.
 
     Raises:
         SpecError: if a module is missing, unreadable or not valid Python.
@@ -74,6 +77,7 @@ def code_closure(module_file: Path, package_roots: Sequence[Path]) -> CodeClosur
     ours = _OwnModules(package_roots)
     if ours.name_of(start) is None:
         ours = _OwnModules([*package_roots, start.parent.parent if is_package else start.parent])
+    ours.left_out = frozenset(left_out)
     files = [start, *sorted(start.parent.rglob("*.py"))] if is_package else [start]
     names = list(dict.fromkeys(name for file in files if (name := ours.name_of(file))))
     return _close(ours, names)
@@ -111,6 +115,7 @@ class _OwnModules:
         self._roots: list[tuple[Path, tuple[str, ...]]] = [(one, (one.name,)) for one in packages]
         self._roots += [(folder, ()) for folder in resolved if folder not in packages]
         self._found: dict[str, _Module | None] = {}
+        self.left_out: frozenset[str] = frozenset()
 
     def name_of(self, file: Path) -> str | None:
         """The dotted name of a file, or None if it lies under no root."""
@@ -123,7 +128,9 @@ class _OwnModules:
     def __getitem__(self, name: str) -> _Module | None:
         """A module of ours, or None if the name is a library's."""
         if name not in self._found:
-            file = self._search(tuple(name.split(".")))
+            parts = tuple(name.split("."))
+            above = {".".join(parts[: i + 1]) for i in range(len(parts))}
+            file = None if above & self.left_out else self._search(parts)
             self._found[name] = None if file is None else _read(file, name)
         return self._found[name]
 

@@ -38,7 +38,6 @@ class RecordManifest:
         self._read_to = 0
         self._lines = 0
         self._root = EMPTY_ROOT
-        self._roots = {EMPTY_ROOT}
         self._digests: dict[str, list[str]] = {}
 
     def digests(self) -> Mapping[str, list[str]]:
@@ -59,11 +58,6 @@ class RecordManifest:
         """The last line's chain, which stands for the whole history."""
         self.digests()
         return self._root
-
-    def has_been(self, root: str) -> bool:
-        """True if this was the root at some time, so that today's history continues that one."""
-        self.digests()
-        return root in self._roots
 
     def add(self, path: str, digest: str) -> None:
         """Adds a line, unless it would repeat the path's last digest.
@@ -106,7 +100,6 @@ class RecordManifest:
                 "the damaged list under another name and lists every sound record anew."
             )
         self._root, digest, path = words
-        self._roots.add(self._root)
         self._digests.setdefault(path, []).append(digest)
         self._read_to += len(line) + 1
         self._lines += 1

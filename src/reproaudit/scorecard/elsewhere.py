@@ -16,6 +16,8 @@ class OriginModel(ReportModel):
     made: str
     settings: dict[str, SettingValue]
     """The settings that differ from the tier's in every run."""
+    unstated: tuple[str, ...] = ()
+    """The settings that nobody states, taken to be the tier's: "experiment.setting"."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
 

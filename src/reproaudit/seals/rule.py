@@ -47,6 +47,28 @@ DECIDING_ROOMS = (
 )
 """The rooms and modules of our own code that turn records into verdicts and grant confirmations."""
 
+KEEPING = (
+    "reproaudit.audit.card",
+    "reproaudit.audit.checklist",
+    "reproaudit.audit.documentation",
+    "reproaudit.audit.draft",
+    "reproaudit.audit.loading",
+    "reproaudit.folders",
+    "reproaudit.judging.submissions",
+    "reproaudit.running.code_hash",
+    "reproaudit.running.files",
+    "reproaudit.running.fingerprint",
+    "reproaudit.running.manifest",
+    "reproaudit.running.memo",
+    "reproaudit.running.partial",
+    "reproaudit.running.store",
+)
+"""Modules that those rooms use and that decide nothing.
+
+They read audits, and keep and hand over records, each of which is held against its own digest; or
+they read others' measurements, which no seal is about.
+"""
+
 WORDING = frozenset(
     {
         "locator",
@@ -223,7 +245,7 @@ def code_of_package(package: Path) -> dict[str, dict[str, CodeClosure]]:
             folder = package / place
             file = folder if folder.is_dir() else folder.with_name(f"{folder.name}.py")
             if file.exists():
-                found.setdefault(name, {})[place] = code_closure(file, ())
+                found.setdefault(name, {})[place] = code_closure(file, (), KEEPING)
     return found
 
 

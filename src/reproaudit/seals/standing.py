@@ -359,7 +359,8 @@ def _code_sentence(several: Sequence[_Late]) -> str:
     times: Counter[str] = Counter()
     for late in several:
         times.update({f for one in late.changes if isinstance(one, CodeChange) for f in one.files})
-    often = ", ".join(file for file, _ in times.most_common(MOST_NAMED))
+    ranked = sorted(times, key=lambda file: (-times[file], file))
+    often = ", ".join(ranked[:MOST_NAMED])
     commits = len({late.entry.revision for late in several})
     return (
         f"Code that computes or judges was changed in {commits} commits, from "

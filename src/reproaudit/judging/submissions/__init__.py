@@ -23,9 +23,10 @@ from pathlib import Path, PurePosixPath
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
-from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.audit.rules.values import fits, kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
+from reproaudit.judging.evidence import StatingOrigin
 from reproaudit.judging.outcomes import Lookup
 from reproaudit.judging.submissions.files import FileReader, Found
 from reproaudit.judging.submissions.fitting import fit
@@ -37,7 +38,7 @@ from reproaudit.judging.submissions.manifest import (
     settings_for,
 )
 from reproaudit.judging.submissions.misfit import Misfits, clipped
-from reproaudit.records import CellStatus, Environment, Origin, Record
+from reproaudit.records import CellStatus, Environment, Record
 
 __all__ = ["Submission", "read_submission"]
 
@@ -50,7 +51,9 @@ class Submission:
         audit: the audit, with the supplied seeds in place of the rule's.
         tier: the tier at which they are judged.
         records: one for each run and seed.
-        settings: settings other than the tier's in every run.
+        settings: what the manifest states of every run, and is not the tier's.
+        unstated: the settings that no manifest states and that were taken to be the tier's, as
+            "experiment.setting".
         absent: the experiments and controls without measurements, in words.
         lookup: finds the records of a batch.
     """
@@ -59,6 +62,7 @@ class Submission:
     tier: TierName
     records: tuple[Record, ...]
     settings: Mapping[str, SettingValue]
+    unstated: tuple[str, ...]
     absent: tuple[str, ...]
     lookup: Lookup
 
@@ -121,7 +125,13 @@ def _submission(
         audit=judged,
         tier=manifest.tier,
         records=tuple(found.values()),
-        settings=manifest.settings,
+        settings=_other_than(audit, manifest),
+        unstated=tuple(
+            f"{experiment}.{name}"
+            for experiment in sorted({one for one, _ in present})
+            for name in audit.settings_of(experiment)
+            if name not in settings_for(manifest.settings, experiment)
+        ),
         absent=tuple(
             _words(role, batch)
             for role, batch in _needed(audit, manifest.tier)
@@ -129,6 +139,22 @@ def _submission(
         ),
         lookup=lookup,
     )
+
+
+def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
+    """The stated settings that some experiment of the tier has otherwise."""
+    return {
+        name: value
+        for name, value in manifest.settings.items()
+        for experiment in [name.rpartition(".")[0]]
+        if any(
+            not same(planned[plain], value)
+            for one in ([experiment] if experiment else audit.experiments)
+            for planned in [audit.values_of(one, manifest.tier)]
+            for plain in [name.rpartition(".")[2]]
+            if plain in planned
+        )
+    }
 
 
 def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
@@ -176,7 +202,7 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
 
 
 def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
-    """Check the settings other than the tier's in every run."""
+    """Check what the manifest states of every run."""
     for name, value in manifest.settings.items():
         place = placed("settings", name)
         experiment, _, plain = name.rpartition(".")
@@ -239,11 +265,12 @@ class _Reader:
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
         measured = fit(found, declared, settings, diverged, self.misfits)
-        origin = Origin(
+        origin = StatingOrigin(
             who=manifest.who,
             source=manifest.source,
             framework=manifest.framework,
             made=manifest.date,
+            stated=tuple(sorted({*settings_for(manifest.settings, run.experiment), *run.settings})),
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]

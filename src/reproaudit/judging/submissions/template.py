@@ -60,6 +60,7 @@ def _manifest(
         "# To be filled in: every TODO here, and every empty cell of the tables. The seeds may be",
         "# any numbers, but as many as these. docs/measurements.md says what each field means.",
         *_yaml(head, flow=False).splitlines(),
+        *_settings(audit, tier, scope),
         "runs:",
     ]
     for batch, files in runs:
@@ -73,6 +74,21 @@ def _manifest(
         entry = _yaml([{**run, "files": files}])
         lines += [f"  {line}" for line in entry.splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def _settings(audit: Audit, tier: TierName, scope: Scope) -> Iterator[str]:
+    """What the audit takes the runs to have been made with, to be stated by whoever knows."""
+    stated = {
+        f"{experiment}.{name}": list(value) if isinstance(value, tuple) else value
+        for experiment in dict.fromkeys(batch.experiment for batch in scope.batches)
+        for name, value in audit.values_of(experiment, tier).items()
+    }
+    if stated:
+        yield "# Uncomment what the runs were made with, and correct it. What is not stated is"
+        yield "# taken to be as here, and the evidence on it is assumed at best."
+        yield "# settings:"
+        for name, value in stated.items():
+            yield f"#   {_yaml({name: value}).strip()}"
 
 
 def _yaml(data: Any, flow: bool | None = None) -> str:

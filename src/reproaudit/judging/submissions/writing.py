@@ -77,7 +77,8 @@ def write_submission(
         runs: the experiments and controls that were run.
         origin: who made the measurements, from what, with what, and when.
         tier: the scale of the runs, at which they are judged: quick or paper.
-        settings: settings other than the tier's in every run, as "name" or "experiment.name".
+        settings: what every run was made with, as "name" or "experiment.name"; settings that are
+            not stated are taken to be the tier's, and evidence on them is assumed at best.
         proxy: the substitute for the paper's data or method, if there was one.
         replace: whether a folder of measurements that is there already is replaced.
 
