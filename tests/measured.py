@@ -8,8 +8,19 @@ from typing import Any
 import numpy as np
 
 from reproaudit import MeasuredRuns
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.cell import SettingValue
 
 STEPS = (0, 20, 40)
+
+
+def everything(audit: Audit, tier: TierName = "paper") -> dict[str, SettingValue]:
+    """All that a manifest can state of runs: every setting of every experiment, as audited."""
+    return {
+        f"{experiment}.{name}": value
+        for experiment in audit.experiments
+        for name, value in audit.values_of(experiment, tier).items()
+    }
 
 
 def one_seed(level: float, seed: int) -> dict[str, Any]:

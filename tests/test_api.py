@@ -17,7 +17,7 @@ import pytest
 
 import reproaudit as ra
 from factories import make_scorecard
-from measured import STEPS, control, descent, every_run, one_seed
+from measured import STEPS, control, descent, every_run, everything, one_seed
 from miniatures import ENVIRONMENT, claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, shipped_audits
@@ -134,7 +134,8 @@ def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
 
 def test_measurements_in_memory_are_judged_as_files_are(audit_file: Path, tmp_path: Path) -> None:
     made = ra.Origin(who="A", source="B", framework="C", made=date(2024, 5, 6))
-    card = ra.judge_measurements(audit_file, every_run(), origin=made)
+    stated = everything(ra.open_audit(audit_file))
+    card = ra.judge_measurements(audit_file, every_run(), origin=made, settings=stated)
     assert {name.partition(".")[2]: verdict for name, verdict in card.verdicts.items()} == {
         "supported": ra.Verdict.SUPPORTED,
         "contradicted": ra.Verdict.CONTRADICTED,
@@ -143,7 +144,9 @@ def test_measurements_in_memory_are_judged_as_files_are(audit_file: Path, tmp_pa
     }
     assert card.origin is not None
     assert (card.origin.who, card.origin.made) == ("A", "2024-05-06")
-    folder = ra.write_measurements(tmp_path / "out" / "made", audit_file, every_run(), origin=made)
+    folder = ra.write_measurements(
+        tmp_path / "out" / "made", audit_file, every_run(), origin=made, settings=stated
+    )
     assert ra.judge_measurements(audit_file, folder) == card
     assert ra.judge_measurements("mini", str(folder), audits=audit_file.parent) == card
 

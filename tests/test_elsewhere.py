@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factories
+from measured import everything
 from rendering import render_html, render_markdown, render_scorecard
 from reproaudit.cli import run_command
 from reproaudit.commands.judge import scorecard_of_submission
@@ -42,6 +43,7 @@ CLAIMS = [
     factories.claim("missed", "assumed_opposite"),
 ]
 AUDIT = factories.make_audit(claims=CLAIMS, responses=[], findings=[])
+EVERYTHING = everything(AUDIT)
 
 
 def manifest(*runs: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -105,7 +107,7 @@ FULL = (run(), run("none"), run("constructed"))
 
 
 def test_complete_measurements_have_verdicts_by_the_same_rule(tmp_path: Path) -> None:
-    card = judged(write(tmp_path, manifest(*FULL)))
+    card = judged(write(tmp_path, manifest(*FULL, settings=EVERYTHING)))
     ours = factories.make_scorecard(claims=CLAIMS, responses=[], findings=[])
     for name in ("layers", "distance"):
         theirs, mine = claim(card, name), claim(ours, name)
@@ -118,7 +120,25 @@ def test_complete_measurements_have_verdicts_by_the_same_rule(tmp_path: Path) ->
     assert claim(card, "missed").verdict == "not_tested"
     assert card.origin is not None
     assert "experiment 'assumed_opposite'" in card.origin.absent
+    assert (card.origin.settings, card.origin.unstated) == ({}, ())
     assert {r.status for r in card.records} == {"completed"}
+
+
+def test_a_setting_that_nobody_states_convicts_no_paper(tmp_path: Path) -> None:
+    """The same numbers that contradict with every setting stated."""
+    far = run(files=["none-{seed}.json"])  # the experiment ends where the control does
+    without = {name: one for name, one in EVERYTHING.items() if name != "good.steps"}
+    cases = [(EVERYTHING, "contradicted", "exact"), (without, "inconclusive", "assumed")]
+    for number, (stated, verdict, evidence) in enumerate(cases):
+        stating = manifest(far, *FULL[1:], settings=stated)
+        card = judged(write(tmp_path / str(number), stating))
+        one = claim(card, "distance")
+        assert (one.decision, one.verdict, one.evidence) == ("missed", verdict, evidence)
+    assert card.origin is not None
+    assert "good.steps" in card.origin.unstated
+    text = " ".join(render_markdown(card).replace("\\", "").split())
+    assert "Not stated, and taken to be the audit's: " in text
+    assert "good.steps" in text
 
 
 def test_a_control_that_reads_another_measurement_needs_no_runs_of_its_own(tmp_path: Path) -> None:
@@ -596,7 +616,7 @@ def rows_of(page: Path, text: str) -> list[str]:
 
 def test_the_index_sets_measurements_from_elsewhere_beside_ours(tmp_path: Path) -> None:
     ours = factories.make_scorecard(claims=CLAIMS, responses=[], findings=[])
-    theirs = judged(write(tmp_path / "logs", manifest(*FULL)), ours)
+    theirs = judged(write(tmp_path / "logs", manifest(*FULL, settings=EVERYTHING)), ours)
     out = tmp_path / "reports"
     write_report(ours, out)
     (alone,) = write_register([ours], out)

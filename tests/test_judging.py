@@ -19,7 +19,7 @@ from reproaudit.cell import CellKey, canonical_settings
 from reproaudit.checks import PartResult
 from reproaudit.judging.ablations import judge_ablations
 from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns
-from reproaudit.judging.evidence import evidence_level
+from reproaudit.judging.evidence import StatingOrigin, evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_batch, lookup_by_cell
 from reproaudit.judging.verdict import ClaimOutcome, decide_verdict, judge_claim, judge_claims
@@ -426,6 +426,7 @@ FAILED = {"status": CellStatus.FAILED, "error": "out of memory", "measurements":
 DIVERGES = {"status": CellStatus.DIVERGED, "error": "diverged", "measurements": Measurements()}
 EMPTY = {"measurements": Measurements()}
 ORIGIN = Origin(who="A", source="B", framework="C", made=date(2025, 5, 1))
+STATING = StatingOrigin(**vars(ORIGIN), stated=("rate", *toy().settings_of("good")))
 FAR = {"measurements": measured(0.8, 0.1, 0)}
 
 
@@ -623,7 +624,7 @@ def test_evidence_of_runs_from_elsewhere_is_that_of_the_weakest() -> None:
     guess = {"source": "assumption", "why": "Common.", "alternatives": [0.1], "locator": None}
     audit, guessed = with_setting(**tiers), with_setting(**guess)
 
-    def evidence(audit: Audit, *rates: float, origin: Origin | None = ORIGIN) -> EvidenceLevel:
+    def evidence(audit: Audit, *rates: float, origin: Origin | None = STATING) -> EvidenceLevel:
         claim = audit.claims[0]
         planned = audit.values_of("good", "paper")
         batch = Batch("good", "paper", (), tuple(range(len(rates))))
@@ -644,6 +645,12 @@ def test_evidence_of_runs_from_elsewhere_is_that_of_the_weakest() -> None:
     assert evidence(guessed, 0.02) is EvidenceLevel.ASSUMED
     assert evidence(guessed, 0.1) is EvidenceLevel.ASSUMED
     assert evidence(guessed, 0.3) is EvidenceLevel.PROXY
+    assert evidence(audit, 0.02, origin=ORIGIN) is EvidenceLevel.ASSUMED, "nobody states it"
+    assert evidence(audit, 0.05, origin=ORIGIN) is EvidenceLevel.REDUCED
+    but_the_rate = STATING.model_copy(
+        update={"stated": tuple(one for one in STATING.stated if one != "rate")}
+    )
+    assert evidence(audit, 0.02, origin=but_the_rate) is EvidenceLevel.ASSUMED
     both = with_setting(**guess, quick={"value": 0.1, "reason": "Fast."})
     assert evidence(both, 0.1) is EvidenceLevel.REDUCED, "never raised: it is a smaller tier's"
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from measured import control, descent, every_run
+from measured import control, descent, every_run, everything
 from miniatures import SOURCES, audit_data, claim, write_paper
-from reproaudit import write_measurements
+from reproaudit import open_audit, write_measurements
 from reproaudit.consent import TRUST_FILE_VARIABLE
 
 pytest_plugins = ["pytester"]
@@ -49,8 +49,9 @@ def author(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 
 def measure(author: pytest.Pytester, level: float = 0.02) -> None:
-    audit = author.path / "audits" / "mini.yaml"
-    write_measurements(author.path / "measured", audit, every_run(level), replace=True)
+    audit = open_audit(author.path / "audits" / "mini.yaml")
+    folder, stated = author.path / "measured", everything(audit)
+    write_measurements(folder, audit, every_run(level), settings=stated, replace=True)
 
 
 def judge(author: pytest.Pytester, *arguments: Any, apart: bool = False) -> pytest.RunResult:

@@ -634,7 +634,8 @@ def test_the_command_prints_what_became_of_what(
     assert "no run of 'separable' with loss = 'squared'" in shown
     manifest = yaml.safe_load((tmp_path / "out" / "manifest.yaml").read_text())
     assert (manifest["who"], manifest["tier"]) == ("Ada", "quick")
-    assert manifest["settings"] == {"separable.steps": 100}
+    stated = {"separable.steps": 100, "separable.loss": "logistic"}
+    assert manifest["settings"] == stated, "what the configuration states, equal or not"
     judge = ["judge", "soudry2018", "--audits", str(tutorial)]
     assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
     assert "by Ada" in " ".join(capsys.readouterr().out.split())
