@@ -9,7 +9,7 @@ import pytest
 from cells import TOY, cell
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.running.fingerprint import code_hash, fingerprint, versions
+from reproaudit.running.fingerprint import code_closure, fingerprint, versions
 
 FILES = {
     "ours/__init__.py": "",
@@ -40,7 +40,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def hashed(tree: Path, module: str) -> str:
-    return code_hash(tree / module, [tree / "ours", tree / "audits"])
+    return code_closure(tree / module, [tree / "ours", tree / "audits"]).digest
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_code_is_the_same_in_another_place(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "moved").rename(tmp_path / "elsewhere" / "ours")
     moved = tmp_path / "elsewhere" / "ours"
-    assert code_hash(moved / "papers" / "smith2020.py", [moved]) == before
+    assert code_closure(moved / "papers" / "smith2020.py", [moved]).digest == before
 
 
 def test_a_module_outside_the_roots_has_its_own_folder_as_one(tree: Path) -> None:
-    before = code_hash(tree / "audits" / "jones2021.py", [tree / "ours"])
+    before = code_closure(tree / "audits" / "jones2021.py", [tree / "ours"]).digest
     (tree / "audits" / "helper.py").write_text("x = 2\n")
-    assert code_hash(tree / "audits" / "jones2021.py", [tree / "ours"]) != before
+    assert code_closure(tree / "audits" / "jones2021.py", [tree / "ours"]).digest != before
 
 
 def test_bad_python_is_named_with_its_line(tree: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_toy_paper_depends_on_the_training_loop() -> None:
     import reproaudit
 
     package = Path(reproaudit.__file__).parent
-    assert code_hash(TOY, [package]) != code_hash(TOY, [])
+    assert code_closure(TOY, [package]).digest != code_closure(TOY, []).digest
 
 
 BASE: dict[str, Any] = {"code": "abc", "versions": {"numpy": "2.0"}, "data": {"digits": "1"}}

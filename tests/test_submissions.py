@@ -471,7 +471,7 @@ def test_an_interruption_is_passed_on(tmp_path: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(np, "frombuffer", interrupted)
+    monkeypatch.setattr(files.np, "frombuffer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         read_submission(AUDIT, write(tmp_path, "a.npz", ONE))
 

@@ -29,17 +29,24 @@ def files_of(entries: Sequence[Entry], store: Path) -> Files:
     They are those of each paper, the manifest that lists the records of all, and reproaudit itself
     with the packages that are installed.
     """
-    of_papers = (files_of_paper(entry, store) for entry in entries)
-    return together(tool_files(), look_at([store / "manifest.log"]), *of_papers)
+    return together(tool_files(), look_at([store / "manifest.log"]), _files_of(entries, store))
 
 
 def files_of_paper(entry: Entry, store: Path) -> Files:
     """A paper's own files among them: its audit, run file, seals, code and records."""
-    plain = [entry.audit_file, entry.seals_file, store / entry.slug]
-    plain.append(store / f"seals.{entry.slug}.jsonl")
-    if entry.code is not None:
-        plain.append(entry.code.file)
-    return together(look_at(plain), look_at(code_folders(entry), suffix=".py"))
+    return _files_of([entry], store)
+
+
+def _files_of(entries: Sequence[Entry], store: Path) -> Files:
+    plain: list[Path] = []
+    for entry in entries:
+        plain += [entry.audit_file, entry.seals_file, store / entry.slug]
+        plain.append(store / f"seals.{entry.slug}.jsonl")
+        if entry.code is not None:
+            plain.append(entry.code.file)
+    folders = {folder for entry in entries for folder in code_folders(entry)}
+    outermost = [one for one in folders if folders.isdisjoint(one.parents)]
+    return together(look_at(plain), look_at(outermost, suffix=".py"))
 
 
 def code_folders(entry: Entry) -> Iterator[Path]:

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
@@ -94,11 +95,6 @@ def closure_of(module: Module) -> CodeClosure:
     return code_closure(module.file, module.roots)
 
 
-def code_hash(module_file: Path, package_roots: Sequence[Path]) -> str:
-    """Returns the digest of `code_closure`; arguments and errors are the same."""
-    return code_closure(module_file, package_roots).digest
-
-
 # -------------------------------------------------------------------------------- our own modules
 
 
@@ -115,6 +111,7 @@ class _OwnModules:
         self._roots: list[tuple[Path, tuple[str, ...]]] = [(one, (one.name,)) for one in packages]
         self._roots += [(folder, ()) for folder in resolved if folder not in packages]
         self._found: dict[str, _Module | None] = {}
+        self._defining: dict[Imported, Imported] = {}
         self.left_out: frozenset[str] = frozenset()
 
     def name_of(self, file: Path) -> str | None:
@@ -128,9 +125,8 @@ class _OwnModules:
     def __getitem__(self, name: str) -> _Module | None:
         """A module of ours, or None if the name is a library's."""
         if name not in self._found:
-            parts = tuple(name.split("."))
-            above = {".".join(parts[: i + 1]) for i in range(len(parts))}
-            file = None if above & self.left_out else self._search(parts)
+            counts = self.left_out.isdisjoint(_parents((name, "")))
+            file = self._search(tuple(name.split("."))) if counts else None
             self._found[name] = None if file is None else _read(file, name)
         return self._found[name]
 
@@ -145,7 +141,11 @@ class _OwnModules:
 
     def defining(self, imported: Imported) -> Imported:
         """The module that defines what is imported: ours is followed through re-exports."""
-        module, name = imported
+        if imported not in self._defining:
+            self._defining[imported] = self._follow(*imported)
+        return self._defining[imported]
+
+    def _follow(self, module: str, name: str) -> Imported:
         seen = set()
         while (found := self[module]) is not None and name and (module, name) not in seen:
             seen.add((module, name))
@@ -172,8 +172,8 @@ class _Module:
         imports: everything that it imports, in functions too.
     """
 
-    text: tuple[str | Imported, ...]
-    loading: tuple[str | Imported, ...]
+    text: tuple[bytes | Imported, ...]
+    loading: tuple[bytes | Imported, ...]
     bound: Mapping[str, Imported]
     defined: frozenset[str]
     imports: frozenset[Imported]
@@ -204,7 +204,8 @@ def _parsed(source: bytes, name: str, is_package: bool) -> _Module:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
         text = loading = (source.hex(), *sorted(reader.imports))
-    return _Module(text, loading, reader.bound, defined, frozenset(reader.imports))
+    pieces = tuple(_joined(text)), tuple(_joined(loading))
+    return _Module(*pieces, reader.bound, defined, frozenset(reader.imports))
 
 
 _ONLY_BINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
@@ -400,17 +401,18 @@ def _close(ours: _OwnModules, names: Sequence[str]) -> CodeClosure:
     apart = 0
     while True:
         hashes = {name: _hashed(ours, *text, hashes) for name, text in texts.items()}
-        if len(set(hashes.values())) == apart:
+        before, apart = apart, len(set(hashes.values()))
+        if before == apart:
             break
-        apart = len(set(hashes.values()))
-    digest = _sha(hashes[names[0]], *sorted(hashes.values())).hex()[:32]
+    found = [hashes[names[0]], *sorted(hashes.values())]
+    digest = hashlib.sha256(b"".join(map(_measured, found))).hexdigest()[:32]
     return CodeClosure(digest, frozenset(packages - sys.stdlib_module_names), frozenset(texts))
 
 
-_Text = tuple[tuple["str | Imported", ...], frozenset[Imported]]
+_Text = tuple[tuple["bytes | Imported", ...], frozenset[Imported]]
 """The text of a module with what is imported in it, and all that it imports."""
 
-_LOADS_NOTHING: _Text = (("[", "]"), frozenset())
+_LOADS_NOTHING: _Text = ((b"1:[1:]",), frozenset())
 
 
 def _parents(imported: Imported) -> Iterator[str]:
@@ -420,23 +422,30 @@ def _parents(imported: Imported) -> Iterator[str]:
 
 def _hashed(
     ours: _OwnModules,
-    text: Sequence[str | Imported],
+    text: Sequence[bytes | Imported],
     imports: Iterable[Imported],
     hashes: Mapping[str, bytes],
 ) -> bytes:
-    def plain(part: str | Imported) -> bytes:
-        if isinstance(part, str):
-            return part.encode("utf-8", "surrogatepass")
-        module, name = ours.defining(part)
+    def plain(imported: Imported) -> bytes:
+        module, name = ours.defining(imported)
         place = hashes[module].hex() if module in hashes else f"library {module}"
         return f"<{place} {name}>".encode()
 
-    return _sha(*(plain(part) for part in text), *sorted(plain(one) for one in imports))
+    pieces = [part if isinstance(part, bytes) else _measured(plain(part)) for part in text]
+    pieces += map(_measured, sorted(map(plain, imports)))
+    return hashlib.sha256(b"".join(pieces)).digest()
 
 
-def _sha(*parts: bytes) -> bytes:
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(b"%d:" % len(part))
-        whole.update(part)
-    return whole.digest()
+def _measured(part: bytes) -> bytes:
+    """A part with its length before it, so that no two sequences of parts run together alike."""
+    return b"%d:%b" % (len(part), part)
+
+
+def _joined(parts: Iterable[str | Imported]) -> Iterator[bytes | Imported]:
+    """The same text with everything between two imported names in one piece."""
+    for is_text, several in itertools.groupby(parts, lambda part: isinstance(part, str)):
+        if is_text:
+            encoded = (str(one).encode("utf-8", "surrogatepass") for one in several)
+            yield b"".join(map(_measured, encoded))
+        else:
+            yield from cast(Iterator[Imported], several)

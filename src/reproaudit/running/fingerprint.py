@@ -14,13 +14,12 @@ from importlib import metadata
 
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.records import Environment, Record
-from reproaudit.running.code_hash import CodeClosure, closure_of, code_closure, code_hash
+from reproaudit.running.code_hash import CodeClosure, closure_of, code_closure
 
 __all__ = [
     "CodeClosure",
     "closure_of",
     "code_closure",
-    "code_hash",
     "fingerprint",
     "fingerprint_of",
     "package_versions",

@@ -20,16 +20,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.rules.values import fits, kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
-from reproaudit.judging.evidence import StatingOrigin
-from reproaudit.judging.outcomes import Lookup
 from reproaudit.judging.submissions.files import FileReader, Found
-from reproaudit.judging.submissions.fitting import fit
 from reproaudit.judging.submissions.manifest import (
     Manifest,
     Placed,
@@ -38,7 +36,18 @@ from reproaudit.judging.submissions.manifest import (
     settings_for,
 )
 from reproaudit.judging.submissions.misfit import Misfits, clipped
-from reproaudit.records import CellStatus, Environment, Record
+from reproaudit.lazy import deferred
+
+if TYPE_CHECKING:  # a manifest that is missing or wrong is told before NumPy is imported
+    from reproaudit import records
+    from reproaudit.judging import evidence
+    from reproaudit.judging.outcomes import Lookup
+    from reproaudit.judging.submissions import fitting
+    from reproaudit.records import Record
+else:
+    records = deferred("reproaudit.records")
+    evidence = deferred("reproaudit.judging.evidence")
+    fitting = deferred("reproaudit.judging.submissions.fitting")
 
 __all__ = ["Submission", "read_submission"]
 
@@ -264,8 +273,8 @@ class _Reader:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
-        measured = fit(found, declared, settings, diverged, self.misfits)
-        origin = StatingOrigin(
+        measured = fitting.fit(found, declared, settings, diverged, self.misfits)
+        origin = evidence.StatingOrigin(
             who=manifest.who,
             source=manifest.source,
             framework=manifest.framework,
@@ -274,18 +283,18 @@ class _Reader:
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
-        return Record(
+        return records.Record(
             paper=slug,
             tier=batch.tier,
             experiment=run.experiment,
             settings=settings,
             seed=seed,
-            status=CellStatus(run.status),
+            status=records.CellStatus(run.status),
             error="as its manifest says" if diverged else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
-            environment=Environment(threads=None, **manifest.environment.model_dump()),
+            environment=records.Environment(threads=None, **manifest.environment.model_dump()),
             started=datetime.combine(manifest.date, time(), UTC),
             seconds=0.0,
             origin=origin,

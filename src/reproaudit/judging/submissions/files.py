@@ -18,12 +18,13 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
@@ -43,11 +44,8 @@ MOST_MEASUREMENTS = 1_000
 MOST_NUMBERS = 2**22
 """Of one NPZ file."""
 
-HEADER_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-"""By version of the NPY format; the third is for structured arrays alone."""
+HEADER_READERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}
+"""By version of the NPY format, in `numpy.lib.format`; the third is for structured arrays alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +413,7 @@ def _arrays(data: bytes, spend: Callable[[int], bool]) -> Mapping[str, NDArray[A
                 version = np.lib.format.read_magic(file)
                 if version not in HEADER_READERS:
                     raise ValueError(f"'{name[:40]}' is not of NPY version 1.0 or 2.0")
-                shape, fortran, dtype = HEADER_READERS[version](file)
+                shape, fortran, dtype = getattr(np.lib.format, HEADER_READERS[version])(file)
                 if dtype.kind not in "iuf":
                     raise ValueError(f"'{name[:40]}' holds something else than numbers")
                 declared, there = math.prod(shape), one.file_size - file.tell()
