@@ -445,7 +445,6 @@ def _joined(parts: Iterable[str | Imported]) -> Iterator[bytes | Imported]:
     """The same text with everything between two imported names in one piece."""
     for is_text, several in itertools.groupby(parts, lambda part: isinstance(part, str)):
         if is_text:
-            encoded = (str(one).encode("utf-8", "surrogatepass") for one in several)
-            yield b"".join(map(_measured, encoded))
+            yield b"".join(_measured(str(one).encode("utf-8", "surrogatepass")) for one in several)
         else:
             yield from cast(Iterator[Imported], several)
