@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,27 +21,19 @@ from starlette.routing import Route
 from reproaudit.audit.agreement import agreement
 from reproaudit.audit.disputes import version_of
 from reproaudit.audit.draft import TODO
-from reproaudit.audit.rules import Severity
-from reproaudit.audit.settings import Source
 from reproaudit.audit.variables import ReviewDecision
 from reproaudit.desk import acts
 from reproaudit.desk.acts import Disputed
+from reproaudit.desk.look import ICON, field_text, style_sheet, templates
 from reproaudit.desk.saving import difference, git_difference
 from reproaudit.desk.script import setting_value
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of
 from reproaudit.desk.splicing import YamlText
-from reproaudit.desk.views import SOURCES, DeskView, first_sentence, values_text
+from reproaudit.desk.views import DeskView
 from reproaudit.errors import AuditError, UsageError
-from reproaudit.reports.numbers import value_words
-from reproaudit.reports.printable import printable
 
 MOST_FIELDS = 20
 """Fields of a form; the largest has eight."""
-
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
-    '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
-)
 
 SIGNED_KINDS = ("claim", "setting", "finding")
 """The kinds of items that a sign-off says were read."""
@@ -133,7 +123,7 @@ class _Desk:
             "stale": False,
         }
         return HTMLResponse(
-            _templates().get_template(f"{name}.html.j2").render({**values, **more}), status
+            templates().get_template(f"{name}.html.j2").render({**values, **more}), status
         )
 
     async def _overview(self, _request: Request) -> Response:
@@ -231,7 +221,7 @@ class _Desk:
         def corrected(text: YamlText, _: date) -> YamlText:
             for field in acts.SETTING_FIELDS:
                 said = form.get(field, "").strip()
-                was = _field_text(item.setting, field)
+                was = field_text(item.setting, field)
                 if said != was:
                     many = field == "alternatives"
                     value = setting_value(said, many=many) if many or field == "value" else said
@@ -439,53 +429,8 @@ async def _broken(_request: Request, error: Exception) -> Response:
 
 
 async def _style(_request: Request) -> Response:
-    return Response(_style_sheet(), media_type="text/css")
+    return Response(style_sheet(), media_type="text/css")
 
 
 async def _icon(_request: Request) -> Response:
     return Response(ICON, media_type="image/svg+xml")
-
-
-@cache
-def _style_sheet() -> str:
-    """The reports' style sheet, and what the desk adds."""
-    reports = Environment(loader=PackageLoader("reproaudit.reports", "templates"), autoescape=True)
-    shared = reports.get_template("style.html.j2").render()
-    shared = shared.replace("<style>", "").replace("</style>", "")
-    return shared + _templates().get_template("desk.css.j2").render()
-
-
-@cache
-def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("reproaudit.desk", "templates"),
-        autoescape=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.globals.update(
-        SOURCES=SOURCES,
-        Source=Source,
-        Severity=Severity,
-        value_words=value_words,
-        values_text=values_text,
-        field_text=_field_text,
-        stamp_of=stamp_of,
-        quote=partial(quote, safe=""),
-    )
-    templates.filters["as_typed"] = lambda text: Markup.escape(text)  # a form gives it back
-    templates.filters["first_sentence"] = first_sentence
-    templates.filters["spaced"] = lambda name: str(name).replace("_", " ")
-    return templates
-
-
-def _field_text(setting: Any, field: str) -> str:
-    """A setting's field as the reviewer types it."""
-    value = getattr(setting, field)
-    if field == "alternatives":
-        return values_text(value)
-    if value is None:
-        return ""
-    return value_words(value) if field == "value" else str(value)

@@ -25,7 +25,7 @@ from reproaudit.reports.frame import (
     path_of,
     truncated,
 )
-from reproaudit.reports.numbers import number, stated
+from reproaudit.reports.numbers import bound_symbols, number
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.figures import CurveModel, FigureModel
 from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel, StageModel, is_early
@@ -429,18 +429,6 @@ def _area(frame: Frame, one: RangeModel) -> Area:
     surface = f"{path_of([*lower, *reversed(upper)])}z"
     foot = at_y - 3 if at_y - 12 > frame.top else at_y + 12
     return Area(surface, edges, label, at_y, round(xs[0] + 3, 1), round(foot, 1))
-
-
-def bound_symbols(one: RangeModel) -> str:
-    """Returns a range of one place in figures: ``≤ 0.1``, ``≥ 0.9``, ``0.75 to 0.78``."""
-    low, high = one.low[-1], one.high[-1]
-    if low is None:
-        return f"≤ {_bound(high or 0.0)}"
-    return f"≥ {_bound(low)}" if high is None else f"{_bound(low)} to {_bound(high)}"
-
-
-def _bound(value: float) -> str:
-    return stated(float(f"{value:.3g}"))
 
 
 def _bands(frame: Frame, stages: Iterable[StageModel]) -> Iterator[Band]:

@@ -13,6 +13,7 @@ from typing import Any
 from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel
 from reproaudit.scorecard.model import AnswerModel
+from reproaudit.scorecard.pictures import RangeModel
 from reproaudit.stats import Decision, Scale
 
 SIGNIFICANT = 3
@@ -188,3 +189,15 @@ def value_words(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return stated(value) if isinstance(value, float) else str(value)
+
+
+def bound_symbols(one: RangeModel) -> str:
+    """Returns a range of one place in figures: ``≤ 0.1``, ``≥ 0.9``, ``0.75 to 0.78``."""
+    low, high = one.low[-1], one.high[-1]
+    if low is None:
+        return f"≤ {_bound(high or 0.0)}"
+    return f"≥ {_bound(low)}" if high is None else f"{_bound(low)} to {_bound(high)}"
+
+
+def _bound(value: float) -> str:
+    return stated(float(f"{value:.3g}"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.plan import Role
-from reproaudit.reports.chart import bound_symbols, mean_run_of
-from reproaudit.reports.numbers import number, ranges
+from reproaudit.reports.chart import mean_run_of
+from reproaudit.reports.numbers import bound_symbols, number, ranges
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.pictures import LineModel, OnsetModel, PictureModel, RangeModel
 
