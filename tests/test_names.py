@@ -15,6 +15,9 @@ from reproaudit import lab
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = PACKAGE / "papers"
 
+MOST_LINES = 450
+"""Of a module."""
+
 
 def public_names(file: Path) -> Iterator[tuple[str, str]]:
     """Each public top-level name that a module defines, with what it is: class, function, value."""
@@ -109,3 +112,9 @@ def test_no_docstring_opens_with_a_question() -> None:
         for line, text in descriptions(file)
         if text.split()[0] in questions
     ]
+
+
+def test_a_module_is_read_in_one_sitting() -> None:
+    long = {str(file.relative_to(PACKAGE)): lines for file in sorted(PACKAGE.rglob("*.py"))
+            if (lines := len(file.read_text(encoding="utf-8").splitlines())) > MOST_LINES}  # fmt: skip
+    assert not long

@@ -1,4 +1,4 @@
-"""How the desk's pages look: their templates, style sheet and icon."""
+"""The look of the desk's pages: their templates, style sheet and icon."""
 
 from __future__ import annotations
 
