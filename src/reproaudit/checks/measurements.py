@@ -222,7 +222,7 @@ class Sample:
         return self.declarations[name]
 
     def _index(self, quantity: Quantity) -> tuple[int, ...]:
-        """Where the quantity stands on each axis of its measurement."""
+        """The quantity's place on each axis of its measurement."""
         index = []
         for axis in self.declarations[quantity.measurement].axes:
             if axis.name not in quantity.at:

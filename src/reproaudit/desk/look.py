@@ -28,11 +28,11 @@ def style_sheet() -> str:
     reports = Environment(loader=PackageLoader("reproaudit.reports", "templates"), autoescape=True)
     shared = reports.get_template("style.html.j2").render()
     shared = shared.replace("<style>", "").replace("</style>", "")
-    return shared + templates().get_template("desk.css.j2").render()
+    return shared + page_templates().get_template("desk.css.j2").render()
 
 
 @cache
-def templates() -> Environment:
+def page_templates() -> Environment:
     """The desk's templates, with what they may call."""
     found = Environment(
         loader=PackageLoader("reproaudit.desk", "templates"),
@@ -48,7 +48,7 @@ def templates() -> Environment:
         Severity=Severity,
         value_words=value_words,
         values_text=values_text,
-        field_text=field_text,
+        shown_field=shown_field,
         stamp_of=stamp_of,
         quote=partial(quote, safe=""),
     )
@@ -58,7 +58,7 @@ def templates() -> Environment:
     return found
 
 
-def field_text(setting: Any, field: str) -> str:
+def shown_field(setting: Any, field: str) -> str:
     """A setting's field as the reviewer types it."""
     value = getattr(setting, field)
     if field == "alternatives":

@@ -24,7 +24,7 @@ from reproaudit.audit.draft import TODO
 from reproaudit.audit.variables import ReviewDecision
 from reproaudit.desk import acts
 from reproaudit.desk.acts import Disputed
-from reproaudit.desk.look import ICON, field_text, style_sheet, templates
+from reproaudit.desk.look import ICON, page_templates, shown_field, style_sheet
 from reproaudit.desk.saving import difference, git_difference
 from reproaudit.desk.script import setting_value
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of
@@ -123,7 +123,7 @@ class _Desk:
             "stale": False,
         }
         return HTMLResponse(
-            templates().get_template(f"{name}.html.j2").render({**values, **more}), status
+            page_templates().get_template(f"{name}.html.j2").render({**values, **more}), status
         )
 
     async def _overview(self, _request: Request) -> Response:
@@ -221,7 +221,7 @@ class _Desk:
         def corrected(text: YamlText, _: date) -> YamlText:
             for field in acts.SETTING_FIELDS:
                 said = form.get(field, "").strip()
-                was = field_text(item.setting, field)
+                was = shown_field(item.setting, field)
                 if said != was:
                     many = field == "alternatives"
                     value = setting_value(said, many=many) if many or field == "value" else said

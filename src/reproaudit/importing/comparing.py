@@ -89,7 +89,7 @@ def compare_settings(
 
 
 def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
-    """What the logs state of every run of an experiment, for a manifest.
+    """The settings that the logs state of every run of an experiment, for a manifest.
 
     Raises:
         LogError: if the experiment and a control of it state different values, which a manifest

@@ -76,7 +76,7 @@ class Manifest(StrictModel):
     proxy: Text | None = None
     """The substitute for the paper's data or method, if there was one."""
     settings: dict[SettingName, SettingValue] = Field(default_factory=dict)
-    """What every run was made with, as "setting" or "experiment.setting"; settings that are not
+    """The settings of every run, as "setting" or "experiment.setting"; settings that are not
     stated are taken to be the tier's, and evidence on them is assumed at best."""
     units: dict[Name, str] = Field(default_factory=dict)
     """Units of measurements; by default the declared ones."""

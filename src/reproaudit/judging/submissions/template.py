@@ -77,7 +77,7 @@ def _manifest(
 
 
 def _settings(audit: Audit, tier: TierName, scope: Scope) -> Iterator[str]:
-    """What the audit takes the runs to have been made with, to be stated by whoever knows."""
+    """The settings that the audit takes the runs to have had, to be stated by whoever knows."""
     stated = {
         f"{experiment}.{name}": list(value) if isinstance(value, tuple) else value
         for experiment in dict.fromkeys(batch.experiment for batch in scope.batches)
