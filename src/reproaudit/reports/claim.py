@@ -12,6 +12,7 @@ from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
+from reproaudit.stats import Decision
 
 
 def badge(verdict: Verdict, text: str | None = None) -> o.Span:
@@ -163,7 +164,10 @@ def _parts(claim: ClaimModel, number: int) -> o.Piece:
     estimate = "Estimate [interval], bound"
     columns = ("Part", "Decision", estimate, "Picture", "Ablation", "Each control")
     table = o.Tabular(columns, rows, pages_only=("Each control",))
-    return o.Fold(f"{len(claim.parts)} parts; all must be met", (table,), is_open=True)
+    met = sum(one.decision is Decision.MET for one in claim.parts)
+    every = met == len(claim.parts)
+    said = "all met" if every else f"all must be met; met: {met}"
+    return o.Fold(f"{len(claim.parts)} parts, {said}", (table,), is_open=not every)
 
 
 def _part_controls(claim: ClaimModel, index: int) -> Iterator[str]:
