@@ -2,10 +2,10 @@
 
 A check is a pure function of measurements. It takes one number per seed out of the measurements,
 and the statistics of `reproaudit.stats` decide: *met* when the whole interval lies on the claimed
-side of the bound, *missed* when the whole interval lies on the other side, *undecided* otherwise. A
-check knows neither the paper nor the experiment, and it is itself tested: on synthetic trajectories
-with the phenomenon present, absent and borderline, and, in every audit, on a control that lacks the
-claimed mechanism.
+side of the bound and few enough runs on the other, *missed* when the whole interval lies on the
+other side and few enough runs on the claimed one, *undecided* otherwise. A check knows neither the
+paper nor the experiment, and it is itself tested: on synthetic trajectories with the phenomenon
+present, absent and borderline, and, in every audit, on a control that lacks the claimed mechanism.
 
 Each kind names the numbers that it takes (`conditions`). Most have one condition; a kind with
 several (`converges`: falls, and settles) is met if all are met.

@@ -66,7 +66,7 @@ def run(
     records, which feed no verdict. With --confirm, the seeds follow from the last seal. Records of
     the plain form, which computes straight from the paper's equations, are never mixed with others.
     """
-    from reproaudit.commands.consent import confirm_code
+    from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.recording import enter_run
     from reproaudit.commands.report import finish_run
     from reproaudit.commands.run import Custom, run_and_judge, run_custom
@@ -86,7 +86,7 @@ def run(
             "--confirm runs the paper tier on the seal's own seeds: give --tier paper, and neither "
             "--seeds, --set nor --experiment."
         )
-    confirm_code(entries, computing.trust)
+    ask_to_run(entries, computing.trust)
     how.require_device()
     if custom is not None:
         for entry, audit in papers:
@@ -133,7 +133,7 @@ def multiverse(
     With --explain and --against, names the smallest set of settings that makes a claim come out
     otherwise.
     """
-    from reproaudit.commands.consent import confirm_code
+    from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
     from reproaudit.commands.recording import enter_run, record_multiverse
     from reproaudit.commands.run import parse_duration
@@ -144,7 +144,7 @@ def multiverse(
         raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = how.catalog[slug]
-    confirm_code([entry], computing.trust)
+    ask_to_run([entry], computing.trust)
     audit = entry.audit()
     how.require_device()
     asked = "paper" if chosen == "paper" else "multiverse"

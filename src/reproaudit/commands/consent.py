@@ -11,7 +11,7 @@ from reproaudit.consent import require_consent
 from reproaudit.running.fingerprint import closure_of
 
 
-def confirm_code(entries: Sequence[Entry], trust: bool) -> None:
+def ask_to_run(entries: Sequence[Entry], trust: bool) -> None:
     """Names the code that does not come with reproaudit, before it runs, and asks for consent.
 
     Args:

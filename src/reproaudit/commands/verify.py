@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell
-from reproaudit.commands.consent import confirm_code
+from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus, Record, differing
@@ -52,7 +52,7 @@ def verify_store(
     faults = list(inspect_store(store, papers, repair=repair))
     if recompute:
         known = [catalog[paper] for paper in papers if paper in catalog.entries]
-        confirm_code(known, trust)
+        ask_to_run(known, trust)
     sample = list(_recomputed(catalog, papers, store, recompute)) if recompute else []
     faults += [fault for _, fault in sample if fault is not None]
     count = sum(1 for paper in papers for _ in _paths(store, paper))

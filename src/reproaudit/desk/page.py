@@ -24,11 +24,11 @@ from reproaudit.audit.draft import TODO
 from reproaudit.audit.variables import ReviewDecision
 from reproaudit.desk import acts
 from reproaudit.desk.acts import Disputed
-from reproaudit.desk.look import ICON, page_templates, shown_field, style_sheet
 from reproaudit.desk.saving import difference, git_difference
 from reproaudit.desk.script import setting_value
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of
 from reproaudit.desk.splicing import YamlText
+from reproaudit.desk.styling import ICON, page_templates, shown_field, style_sheet
 from reproaudit.desk.views import DeskView
 from reproaudit.errors import AuditError, UsageError
 

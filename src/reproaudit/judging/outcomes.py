@@ -1,8 +1,8 @@
 """The decisions on a claim's parts by one batch of runs: its own, a control's, a completion's.
 
-**The claim's own runs.** A claim that trains is not tested if its runs are one run repeated, or if
-they did not train; a claim that trains nothing, if its runs
-differ or report training steps.
+**The claim's own runs.** The runs of a claim that trains must differ and must have trained;
+those of a claim that trains nothing must be alike and report no steps of training. Otherwise the
+claim is not tested.
 
 **Diverged seeds.** A run of the claim itself that diverged counts as missed or as a technical
 failure, as the claim says. A control's diverged seeds are left out, since a run that diverges does

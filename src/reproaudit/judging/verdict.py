@@ -7,6 +7,7 @@ The rules in plain words; the first that applies gives the verdict:
    runs of a claim that trains are all the same, or did not train: `not_tested`.
 3. A part is met on its ablation, the control that lacks the claimed mechanism and has to miss it:
    `vacuous`, since the check shows nothing.
+   Not missed, and a part cannot be tested with these measurements or so few runs: `not_tested`.
 4. The claim is missed, and so is the check on the constructed solution, and no control meets it:
    `unattainable`, out of reach of the mechanism itself in this setting.
 5. The claim is undecided, or met while its ablations or its constructed solution do not decide or

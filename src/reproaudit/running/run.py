@@ -73,7 +73,7 @@ def run_cells(
         cells: what is wanted; a cell that is named twice runs once.
         locate: from a paper's slug to its module.
         store: where records are.
-        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.lab.training.pick_device` gives it.
+        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
         form: how the experiments compute.
         jobs: how many cells at once, each in a process of its own.
         threads: for each cell, however many run at once: so ``jobs`` changes no bit of a result.

@@ -8,7 +8,7 @@ At look k the interval of a mean and the count of runs beside it both have the e
 that is judged over every seed has no interval. So that its count, too, errs with probability α_k at
 most, a look has at least n seeds, where 2^-n ≤ α_k: if half of all runs lie beyond the limit, n
 runs all lie within it by chance with probability 2^-n. This holds whatever law the runs follow.
-The error of the mean's interval is that of its own law (`docs/checks.md`).
+How far the mean's interval errs under skewed laws is measured (`docs/calibration.md`).
 
 Changes made before the first seal spend nothing: they chose among other seeds, which no
 confirmation uses.

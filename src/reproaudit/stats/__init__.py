@@ -18,9 +18,10 @@ missed if one is, which does. The equivalence rule is the two one-sided tests of
 (J. Pharmacokinet. Biopharm. 15, 1987).
 
 **The reported interval** is the one that decides on the estimate's side: that of *met* where the
-estimate satisfies the rule, that of *missed* where it does not. The decision can therefore be read
-off it: within is met, outside is missed, across the limit is undecided. Its `method` and
-`confidence` say which of the two it is.
+estimate satisfies the rule, that of *missed* where it does not. Its `method` and `confidence` say
+which of the two it is. It is necessary and not sufficient: met lies within and missed outside, but
+the runs are counted as well (`acceptance.most_astray`), and too many on the other side of the limit
+leave either undecided.
 
 Nothing here draws random numbers, and no interval is a bootstrap: with 5 to 20 seeds a percentile
 bootstrap is too narrow.

@@ -9,7 +9,8 @@ the paper                             plain form                    fast form
 ====================================  ============================  =============================
 K-mixture, Definition 2.1 (recalled)  `task.mixture`                every sample enumerated
 output f(X), as reviews describe it   `model.outputs`               `fast.outputs`
-population logistic loss              `model.population_loss`       `fast.expected_loss`
+population logistic loss              `model.population_loss`       `fast.loss_in_training`
+the same, where all shares are equal  `model.population_loss`       `fast.expected_loss`
 gradient descent on all weights       `model.descend`               `fast.descend`
 start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `runs.initial_weights`        `fast.from_weights`
 Algorithm 1, three stages             `experiments.measure_staged`  trained by `fast`

@@ -171,8 +171,8 @@ def gradients(
     """Returns the loss's gradient by the neurons, the biases and the scores.
 
     That of the neurons is given as coefficients of the vocabulary: the step of w_r is X times them.
-    The first two are taken as if each row's output were not divided by the number of rows, which
-    the rates make up for (`Rates.neurons`).
+    The first two leave out the factor ``output_scale / rows`` before each row's output, which the
+    rates make up for (`Rates.neurons`).
     """
     by = _gradients(_samples(population), _weights(model), output_scale)
     return by.responses, by.biases, by.scores

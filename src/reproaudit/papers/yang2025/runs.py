@@ -238,7 +238,7 @@ class TaskRuns:
         rates: Rates,
         put: Callable[[int], None] | None = None,
     ) -> dict[int, dict[str, Series]]:
-        """Trains, or at each step puts constructed weights in place; returns series by seed."""
+        """Trains, or puts constructed weights in place as it goes; returns series by seed."""
         series = train(
             self.session,
             name,

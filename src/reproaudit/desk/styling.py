@@ -1,4 +1,4 @@
-"""The look of the desk's pages: their templates, style sheet and icon."""
+"""The templates, style sheet and icon of the desk's pages."""
 
 from __future__ import annotations
 
