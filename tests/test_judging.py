@@ -228,6 +228,32 @@ def test_an_unattainable_check_is_met_by_no_control() -> None:
         assert found[0] is expected, found[1]
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (MET, Verdict.NOT_TESTED),
+        (UNDECIDED, Verdict.NOT_TESTED),
+        (MISSED, Verdict.CONTRADICTED),
+    ],
+)
+def test_a_part_that_is_not_tested_hides_no_miss(other: Decision, expected: Verdict) -> None:
+    untested = replace(part(UNDECIDED, "settles"), untested="it is not measured")
+    decision = MISSED if other is MISSED else UNDECIDED
+    own = BatchOutcome(BATCH, Role.EXPERIMENT, (), decision, (part(other, "falls"), untested), None)
+    controls = [control(falls=MISSED, settles=MISSED)]
+    verdict, why = decide_verdict(
+        "paper",
+        own,
+        controls,
+        judge_ablations(own.parts, controls),
+        None,
+        EvidenceLevel.EXACT,
+        ledger("none run"),
+    )
+    assert verdict is expected, why
+    assert ("'settles': it is not measured" in why) is (expected is Verdict.NOT_TESTED)
+
+
 # --- ablations ----------------------------------------------------------------------------------
 
 
@@ -495,6 +521,25 @@ def test_what_records_come_to(
     found = verdict_of(toy(**changes), said)
     assert found.verdict is expected, found.why
     assert text in found.why
+
+
+@pytest.mark.parametrize(("diverged", "answers"), [(4, True), (5, False), (6, False)])
+def test_a_control_answers_if_more_than_half_of_its_seeds_are_left(
+    diverged: int, answers: bool
+) -> None:
+    """Of ten seeds, five that diverged are one too many; the other five would decide."""
+
+    def said(mechanism: str, seed: int) -> dict[str, Any] | None:
+        lost = mechanism == "none" and seed < diverged
+        return {**fine(mechanism, seed), **(DIVERGES if lost else {})}
+
+    audit = make_audit(
+        claims=[claim("one", "good")],
+        findings=[],
+        seeds={"quick": list(range(10)), "paper": list(range(10))},
+    )
+    (shown,) = verdict_of(audit, said).controls
+    assert shown.decision is (MISSED if answers else UNDECIDED)
 
 
 def test_a_seed_that_diverged_is_never_dropped() -> None:

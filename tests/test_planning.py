@@ -22,7 +22,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.reports.phrasing import records_words
 from reproaudit.running.fingerprint import fingerprint_of
-from reproaudit.running.groups import TiedGroupsError, grouped
+from reproaudit.running.groups import TiedGroupsError, grouped, planned_only
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
     CUSTOM,
@@ -137,6 +137,18 @@ def test_the_clock_decides_nothing(tmp_path: Path) -> None:
     late = store.write(record_of(audit, own, 0, "late", started=START + timedelta(days=365)))
     os.utime(late, (2e9, 2e9))
     assert {one.code for one in found_in(store, audit, own).values()} == {"today"}
+
+
+def test_a_plan_takes_the_records_of_its_own_fingerprints() -> None:
+    """Of one cell's records the planned one, whatever else has been made of the same cell."""
+    audit = one_claim()
+    _, own = next(claim_batches(audit, audit.claims[0], "quick"))
+    made = [record_of(audit, own, seed, name) for name in ("a", "b") for seed in own.seeds]
+    for name in ("a", "b"):
+        planned = {(one.tier, one.key): one.fingerprint for one in made if one.code == name}
+        chosen = planned_only(made, planned)
+        assert {one.code for one in chosen.records.values()} == {name}
+        assert chosen.records.keys() == planned.keys()
 
 
 def test_a_tie_is_named_and_can_be_broken(tmp_path: Path) -> None:

@@ -16,7 +16,12 @@ from scipy import stats as scipy_stats
 
 from reproaudit import stats
 from reproaudit.stats import Decision, RuleResult, Scale, Side
-from reproaudit.stats.acceptance import bound_rule, equivalence_rule, met_and_missed
+from reproaudit.stats.acceptance import (
+    bound_rule,
+    equivalence_rule,
+    met_and_missed,
+    most_astray,
+)
 from reproaudit.stats.power import MOST_SEEDS, one_sided_power
 
 Array = NDArray[np.float64]
@@ -322,6 +327,28 @@ def test_equivalence_is_decided_as_by_scipys_t_tests() -> None:
 )
 def test_bound(values: list[float], bound: float, side: Side, decision: Decision) -> None:
     assert stats.decide_bound(values, bound, side, scale=Scale.LINEAR).decision is decision
+
+
+@pytest.mark.parametrize(
+    ("runs", "astray"), [(1, -1), (4, -1), (5, 0), (7, 0), (8, 1), (10, 1), (20, 5)]
+)
+def test_so_many_runs_may_lie_astray(runs: int, astray: int) -> None:
+    """The most that fair coins show with probability 5 % or less, by the binomial itself."""
+    assert most_astray(runs, 0.05) == astray
+    below = [sum(math.comb(runs, j) for j in range(k + 1)) / 2**runs for k in range(runs + 1)]
+    assert sum(share <= 0.05 for share in below) - 1 == astray
+    assert most_astray(runs, None) == runs
+
+
+@pytest.mark.parametrize("of_five", [0, 1])
+def test_a_run_astray_leaves_open_what_the_interval_decides(of_five: int) -> None:
+    """The mean of five runs lies clearly on one side of 0; one run lies on the other."""
+    values = [-0.01] * of_five + [1.0, 1.01, 0.99, 1.02, 0.98][of_five:]
+    for side, alone in ((Side.AT_LEAST, Decision.MET), (Side.AT_MOST, Decision.MISSED)):
+        for level in (None, 0.05):
+            found = stats.decide_bound(values, 0.0, side, scale=Scale.LINEAR, level=level)
+            open_ = bool(of_five) and level is not None
+            assert found.decision is (Decision.UNDECIDED if open_ else alone)
 
 
 @pytest.mark.parametrize("scale", SCALES)

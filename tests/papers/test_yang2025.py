@@ -350,6 +350,21 @@ def test_measures_at_known_scores() -> None:
     assert seen["loss"] == pytest.approx(np.log(2))
 
 
+def test_a_signal_is_separated_from_the_nearest_other_identifier() -> None:
+    """With three classes a signal has two others, here with scores of their own."""
+    population = task.mixture(3)
+    _, model = both_forms(population, neurons=1, start=0.0)
+    constructed.put_attention(model, population)
+    own = population.signal_class == 0
+    model.scores[:, 1, own] = 0.5
+    model.scores[:, 2, own] = 0.25
+    signs = np.array([1.0, -1.0])[:, None, None]
+    model.scores[:, 1:3, own] *= signs
+    seen = measures.observe(model, population, 1.0)
+    assert seen["separation"] == pytest.approx(constructed.SHARPNESS - 0.5)
+    assert seen["score_other"] == pytest.approx((0.5 + 0.25) / 6)
+
+
 # -------------------------------------------------------------------------------------- experiments
 
 
