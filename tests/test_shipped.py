@@ -129,3 +129,43 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "they came with the report, and were judged again" in said
+
+
+def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) -> None:
+    """Digests alone prove nothing: whoever edits a record can compute its digest again."""
+    file = tmp_path / FILE_NAME
+    whole = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(lzma.decompress(pack_records(store, *QUICK)))) as packed,
+        tarfile.open(fileobj=whole, mode="w") as archive,
+    ):
+        for one in packed:
+            if one.name != "manifest.log":
+                archive.addfile(one, packed.extractfile(one))
+    file.write_bytes(lzma.compress(whole.getvalue()))
+    with pytest.raises(StoreError, match="found no list of its records"):
+        unpack_records(file, tmp_path / "cache")
+
+
+def test_other_records_than_the_scorecards_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A whole store of other numbers in place of the one that the scorecard was made from."""
+    monkeypatch.chdir(tmp_path)
+    write_paper(Path("audits"))
+    common = ["--audits", "audits", "--store"]
+    quick = ["run", "mini", "--tier", "quick", "--trust", *common]
+    assert run_command([*quick, "others", "--out", "elsewhere", "--seeds", "7-9"]) == 0
+    assert run_command([*quick, "others", "--out", "elsewhere"]) == 0
+    assert run_command([*quick, "runs"]) == 0
+    file = Path("reports", "quick", "mini", FILE_NAME)
+    to = ["export", "mini", "--to", "records", "--tier", "quick", "--out", str(file), *common]
+    report = ["report", "mini", "--tier", "quick", *common, "none"]
+    assert run_command([*to, "runs"]) == 0
+    assert run_command(report) == 0
+    assert run_command([*to, "others"]) == 0
+    capsys.readouterr()
+    assert run_command(report) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "found a list of records that ends in" in said
+    assert "scorecard.json states" in said

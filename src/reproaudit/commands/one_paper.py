@@ -27,7 +27,7 @@ from reproaudit.audit.model import TIERS, TierName
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.remembering import Files, files_of_paper, together
-from reproaudit.errors import AuditError, TechnicalError
+from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.reports.files import folder_name, read_scorecard, write_report
 from reproaudit.running.cores import available_cores
 from reproaudit.running.files import sha256
@@ -213,8 +213,20 @@ def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo:
 
 
 def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -> Scorecard:
-    """The scorecard from the records that lie in the report folder, judged today."""
+    """The scorecard from the records that lie in the report folder, judged today.
+
+    Raises:
+        StoreError: if they are not the records that the scorecard beside them was made from.
+    """
     store, audit = unpack_records(file, memo_folder().parent / "shipped"), entry.audit()
+    root, beside = store.manifest.root(), file.with_name("scorecard.json")
+    stated = read_scorecard(beside).store_root if beside.is_file() else None
+    if stated not in (None, root):
+        raise StoreError(
+            f"{file}: found a list of records that ends in {root[:16]}; expected {stated[:16]}, as "
+            f"{beside} states. One of the two was replaced: take both from where they were "
+            "published, or remove the scorecard to judge these records by themselves."
+        )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
     return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)

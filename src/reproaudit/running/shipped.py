@@ -18,6 +18,7 @@ from pathlib import Path
 
 from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, sha256
+from reproaudit.running.manifest import EMPTY_ROOT
 from reproaudit.running.store import Store
 
 FILE_NAME = "records.tar.xz"
@@ -77,7 +78,7 @@ def unpack_records(file: Path, cache: Path) -> Store:
     What is unpacked is named after the file's content, so that another content is another folder.
 
     Raises:
-        StoreError: if the file cannot be read, or is no such file.
+        StoreError: if the file cannot be read, is no such file, or has no list of its records.
     """
     with explained("read", file):
         data = file.read_bytes()
@@ -94,7 +95,13 @@ def unpack_records(file: Path, cache: Path) -> Store:
                     raise
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    return Store(folder)
+    store = Store(folder)
+    if store.manifest.root() == EMPTY_ROOT:
+        raise StoreError(
+            f"{file}: found no list of its records ({_MANIFEST}); expected the one that they were "
+            "packed with. Take the file from where it was published again."
+        )
+    return store
 
 
 def _unpack(data: bytes, file: Path, into: Path) -> None:
