@@ -20,6 +20,7 @@ MODULE = Path(__file__).parent / "miniature" / "mini.py"
 SOURCES = Path(reproaudit.__file__).parent.parent
 ENVIRONMENT = {
     **os.environ,
+    "REPROAUDIT_TRUST": "1",
     "PYTHONPATH": str(SOURCES),
     "MINI_CHECKPOINT_SECONDS": "0.02",
     "COLUMNS": "80",

@@ -29,8 +29,8 @@ from reproaudit.seals.entries import (
     SealEntry,
     SealsEntry,
 )
+from reproaudit.seals.past import numbers_of
 from reproaudit.seals.rule import RuleData, digest, judged_by
-from reproaudit.seals.standing import numbers_of
 
 CLAIM = "toy.depth"
 BOUND = f"claims/{CLAIM}/checks/loss/at_most"

@@ -11,8 +11,9 @@ from chains import CLAIM, begin, change, result, rule_with, run, seal
 
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.entries import CodeChange, RuleChange
+from reproaudit.seals.past import numbers_of
 from reproaudit.seals.rule import digest
-from reproaudit.seals.standing import Sealed, Standing, numbers_of
+from reproaudit.seals.standing import Sealed, Standing
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FIRST, SECOND = [0.446, 0.013, 0.009], [0.02, 0.013, 0.008]
@@ -53,10 +54,11 @@ def test_another_draw_stands_beside_and_is_a_look(tmp_path: Path) -> None:
     result(file, SECOND, "supported", date=on(3), reconstructed=True)
     found = told(file, SECOND)
     assert (found.status, found.looks) == ("exploratory", 1)
-    changed, drawn = found.history
+    changed, drawn, known = found.history
     assert changed.startswith("Changed on 2026-01-03, after results had been seen, reconstructed")
     assert "random stream" in changed
     assert drawn.startswith("Another draw, recorded on 2026-01-02, gave inconclusive (decision met")
+    assert known.startswith("The same numbers, judged by the rule of 2026-01-04, gave supported")
 
 
 def test_another_draw_needs_no_entry_about_the_stream(tmp_path: Path) -> None:
@@ -108,7 +110,41 @@ def test_a_changed_wording_is_no_look(tmp_path: Path) -> None:
     seal(file, rule_with())
     result(file, FIRST)
     seal(file, rule_with(), text="1" * 64)
-    assert told(file, FIRST) == Standing(looks=0)
+    (sentence,) = told(file, FIRST).history
+    assert told(file, FIRST) == Standing(looks=0, history=(sentence,))
+    assert sentence.startswith("Words of this audit that decide nothing")
+    assert "were changed once after a run, last by the seal of" in sentence
+    seal(file, rule_with(), text="2" * 64)
+    assert "were changed 2 times after a run" in told(file, FIRST).history[0]
+
+
+def test_words_that_change_before_any_run_are_not_told(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    seal(file, rule_with(), text="1" * 64)
+    result(file, FIRST)
+    assert told(file, FIRST).history == ()
+
+
+def test_numbers_that_were_known_before_the_rule_was_sealed_are_told(tmp_path: Path) -> None:
+    """A run after the seal repeats cells whose numbers an unsealed run had shown."""
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "supported", date=on(1), reconstructed=True)
+    seal(file, rule_with())
+    result(file, FIRST, "supported")
+    assert sum("The same numbers" in one for one in told(file, FIRST).history) == 1
+    result(file, SECOND, "supported")
+    assert not any("The same numbers" in one for one in told(file, SECOND).history)
+
+
+def test_numbers_that_no_result_records_are_told(tmp_path: Path) -> None:
+    """Records in place of those that were judged: no run has entered their numbers."""
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "inconclusive")
+    assert not any("No entry" in one for one in told(file, FIRST, "inconclusive").history)
+    assert told(file, SECOND).history[-1] == (
+        "No entry of the chain records the numbers that are shown."
+    )
 
 
 def test_a_change_of_another_claim_is_none_of_this_one(tmp_path: Path) -> None:
@@ -317,6 +353,6 @@ def test_commits_of_code_in_a_row_are_one_sentence_and_one_look(tmp_path: Path) 
         change(file, what, revision=f"{number}" * 40, date=on(2 + number))
     found = told(file, FIRST)
     assert found.looks == 1
-    (sentence,) = found.history
+    sentence, _ = found.history
     assert "changed in 3 commits, from 2026-01-03 to 2026-01-05, after results" in sentence
     assert "most often stats/a.py, checks/0.py" in sentence

@@ -19,7 +19,7 @@ from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.kept import Chains, changes_since
 from reproaudit.seals.rule import rule_of
-from reproaudit.seals.standing import MOST_NAMED
+from reproaudit.seals.telling import MOST_NAMED
 
 Form = Literal["text", "json", "sarif"]
 """The format in which faults are printed."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.model import TIERS, Audit, Claim, TierName
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.judging.evidence import is_guessed
@@ -82,6 +82,7 @@ class LedgerRuns:
         defaults: the audit's own value of each setting.
         told: alternatives of which a finding says that they flipped the claim at this tier, and
             that were not run here, in words.
+        told_lower: the same of a lower tier, with its name.
     """
 
     of: int
@@ -90,6 +91,7 @@ class LedgerRuns:
     every_guess_varied: bool
     defaults: dict[str, SettingValue]
     told: tuple[str, ...] = ()
+    told_lower: tuple[str, ...] = ()
 
     @classmethod
     def of_claim(
@@ -104,6 +106,13 @@ class LedgerRuns:
         def is_run(name: str, value: SettingValue) -> bool:
             return any(one.setting == name and same(one.value, value) for one in here)
 
+        decisive = [
+            effect
+            for finding in audit.findings
+            for effect in finding.effects
+            if (effect.claim, effect.found) == (claim.id, "decisive")
+            and not is_run(effect.setting.rpartition(".")[2], effect.value)
+        ]
         guesses = [name for name, setting in settings.items() if is_guessed(setting)]
         return cls(
             of=sum(len(others) for others in open_ones.values()),
@@ -120,10 +129,13 @@ class LedgerRuns:
             defaults={name: setting.value for name, setting in settings.items()},
             told=tuple(
                 f"{effect.setting} = {shown(effect.value)}"
-                for finding in audit.findings
-                for effect in finding.effects
-                if (effect.claim, effect.tier, effect.found) == (claim.id, tier, "decisive")
-                and not is_run(effect.setting.rpartition(".")[2], effect.value)
+                for effect in decisive
+                if effect.tier == tier
+            ),
+            told_lower=tuple(
+                f"{effect.setting} = {shown(effect.value)} at the {effect.tier} tier"
+                for effect in decisive
+                if effect.tier in TIERS[: TIERS.index(tier)]
             ),
         )
 
@@ -170,6 +182,9 @@ class LedgerRuns:
             )
         if self.told:
             said += f"; not run again, though a finding says that it flips: {', '.join(self.told)}"
+        if self.told_lower:
+            flipping = ", ".join(self.told_lower)
+            said += f"; not run here, though a finding says that it flips the claim: {flipping}"
         return said
 
 

@@ -92,6 +92,7 @@ class BatchOutcome:
         substitutes: of a control: (measurement of the claim, measurement judged in its place).
         conditions: the result of every condition; each part shows its deciding one.
         inert: of a control: whether it did not train; None if that was not measured.
+        unsupplied: of a control from elsewhere: the measurements of its movement that are missing.
         moved: of a control: by how much of their size at the start its parameters and its training
             loss moved, medians over its seeds; None if that was not measured.
         loss_stays: of a control: why its training loss cannot fall.
@@ -111,6 +112,7 @@ class BatchOutcome:
     substitutes: tuple[tuple[str, str], ...] = ()
     conditions: tuple[ConditionResult, ...] = ()
     inert: bool | None = None
+    unsupplied: tuple[str, ...] = ()
     moved: tuple[float, float] | None = None
     loss_stays: str | None = None
     smaller: str = ""
@@ -136,6 +138,9 @@ class BatchOutcome:
             if self.loss_stays:
                 stayed = "neither its parameters nor its training loss moved"
             return f"{self.label} is inert: {stayed}, so it counts for nothing"
+        if self.unsupplied:
+            missing = " and ".join(f"'{one}'" for one in self.unsupplied)
+            return f"nothing shows that {self.label} trained, without {missing}"
         if self.diverged and not self.parts:
             count = f"{len(self.diverged)} of {len(self.batch.seeds)} seeds"
             return f"{self.label} diverged for {count}, so it answers nothing"
@@ -169,6 +174,7 @@ def judge_control(
         why=control.why,
         substitutes=tuple(sorted(control.substitutes.items())),
         inert=_is_inert(movement, moves, control.loss_stays),
+        unsupplied=_unsupplied(movement, audit, batch, outcome.records),
         moved=(median(p for p, _ in moves), median(loss for _, loss in moves)) if moves else None,
         loss_stays=control.loss_stays,
         smaller=_smaller(audit, claim, control, tier) if role is Role.CONTROL else "",
@@ -230,6 +236,9 @@ def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
 def untrained(audit: Audit, outcome: BatchOutcome) -> str | None:
     """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
     moves = _movements(audit.movement, outcome.records)
+    if missing := _unsupplied(audit.movement, audit, outcome.batch, outcome.records):
+        named = " and ".join(f"'{one}'" for one in missing)
+        return f"nothing shows that the claim's own runs trained, without {named}"
     if audit.movement is None or not _is_inert(audit.movement, moves):
         return None
     return (
@@ -253,6 +262,21 @@ def _movements(
                 return ()
             found.append((abs(parameters), abs(loss)))
     return tuple(found)
+
+
+def _unsupplied(
+    movement: Movement | None, audit: Audit, batch: Batch, records: Sequence[Record]
+) -> tuple[str, ...]:
+    """The measurements of movement that a batch declares and that runs from elsewhere lack."""
+    if movement is None:
+        return ()
+    declared = audit.measurements_of(batch.experiment)
+    theirs = [one for one in records if one.origin and one.status is CellStatus.COMPLETED]
+    return tuple(
+        name
+        for name in (movement.parameters, movement.training_loss)
+        if name in declared and any(name not in one.measurements.scalars for one in theirs)
+    )
 
 
 def _is_inert(

@@ -262,11 +262,12 @@ def _quoted(labels: Sequence[str]) -> str:
 def _unseen(own: BatchOutcome) -> Iterator[str]:
     """The share of failing runs that so few runs on the right side do not exclude.
 
-    Nothing where a part judges that share, or where all runs are one and the same.
+    Nothing where a part judges that share, or where nothing is trained and all runs are the same.
     """
     rates = any(isinstance(one.part, FailureRate) for one in own.conditions)
     runs = len(own.records)
-    if own.conditions and not rates and differing_runs(own):
+    several = differing_runs(own) or trained_after_all(own)
+    if own.conditions and not rates and several:
         share = clopper_pearson(0, runs, 0.9).high  # one-sided at 95 %
         yield f"{runs} runs cannot rule out that up to {100 * share:.0f} % of all runs would fail"
 

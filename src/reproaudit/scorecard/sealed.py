@@ -10,8 +10,9 @@ from reproaudit.cell import canonical_settings
 from reproaudit.records import Record
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.seals.entries import ClaimResult
+from reproaudit.seals.past import numbers_of
 from reproaudit.seals.rule import digest
-from reproaudit.seals.standing import Sealed, numbers_of
+from reproaudit.seals.standing import Sealed
 
 
 def with_standings(card: Scorecard, audit: Audit, sealed: Sealed) -> Scorecard:

@@ -29,9 +29,9 @@ from reproaudit.seals.entries import (
     SealsEntry,
 )
 from reproaudit.seals.history import NoHistoryError, Repository
+from reproaudit.seals.past import numbers_of
 from reproaudit.seals.past_code import PastCode
 from reproaudit.seals.rule import RuleData, digest, rule_and_text
-from reproaudit.seals.standing import numbers_of
 
 LARGEST_COMMITTED = 2**25
 

@@ -41,6 +41,7 @@ DECIDING_ROOMS = (
     "multiverse",
     "commands/confirmed",
     "seals/confirming",
+    "seals/past",
     "seals/standing",
     "scorecard/build",
     "scorecard/from_store",

@@ -90,7 +90,7 @@ def equivalence_rule(
 
 
 def most_astray(runs: int, level: float | None) -> int:
-    """The largest number of runs that may lie on the wrong side of a limit.
+    """The largest number of runs that may lie where a rule does not want them.
 
     It is the largest k for which at most k of the runs lie there with probability at most the
     level, if each does so with probability one half: the sign test, which holds whatever law the
@@ -108,13 +108,14 @@ def met_and_missed(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """True where seeds of shape (…, seed) meet the rule, and where they miss it; each of shape (…).
 
-    The interval of the mean decides only together with the runs: no more of them than
-    `most_astray` may lie on the other side of the limit in question.
+    The interval of the mean decides only together with the runs. To meet a rule, no more of them
+    than `most_astray` may lie outside the range, beyond both its ends together; to miss it, no more
+    may lie on the range's side of the end in question.
     """
     astray = most_astray(z.shape[-1], rule.level)
     above, below = (z > rule.high).sum(axis=-1), (z < rule.low).sum(axis=-1)
     low, high = t_ends(z, rule.met)
-    met = (low >= rule.low) & (high <= rule.high) & (above <= astray) & (below <= astray)
+    met = (low >= rule.low) & (high <= rule.high) & (above + below <= astray)
     low, high = t_ends(z, rule.missed)
     enough = z.shape[-1] - astray  # so many runs beyond the limit leave no more than `astray`
     return met, ((low > rule.high) & (above >= enough)) | ((high < rule.low) & (below >= enough))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from reproaudit.lazy import scipy
 from reproaudit.stats.acceptance import AcceptanceRule, most_astray
@@ -52,23 +52,22 @@ def _power_to_miss(rule: AcceptanceRule, away: Distance, n: int) -> float:
 
     The test at the farther limit adds next to nothing and is left out.
     """
-    return 1 - _failure(min(away(rule.low), away(rule.high)), n, rule.missed, rule.level)
+    return 1 - _failure([min(away(rule.low), away(rule.high))], n, rule.missed, rule.level)
 
 
 def _power_to_meet(rule: AcceptanceRule, away: Distance, n: int) -> float:
     """The power to meet with a mean within: at least 1 − the failures at both limits."""
-    failures = [_failure(away(limit), n, rule.met, rule.level) for limit in (rule.low, rule.high)]
-    return max(0.0, 1 - sum(failures))
+    return 1 - _failure([away(rule.low), away(rule.high)], n, rule.met, rule.level)
 
 
-def _failure(away: float, n: int, confidence: float, level: float | None) -> float:
-    """The largest probability that the interval or the count of runs fails at one limit.
+def _failure(away: Sequence[float], n: int, confidence: float, level: float | None) -> float:
+    """The largest probability that the interval fails at a limit, or the count of runs.
 
-    It is the sum of both, so that the power never promises too much. The count is that of runs
-    which are normal on the scale.
+    It is the sum of all, so that the power never promises too much. The count is that of runs
+    beyond any of the limits, which are normal on the scale.
 
     Args:
-        away: distance of the true mean from the limit, in standard errors.
+        away: distance of the true mean from each limit, in standard errors.
         n: number of runs.
         confidence: of the interval.
         level: of the count; None if there is none.
@@ -76,9 +75,9 @@ def _failure(away: float, n: int, confidence: float, level: float | None) -> flo
     astray = most_astray(n, level)
     if astray < 0:
         return 1.0
-    wrong = float(scipy.special.ndtr(-away / math.sqrt(n)))
+    wrong = min(1.0, sum(float(scipy.special.ndtr(-one / math.sqrt(n))) for one in away))
     too_many = 1 - float(scipy.special.bdtr(astray, n, wrong))
-    return min(1.0, 1 - one_sided_power(away, n - 1, confidence) + too_many)
+    return min(1.0, sum(1 - one_sided_power(one, n - 1, confidence) for one in away) + too_many)
 
 
 def one_sided_power(noncentrality: float, freedom: float, confidence: float) -> float:

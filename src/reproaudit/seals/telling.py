@@ -1,0 +1,172 @@
+"""The sentences in which a scorecard tells what a chain of seals knows of a claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from reproaudit.seals.chain import confirmation_of
+from reproaudit.seals.confirming import looks_sealed
+from reproaudit.seals.entries import (
+    BegunEntry,
+    ChangeEntry,
+    ClaimResult,
+    CodeChange,
+    ResultEntry,
+    RuleChange,
+    RunEntry,
+    SealEntry,
+    SealsEntry,
+    in_time,
+)
+from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
+
+MOST_NAMED = 6
+"""Changes that one sentence names at most."""
+
+
+def change_sentences(past: Past) -> Iterator[str]:
+    """Yields sentences on the changes of a claim's rule, before and after its numbers were seen."""
+    early = past.early
+    if early:
+        days = sorted({entry.date.date().isoformat() for entry in early})
+        when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+        known = " before the first recorded result" if past.was_judged else ""
+        yield f"Its rule {_times(early, past)}{known} ({when}{mark_of(early[-1])})."
+        if early[-1].reconstructed:
+            yield (
+                "Whether results at a smaller scale had been seen by then is not in git; the "
+                "findings tell of those that had."
+            )
+    for is_code, group in groupby(past.late, lambda one: one.is_past_code):
+        several = list(group)
+        if is_code and len(several) > 1:
+            yield _code_sentence(several)
+        else:
+            yield from (_change_sentence(one) for one in several)
+
+
+def _times(entries: Sequence[SealEntry | ChangeEntry], past: Past) -> str:
+    """The number of changes of a rule, and of code alone, in words."""
+    code = sum(
+        all(isinstance(one, CodeChange) for one in entry.what if past.is_of(one))
+        for entry in entries
+    )
+    several = (("was changed", len(entries) - code), ("had its code changed", code))
+    return " and ".join(
+        f"{did} {'once' if times == 1 else f'{times} times'}" for did, times in several if times
+    )
+
+
+def _change_sentence(late: LateChange) -> str:
+    entry = late.entry
+    said = "Commit" if entry.reconstructed else "Reason given"
+    reason = f" {said}: {entry.why.rstrip('.')}." if entry.why else ""
+    return f"Changed on {late.when}: {named_changes(late.changes)}.{reason}"
+
+
+def _code_sentence(several: Sequence[LateChange]) -> str:
+    """Commits after each other that changed nothing but code."""
+    times: Counter[str] = Counter()
+    for late in several:
+        times.update({f for one in late.changes if isinstance(one, CodeChange) for f in one.files})
+    ranked = sorted(times, key=lambda file: (-times[file], file))
+    often = ", ".join(ranked[:MOST_NAMED])
+    commits = len({late.entry.revision for late in several})
+    first = date_of(several[0].entry)
+    since = "" if first == date_of(several[-1].entry) else f"from {first} to "
+    return (
+        f"Code that computes or judges was changed in {commits} commits, {since}"
+        f"{several[-1].when}; most often {often}."
+    )
+
+
+def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
+    """Yields a sentence on words that changed after numbers may have been seen."""
+    seen, text, late = False, None, []
+    for entry in in_time(entries):
+        seen = seen or isinstance(entry, RunEntry | ResultEntry)
+        if isinstance(entry, SealEntry):
+            if seen and text not in (None, entry.text):
+                late.append(entry)
+            text = entry.text
+    if late:
+        times = "once" if len(late) == 1 else f"{len(late)} times"
+        yield (
+            "Words of this audit that decide nothing (reasons, findings, titles) were changed "
+            f"{times} after a run, last by the seal of {date_of(late[-1])}."
+        )
+
+
+def lost_sentences(entries: Iterable[SealsEntry], known: Collection[str]) -> Iterator[str]:
+    """Yields a sentence for each claim that had results and is gone."""
+    last: dict[str, tuple[ResultEntry, ClaimResult]] = {}
+    for entry in in_time(entries):
+        if isinstance(entry, ResultEntry):
+            last |= {name: (entry, one) for name, one in entry.claims.items()}
+    for name in sorted(last.keys() - set(known)):
+        entry, result = last[name]
+        yield (
+            f"This audit had another claim, {name}, which was taken away; its last result, "
+            f"recorded on {date_of(entry)}, was {_outcome(result)}."
+        )
+
+
+def draw_sentences(
+    past: Past, claim: str, shown: Mapping[str, str], verdict: str, rule: str, confirming: bool
+) -> Iterator[str]:
+    """Yields sentences on the other draws that were judged, and on other verdicts on the same one.
+
+    Arguments as in `Sealed.standing`; ``rule`` is the hash of today's rule.
+    """
+    draws: list[Mapping[str, str]] = [shown] if shown and not confirming else []
+    told: list[tuple[Mapping[str, str], str]] = [(one, verdict) for one in draws]
+    earlier: list[tuple[Mapping[str, str], str]] = []
+    other = "The audit's own seeds" if confirming else "Another draw"
+    for entry, name, result in past.results:
+        who = f", as {name}" if name != claim else ""
+        same = [found for numbers, found in told if same_draw(result.numbers, numbers)]
+        before = [found for numbers, found in earlier if same_draw(result.numbers, numbers)]
+        is_earlier = entry.rule != rule  # numbers that were known before today's rule was sealed
+        if not same:
+            yield f"{other}, recorded on {date_of(entry)}{who}, gave {_outcome(result)}."
+            other = "Another draw"
+        elif result.verdict not in same or who or (is_earlier and result.verdict not in before):
+            how = (
+                f"with the alternatives that were run by {date_of(entry)}"
+                if entry.tier == "multiverse"
+                else f"judged by the rule of {date_of(entry)}"
+            )
+            yield f"The same numbers, {how}{who}, gave {_outcome(result)}."
+        told.append((result.numbers, result.verdict))
+        if is_earlier:
+            earlier.append((result.numbers, result.verdict))
+
+
+def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]) -> Iterator[str]:
+    """Yields a sentence on each confirmation that was begun."""
+    rules = looks_sealed(entries)
+    for begun in (one for one in entries if isinstance(one, BegunEntry)):
+        found = confirmation_of(entries, begun.rule)
+        name = (
+            f"Confirmation on the seeds of seal {begun.rule[:8]} (look {begun.look} of "
+            f"{len(rules)} sealed; it spends {begun.error:.3g} of the error), begun on "
+            f"{date_of(begun)}"
+        )
+        results = {} if found is None else found.claims
+        told = [_outcome(one) for claim, one in results.items() if claim in names]
+        yield f"{name}: {'; '.join(told) or 'no result yet'}."
+
+
+def named_changes(changes: Sequence[RuleChange]) -> str:
+    """The first changes in words, and the number of the others."""
+    named = "; ".join(one.what for one in changes[:MOST_NAMED])
+    more = len(changes) - MOST_NAMED
+    return named + (f"; and {more} more" if more > 0 else "")
+
+
+def _outcome(result: ClaimResult) -> str:
+    estimate = "" if result.estimate is None else f", estimate {result.estimate:.4g}"
+    verdict = result.verdict.replace("_", " ")
+    return f"{verdict} (decision {result.decision or 'none'}{estimate})"
