@@ -340,6 +340,33 @@ def test_so_many_runs_may_lie_astray(runs: int, astray: int) -> None:
     assert most_astray(runs, None) == runs
 
 
+def test_runs_beyond_either_edge_count_together() -> None:
+    """Of eight runs one may lie outside the range, wherever it lies."""
+    for outside, expected in (
+        ([], Decision.MET),
+        ([1.1], Decision.MET),
+        ([1.1, -1.1], Decision.UNDECIDED),
+    ):
+        values = [*outside, *np.linspace(-0.1, 0.1, 8 - len(outside))]
+        found = [
+            stats.decide_equivalence(values, 0.0, 1.0, scale=Scale.LINEAR, level=level).decision
+            for level in (None, 0.05)
+        ]
+        assert found == [Decision.MET, expected]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_half_of_all_runs_outside_is_rarely_met(share: float) -> None:
+    """Half of the runs outside, beyond both edges alike: met in 5 % at most, however many run."""
+    random = np.random.default_rng(0)
+    for runs in (5, 8, 20, 40):
+        outside = random.random((4000, runs)) < share
+        values = np.where(outside, 1.01 * random.choice([-1.0, 1.0], (4000, runs)), 0.0)
+        rule = equivalence_rule(-1.0, 1.0, 0.95, 1.0, level=0.05)
+        met, _ = met_and_missed(values, rule)
+        assert met.mean() <= 0.06
+
+
 @pytest.mark.parametrize("of_five", [0, 1])
 def test_a_run_astray_leaves_open_what_the_interval_decides(of_five: int) -> None:
     """The mean of five runs lies clearly on one side of 0; one run lies on the other."""

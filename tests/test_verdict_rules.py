@@ -16,9 +16,9 @@ from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules import broken_rules
 from reproaudit.judging.alternatives import AlternativeRun
 from reproaudit.judging.model import EvidenceLevel, Verdict
-from reproaudit.judging.outcomes import Lookup
+from reproaudit.judging.outcomes import Lookup, differing_runs
 from reproaudit.judging.verdict import ClaimOutcome, judge_claim, judge_claims
-from reproaudit.records import Measurements, Record, Series
+from reproaudit.records import Measurements, Origin, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.stats import Decision
 from test_judging import (
@@ -248,6 +248,14 @@ def test_an_alternative_that_is_known_to_flip_is_named_until_it_is_run_again() -
     assert "flips" not in verdict_of(known, fine, "quick").why, "found at another tier"
     again = verdict_of(known, fine, "paper", [rate(MET, "paper", False)])
     assert "flips" not in again.why
+    finding["effects"] = [{**found, "tier": "quick"}]
+    known = Audit.model_validate({**data, "findings": [finding]}, strict=False)
+    assert (
+        "not run here, though a finding says that it flips the claim: good.rate = 0.1 at the "
+        "quick tier"
+    ) in verdict_of(known, fine).why
+    assert "at the quick tier" not in verdict_of(known, fine, "quick").why
+    assert "flips" not in verdict_of(known, fine, "paper", [rate(MET, "paper", False)]).why
 
 
 MOVEMENT = {
@@ -355,6 +363,34 @@ def test_what_does_not_train_is_not_asked_to_move() -> None:
     assert moving(with_movement(controls=[reads]), [STILL] * 5).controls[0].inert is None
     unmeasured = toy().model_copy(update={"movement": with_movement().movement})
     assert verdict_of(unmeasured, fine).controls[0].inert is None
+
+
+def test_runs_from_elsewhere_say_that_they_trained() -> None:
+    """Who leaves out by how much an ablation moved hides that it never trained."""
+    audit = with_movement()
+    origin = Origin(who="A", source="B", framework="C", made=date(2026, 11, 2))
+    moved = lookup_moving(audit, [LOSS] * 5)
+
+    def supplied(own: bool = True, control: bool = True) -> ClaimOutcome:
+        def lookup(batch: Batch) -> Mapping[int, Record]:
+            keeps = control if ("mechanism", "none") in batch.overrides else own
+            found = {}
+            for seed, one in moved(batch).items():
+                numbers = one.measurements.scalars
+                left = {n: v for n, v in numbers.items() if keeps or n != "loss_moved"}
+                more = one.measurements.model_copy(update={"scalars": left})
+                found[seed] = one.model_copy(update={"measurements": more, "origin": origin})
+            return found
+
+        return judge_claim(audit, audit.claims[0], "paper", lookup)
+
+    assert supplied().verdict is Verdict.SUPPORTED
+    silent = supplied(control=False)
+    assert silent.verdict is Verdict.INCONCLUSIVE
+    assert "nothing shows that the control trained, without 'loss_moved'" in silent.why
+    untold = supplied(own=False)
+    assert untold.verdict is Verdict.NOT_TESTED
+    assert untold.why == "nothing shows that the claim's own runs trained, without 'loss_moved'"
 
 
 def test_one_run_under_five_seeds_is_not_five_runs() -> None:
@@ -556,6 +592,20 @@ def test_a_claim_that_says_it_trains_nothing_and_reports_steps_is_not_tested() -
 def test_a_supported_claim_names_the_failures_that_its_runs_do_not_exclude() -> None:
     found = verdict_of(toy(), fine)
     assert found.verdict is Verdict.SUPPORTED
+    assert "5 runs cannot rule out that up to 45 % of all runs would fail" in found.why
+
+
+def test_runs_that_all_reach_the_end_of_the_scale_exclude_no_more() -> None:
+    """Every run trained, and all end below what the scale resolves, as shares do that reach 1."""
+
+    def said(at: str, seed: int) -> dict[str, Any]:
+        level = 1e-14 if at != "none" else LEVELS[at]
+        return {"measurements": measured(level, 0.5, seed), "steps": 3000}
+
+    found = verdict_of(toy(), said)
+    assert found.verdict is Verdict.SUPPORTED, found.why
+    assert found.own.conditions[0].result.interval is not None
+    assert differing_runs(found.own) is None
     assert "5 runs cannot rule out that up to 45 % of all runs would fail" in found.why
 
 
