@@ -25,7 +25,8 @@ def stated_length(
     values: list[SettingValue | None] = []
     for index, stage in enumerate(audit.experiments[experiment].stages):
         value = settings[stage.steps]
-        values.append(value[index] if isinstance(value, tuple) else value)
+        each = value if isinstance(value, tuple) else (value,) * (index + 1)
+        values.append(each[index] if index < len(each) else None)
     values = values or [settings.get("steps")]
     numbers = [one for one in values if _is_number(one)]
     return sum(numbers) if len(numbers) == len(values) else None

@@ -112,9 +112,16 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
             assert role_and_batch is not None, "no seed is looked at without a batch"
             role, batch = role_and_batch
             found[key], finite = reader.record(run, index, batch, seed)
-            place = placed("runs", index, "seeds", number)
-            words = _words(role, batch)
-            submitted.append(scrutiny.SubmittedRun(words, role, place, found[key], finite))
+            submitted.append(
+                scrutiny.SubmittedRun(
+                    batch=_words(role, batch),
+                    role=role,
+                    place=placed("runs", index, "seeds", number),
+                    record=found[key],
+                    finite=finite,
+                    smaller=None if batch.tier == manifest.tier else batch.settings(audit),
+                )
+            )
     scrutiny.refuse_copies(submitted, misfits)
     misfits.raise_if_any()
     return _submission(audit, manifest, found, scrutiny.remarks_on(audit, submitted))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role
 from reproaudit.audit.training_length import end_beside, stated_length
+from reproaudit.cell import SettingValue
 from reproaudit.judging.submissions.misfit import Misfits
 from reproaudit.records import CellStatus, Record
 
@@ -43,6 +44,8 @@ class SubmittedRun:
         place: its seed's place in the manifest.
         record: its record.
         finite: whether all its numbers were finite before those that are not were cut off.
+        smaller: the settings of a control at the smaller scale that the audit lets it run at; None
+            if it has the tier's.
     """
 
     batch: str
@@ -50,6 +53,7 @@ class SubmittedRun:
     place: str
     record: Record
     finite: bool
+    smaller: Mapping[str, SettingValue] | None
 
     @cached_property
     def numbers(self) -> str | None:
@@ -187,17 +191,24 @@ def _ends(audit: Audit, batch: Sequence[SubmittedRun]) -> Iterator[str]:
     """The runs whose longest series does not end where the training does."""
     ends: dict[tuple[int, float], list[SubmittedRun]] = {}
     for run in _completed(batch):
-        record = run.record
-        length = stated_length(audit, record.experiment, record.settings)
-        series = [one.steps for one in record.measurements.series.values()]
-        points = run.role is not Role.POSITIVE_CONTROL
-        end = None if length is None else end_beside(series, length, points=points)
-        if end is not None and length is not None:
-            ends.setdefault((end, length), []).append(run)
+        found = _end_beside(audit, run, run.record.settings)
+        if found and (run.smaller is None or _end_beside(audit, run, run.smaller)):
+            ends.setdefault(found, []).append(run)
     for (end, length), some in ends.items():
         who = _who(some, all_of=len(_completed(batch)))
         goes = f"{_verb(some, 'end')} at" if end < length else f"{_verb(some, 'go')} on to"
         yield f"{who} {goes} step {end} of {length:.0f}."
+
+
+def _end_beside(
+    audit: Audit, run: SubmittedRun, settings: Mapping[str, SettingValue]
+) -> tuple[int, float] | None:
+    """The last step of a run and the length of training, if the two do not agree."""
+    length = stated_length(audit, run.record.experiment, settings)
+    series = [one.steps for one in run.record.measurements.series.values()]
+    points = run.role is not Role.POSITIVE_CONTROL
+    end = None if length is None else end_beside(series, length, points=points)
+    return None if end is None or length is None else (end, length)
 
 
 def _finite(batch: Sequence[SubmittedRun]) -> Iterator[str]:
