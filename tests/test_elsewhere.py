@@ -21,6 +21,8 @@ from rich.console import Console
 import factories
 from measured import everything
 from rendering import render_html, render_markdown, render_scorecard
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.training_length import stated_length
 from reproaudit.cli import run_command
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.diff.compare import compare
@@ -612,20 +614,21 @@ def test_a_series_beyond_the_stated_steps_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "stated"),
+    ("mechanism", "tier", "stated"),
     [
-        ("full", {}),  # nobody says how long it was, so that evidence is assumed at best
-        ("none", EVERYTHING),  # a control may be made longer by its settings or its scale
-        ("full", {**EVERYTHING, "good.mechanism": "longer"}),
+        ("full", "paper", {}),  # nobody says how long it was, so evidence is assumed at best
+        ("none", "paper", EVERYTHING),  # a control may be made longer by its scale
+        ("none", "quick", EVERYTHING),  # or by its settings
+        ("full", "paper", {**EVERYTHING, "good.mechanism": "longer"}),
     ],
 )
 def test_where_steps_beyond_may_be_right_they_are_told(
-    mechanism: str, stated: dict[str, Any], tmp_path: Path
+    mechanism: str, tier: str, stated: dict[str, Any], tmp_path: Path
 ) -> None:
-    folder = whole(tmp_path, settings=stated)
+    folder = whole(tmp_path, settings=stated, tier=tier)
     change(folder, mechanism, 21, loss=curve(0, 1000, 2000))
     which = OWN if mechanism == "full" else CONTROL
-    assert remarks(folder) == (f"Seed 21 of {which} goes on to step 2000 of 1000.",)
+    assert f"Seed 21 of {which} goes on to step 2000 of 1000." in remarks(folder)
 
 
 def test_runs_that_end_before_their_steps_are_told(tmp_path: Path) -> None:
@@ -639,6 +642,15 @@ def test_runs_that_end_before_their_steps_are_told(tmp_path: Path) -> None:
         f"Seed 7 of {OWN} ends at step 1 of 1000.",
         f"All 5 seeds of {CONTROL} end at step 500 of 1000.",
     )
+
+
+def test_stages_together_are_the_length_of_training() -> None:
+    audit = Catalog()["yang2025"].audit()
+    settings = audit.values_of("three_stages", "paper")
+    assert stated_length(audit, "three_stages", {**settings, "stage_steps": (1, 2, 4)}) == 7
+    assert stated_length(audit, "three_stages", {**settings, "stage_steps": (1, 2)}) is None
+    assert stated_length(audit, "three_stages", {**settings, "stage_steps": 5}) == 15
+    assert stated_length(audit, "construction", audit.values_of("construction", "paper")) is None
 
 
 def test_finite_runs_that_are_called_diverged_are_told(tmp_path: Path) -> None:
@@ -753,10 +765,10 @@ def test_scorecards_without_a_digest_are_told_apart_by_their_records(
     assert card.origin is not None
     older = card.model_copy(update={"origin": card.origin.model_copy(update={"measurements": ""})})
     first, *_ = write_report(older, tmp_path)
-    same, *_ = write_report(card, tmp_path)
-    assert same == first
     other = judged(write(tmp_path / "other", manifest(*FULL[:2])))
     assert write_report(other, tmp_path)[0].parent.name == f"{first.parent.name}_2"
+    same, *_ = write_report(card, tmp_path)
+    assert same == first
 
 
 # --- the command, by the documented example -------------------------------------------------------
@@ -798,8 +810,6 @@ def test_the_documented_controls_are_those_of_the_audit(tmp_path: Path) -> None:
     table = (folder / "trained.csv").read_text(encoding="utf-8")
     for name in re.findall(r"files: \[(\w+\.csv)\]", block):
         (folder / name).write_text(table, encoding="utf-8")
-    from reproaudit.audit.catalog import Catalog
-
     submission = read_submission(Catalog()["ahn2023"].audit(), folder)
     assert len(submission.records) == 15
     assert not [one for one in submission.absent if "one_layer" in one]

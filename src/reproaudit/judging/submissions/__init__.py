@@ -351,16 +351,14 @@ class _Reader:
     ) -> None:
         """Refuse series beyond the number of steps that the manifest states of an experiment.
 
-        Only where nothing else can have made the training longer: not of a control, nor where the
-        audit divides the training into stages, nor where another setting is not the audit's. What
-        is let pass is told as a remark.
+        Only where nothing else can have made the training longer: not where the audit divides it
+        into stages, nor where another setting is not that of the experiment itself, as of a
+        control. What is let pass is told as a remark.
         """
         stated = settings_for(self.manifest.settings, run.experiment)
         planned = self.audit.values_of(run.experiment, batch.tier)
         if (
             "steps" not in stated
-            or batch.overrides
-            or batch.tier != self.manifest.tier
             or self.audit.experiments[run.experiment].stages
             or any(not same(settings[n], planned[n]) for n in planned if n != "steps")
         ):
