@@ -644,6 +644,16 @@ def test_runs_that_end_before_their_steps_are_told(tmp_path: Path) -> None:
     )
 
 
+def test_steps_beyond_the_stages_together_are_told(tmp_path: Path) -> None:
+    data = AUDIT.model_dump(mode="json")
+    stage = {"name": "I", "about": "all is trained", "steps": "steps"}
+    data["experiments"]["good"]["stages"] = [stage, {**stage, "name": "II"}]
+    folder = whole(tmp_path)
+    change(folder, "full", 21, loss=curve(0, 1000, 3000))
+    submission = read_submission(type(AUDIT).model_validate(data, strict=False), folder)
+    assert f"Seed 21 of {OWN} goes on to step 3000 of 2000." in submission.remarks
+
+
 def test_stages_together_are_the_length_of_training() -> None:
     audit = Catalog()["yang2025"].audit()
     settings = audit.values_of("three_stages", "paper")
