@@ -17,7 +17,7 @@ from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
 from reproaudit.reports.difference import change_words
 from reproaudit.reports.export.junit import junit_xml
-from reproaudit.reports.files import read_scorecard, replace_file, write_report
+from reproaudit.reports.files import read_scorecard, replace_file, submissions_beside, write_report
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.groups import todays_groups
@@ -57,7 +57,10 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
         junit: the file for the claims as test cases; None for none.
         as_json: whether to print JSON.
     """
-    written = [] if out is None else [*write_report(card, out), *refresh_register(out, card.tier)]
+    written = []
+    if out is not None:
+        card = _with_others(card, out)
+        written = [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
         replace_file(junit, junit_xml([card]).encode())
         written.append(junit)
@@ -66,6 +69,22 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
     else:
         show(scorecard_document(card))
     say_written(written, as_json=as_json)
+
+
+def _with_others(card: Scorecard, out: Path) -> Scorecard:
+    """Returns a scorecard that tells of other measurements by the same people and day."""
+    assert card.origin is not None, "measurements from elsewhere have an origin"
+    told = []
+    for folder, other in submissions_beside(card, out).items():
+        found = "a scorecard that cannot be read"
+        if other is not None:
+            found = phrasing.counts_words(phrasing.verdict_counts(other.claims))
+        told.append(
+            "Other measurements under this name and day stand beside, in "
+            f"{folder.relative_to(out).as_posix()}: {found}."
+        )
+    remarks = (*card.origin.remarks, *told)
+    return card.model_copy(update={"origin": card.origin.model_copy(update={"remarks": remarks})})
 
 
 def own_scorecard(entry: Entry, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
@@ -110,6 +129,8 @@ def scorecard_of_submission(
                 settings=dict(submission.settings),
                 unstated=submission.unstated,
                 absent=submission.absent,
+                remarks=submission.remarks,
+                measurements=submission.digest,
             ),
             "beside": () if ours is None else tuple(_beside(card, ours)),
         }

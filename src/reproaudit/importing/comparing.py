@@ -9,8 +9,8 @@ from typing import Literal
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules.values import key, keys, same, shown
+from reproaudit.audit.training_length import end_beside
 from reproaudit.cell import SettingValue
-from reproaudit.importing.completeness import end_beside
 from reproaudit.importing.logged import LogError
 from reproaudit.importing.mapping import MappingFile
 from reproaudit.importing.roles import PlacedRun, Stated, role_words
@@ -69,10 +69,15 @@ def compare_settings(
             stated = one.stated.get(name)
             in_logs = mapping.configuration.get(name, name) is not None
             if stated is None and name == "steps" and in_logs:
-                runs = [
-                    other.run for other in placed if other.batch == batch and not other.diverged
+                series = [
+                    curve.steps
+                    for other in placed
+                    if other.batch == batch and not other.diverged
+                    for by_place in other.run.curves.values()
+                    for curve in by_place.values()
+                    if curve.steps is not None
                 ]
-                ended = end_beside(runs, values[name])
+                ended = end_beside(series, values[name])
                 stated = None if ended is None else Stated(LAST_LOGGED, ended)
             compared.append(
                 ComparedSetting(

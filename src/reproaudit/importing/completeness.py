@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.cell import SettingValue
+from reproaudit.audit.training_length import end_beside
 from reproaudit.importing.configurations import normal
-from reproaudit.importing.logged import LoggedRun
 from reproaudit.importing.rows import number_of
 
 REGULAR = 0.75
@@ -62,30 +61,10 @@ def early_end(steps: NDArray[np.int64], config: Mapping[str, Any]) -> str | None
         number = number_of(value)
         if number is None or number <= 0 or not len(steps):
             continue
-        widest = int(np.diff(steps).max()) if len(steps) > 1 else 1
-        if steps[-1] + max(widest, 1) < number:
+        end = end_beside([steps], number, points=True)
+        if end is not None and end < number:
             return f"it ends at step {steps[-1]}, and the configuration says {name} = {value}"
     return None
-
-
-def end_beside(runs: Iterable[LoggedRun], length: SettingValue) -> int | None:
-    """The last logged step of runs that did not train for so many steps; None if they may have.
-
-    As for an early end, a curve may stop short of the length by its widest distance of steps. A run
-    without a curve of two points, as of a constructed solution, says nothing.
-    """
-    ends: list[tuple[int, int]] = []
-    for run in runs:
-        curves = [curve.steps for by_place in run.curves.values() for curve in by_place.values()]
-        ends += [
-            (int(steps.max()), int(np.abs(np.diff(steps)).max()))
-            for steps in curves
-            if steps is not None and len(steps) > 1
-        ]
-    if not ends or isinstance(length, bool) or not isinstance(length, int | float):
-        return None
-    last, widest = max(ends)
-    return last if last > length or last + max(widest, 1) < length else None
 
 
 def unequal(steps: Mapping[int, Sequence[int]]) -> str | None:

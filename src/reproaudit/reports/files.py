@@ -2,7 +2,8 @@
 
 Beside a scorecard's page stand the numbers of its pictures, `pictures.csv`.
 
-Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart.
+Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart;
+others of the same people and day get a number behind that name.
 
 Each file is complete or absent, never half written. `scorecard.json` is read back into the very
 scorecard that was written, so that the other files can be made again from it, byte by byte.
@@ -11,6 +12,7 @@ scorecard that was written, so that the other files can be made again from it, b
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -28,7 +30,6 @@ from reproaudit.reports.formats import PAGES, Rendered, known_formats
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.scorecard.elsewhere import OriginModel
 from reproaudit.scorecard.model import READ_VERSIONS, Scorecard
 
 FILES = tuple(PAGES)
@@ -57,11 +58,12 @@ def write_report(
         StoreError: if the folder cannot be written.
     """
     folder = Path(out_dir) / folder_name(scorecard.tier) / folder_name(scorecard.paper.get("slug"))
+    wanted = known_formats(formats)
     if scorecard.origin is not None:
-        folder = folder / "elsewhere" / _submission(scorecard.origin)
+        folder = submission_folder(scorecard, out_dir)
+        wanted = known_formats([*wanted, "json"])  # by which the next one knows it again
     card = as_read(scorecard)
     multiverse = (folder / "multiverse.html").is_file()
-    wanted = known_formats(formats)
     data = FILE if "html" in wanted and has_pictures(card) else ""
     document = scorecard_document(card, multiverse=multiverse, index=card.origin is None, data=data)
     written = _write(Rendered(document, card), folder, "scorecard", wanted)
@@ -123,10 +125,63 @@ def read_scorecard(path: Path) -> Scorecard:
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
 
 
-def _submission(origin: OriginModel) -> str:
-    """Returns a folder's name for measurements from elsewhere: who made them, and when."""
+def submission_folder(scorecard: Scorecard, out_dir: Path) -> Path:
+    """Returns the folder for measurements from elsewhere: the one of the same ones, or a new one.
+
+    It is named after who made them and when. Others of that name are never overwritten: the next
+    number is put behind it.
+
+    Raises:
+        StoreError: if the scorecard's slug or tier cannot name a folder.
+    """
+    first, standing = _first_folder(scorecard, out_dir), _standing(scorecard, out_dir)
+    for folder, card in standing.items():
+        if card is not None and _has_the_same(card, scorecard):
+            return folder
+    numbered = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
+    return next(one for one in itertools.chain([first], numbered) if one not in standing)
+
+
+def submissions_beside(scorecard: Scorecard, out_dir: Path) -> dict[Path, Scorecard | None]:
+    """Returns other measurements by the same people and day; None if one cannot be read."""
+    own = submission_folder(scorecard, out_dir)
+    return {at: card for at, card in _standing(scorecard, out_dir).items() if at != own}
+
+
+def _first_folder(scorecard: Scorecard, out_dir: Path) -> Path:
+    origin = scorecard.origin
+    assert origin is not None, "measurements from elsewhere have an origin"
     who = re.sub(r"[^a-z0-9]+", "_", origin.who.lower()).strip("_")[:40]
-    return f"by_{who or 'someone'}_{re.sub('[^0-9]+', '_', origin.made)}"
+    name = f"by_{who or 'someone'}_{re.sub('[^0-9]+', '_', origin.made)}"
+    paper = Path(out_dir) / folder_name(scorecard.tier) / folder_name(scorecard.paper.get("slug"))
+    return paper / "elsewhere" / name
+
+
+def _standing(scorecard: Scorecard, out_dir: Path) -> dict[Path, Scorecard | None]:
+    """Returns what stands under a submission's name and that name with a number, by folder."""
+    first = _first_folder(scorecard, out_dir)
+    numbers = {first: 1}
+    for folder in first.parent.glob(f"{first.name}_*"):
+        number = folder.name.removeprefix(f"{first.name}_")
+        if re.fullmatch(r"[1-9][0-9]{0,8}", number):
+            numbers[folder] = int(number)
+    found: dict[Path, Scorecard | None] = {}
+    for folder in sorted(numbers, key=numbers.__getitem__):
+        if any((folder / f"scorecard.{name}").exists() for name in FILES):
+            try:
+                found[folder] = read_scorecard(folder / "scorecard.json")
+            except StoreError:
+                found[folder] = None
+    return found
+
+
+def _has_the_same(one: Scorecard, other: Scorecard) -> bool:
+    """Returns whether two scorecards from elsewhere judge the same measurements."""
+    if one.origin is None or other.origin is None:
+        return False
+    if one.origin.measurements and other.origin.measurements:
+        return one.origin.measurements == other.origin.measurements
+    return {r.fingerprint for r in one.records} == {r.fingerprint for r in other.records}
 
 
 def folder_name(name: object) -> str:

@@ -94,6 +94,9 @@ def _lead(card: Scorecard, index: bool) -> Iterator[o.Piece]:
         yield o.Paragraph(older, "warning")
     if card.origin:
         yield o.Paragraph(phrasing.origin_words(card.origin), "warning")
+        if card.origin.remarks:
+            yield o.Paragraph("What stands out in them:", "warning")
+            yield o.Bullets([o.Item((one,)) for one in card.origin.remarks])
 
 
 def _links(paper: Mapping[str, Any]) -> Iterator[o.Span]:

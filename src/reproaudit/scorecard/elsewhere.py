@@ -20,6 +20,10 @@ class OriginModel(ReportModel):
     """The settings that nobody states, taken to be the tier's: "experiment.setting"."""
     absent: tuple[str, ...]
     """The experiments and controls of which nothing was supplied."""
+    remarks: tuple[str, ...] = ()
+    """Sentences about what stands out in the measurements."""
+    measurements: str = ""
+    """A digest of the numbers and of all that is stated of the runs; empty in older scorecards."""
 
 
 class BesideModel(ReportModel):

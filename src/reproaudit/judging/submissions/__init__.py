@@ -40,14 +40,17 @@ from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:  # a manifest that is missing or wrong is told before NumPy is imported
     from reproaudit import records
+    from reproaudit.audit import training_length
     from reproaudit.judging import evidence
     from reproaudit.judging.outcomes import Lookup
-    from reproaudit.judging.submissions import fitting
-    from reproaudit.records import Record
+    from reproaudit.judging.submissions import fitting, scrutiny
+    from reproaudit.records import Measurements, Record
 else:
     records = deferred("reproaudit.records")
+    training_length = deferred("reproaudit.audit.training_length")
     evidence = deferred("reproaudit.judging.evidence")
     fitting = deferred("reproaudit.judging.submissions.fitting")
+    scrutiny = deferred("reproaudit.judging.submissions.scrutiny")
 
 __all__ = ["Submission", "read_submission"]
 
@@ -64,6 +67,9 @@ class Submission:
         unstated: the settings that no manifest states and that were taken to be the tier's, as
             "experiment.setting".
         absent: the experiments and controls without measurements, in words.
+        remarks: what stands out in the measurements, in sentences.
+        digest: of the numbers and of all that is stated of the runs; the same for the same
+            measurements.
         lookup: finds the records of a batch.
     """
 
@@ -73,6 +79,8 @@ class Submission:
     settings: Mapping[str, SettingValue]
     unstated: tuple[str, ...]
     absent: tuple[str, ...]
+    remarks: tuple[str, ...]
+    digest: str
     lookup: Lookup
 
 
@@ -87,23 +95,36 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     manifest, placed = read_manifest(folder, misfits)
     reader = _Reader(audit, folder, manifest, placed, misfits, FileReader(misfits))
     _check_manifest(audit, manifest, placed, misfits)
-    batches: dict[tuple[str, str], Batch] = {}
-    for _, planned in plan(audit, manifest.tier):  # the experiments come first
-        batches.setdefault(_key(planned.experiment, dict(planned.overrides)), planned)
+    batches: dict[tuple[str, str], tuple[Role, Batch]] = {}
+    for role, planned in plan(audit, manifest.tier):  # the experiments come first
+        batches.setdefault(_key(planned.experiment, dict(planned.overrides)), (role, planned))
     found: dict[tuple[str, str, int], Record] = {}
+    submitted: list[scrutiny.SubmittedRun] = []
     for index, run in enumerate(manifest.runs):
-        batch = reader.batch(run, index, batches)
-        for number, seed in enumerate(run.seeds if batch is not None else ()):
+        role_and_batch = reader.batch(run, index, batches)
+        for number, seed in enumerate(run.seeds if role_and_batch is not None else ()):
             key = (*_key(run.experiment, run.settings), seed)
             if key in found:
                 misfits.add(
                     placed("runs", index, "seeds", number),
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
-            assert batch is not None, "no seed is looked at without a batch"
-            found[key] = reader.record(run, index, batch, seed)
+            assert role_and_batch is not None, "no seed is looked at without a batch"
+            role, batch = role_and_batch
+            found[key], finite = reader.record(run, index, batch, seed)
+            submitted.append(
+                scrutiny.SubmittedRun(
+                    batch=_words(role, batch),
+                    role=role,
+                    place=placed("runs", index, "seeds", number),
+                    record=found[key],
+                    finite=finite,
+                    smaller=None if batch.tier == manifest.tier else batch.settings(audit),
+                )
+            )
+    scrutiny.refuse_copies(submitted, misfits)
     misfits.raise_if_any()
-    return _submission(audit, manifest, found)
+    return _submission(audit, manifest, found, scrutiny.remarks_on(audit, submitted))
 
 
 def _key(experiment: str, overrides: Mapping[str, SettingValue]) -> tuple[str, str]:
@@ -114,6 +135,7 @@ def _submission(
     audit: Audit,
     manifest: Manifest,
     found: Mapping[tuple[str, str, int], Record],
+    remarks: tuple[str, ...],
 ) -> Submission:
     seeds: dict[TierName, set[int]] = {}
     for _, batch in plan(audit, manifest.tier):
@@ -146,8 +168,21 @@ def _submission(
             for role, batch in _needed(audit, manifest.tier)
             if _key(batch.experiment, dict(batch.overrides)) not in present
         ),
+        remarks=remarks,
+        digest=_digest(manifest, found),
         lookup=lookup,
     )
+
+
+def _digest(manifest: Manifest, found: Mapping[tuple[str, str, int], Record]) -> str:
+    """A digest that is the same for the same measurements, whatever is said of their origin."""
+    whole = hashlib.sha256(f"{manifest.tier} {manifest.proxy}".encode())
+    for key, record in sorted(found.items(), key=lambda pair: pair[0]):
+        stated = record.origin.stated if isinstance(record.origin, evidence.StatingOrigin) else ()
+        settings = canonical_settings(record.settings)
+        whole.update(f"{key} {settings} {record.status} {stated} ".encode())
+        whole.update(record.measurements.model_dump_json().encode())
+    return whole.hexdigest()[:32]
 
 
 def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
@@ -242,19 +277,21 @@ class _Reader:
     misfits: Misfits
     files: FileReader
 
-    def batch(self, run: Run, index: int, batches: Mapping[tuple[str, str], Batch]) -> Batch | None:
-        """The batch of the plan that a run belongs to; None, and a fault, if there is none."""
+    def batch(
+        self, run: Run, index: int, batches: Mapping[tuple[str, str], tuple[Role, Batch]]
+    ) -> tuple[Role, Batch] | None:
+        """The batch of the plan that a run belongs to, with its role; else a fault and None."""
         experiments = self.audit.experiments
         if run.experiment not in experiments:
             hint = did_you_mean(run.experiment, experiments)
             place = self.placed("runs", index, "experiment")
             self.misfits.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
             return None
-        batch = batches.get(_key(run.experiment, run.settings))
-        if batch is None:
+        found = batches.get(_key(run.experiment, run.settings))
+        if found is None:
             controls = [
                 "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
-                for one in batches.values()
+                for _, one in batches.values()
                 if one.experiment == run.experiment and one.overrides
             ]
             self.misfits.add(
@@ -263,17 +300,19 @@ class _Reader:
                 f"{' or '.join(controls) or 'nothing else'}. What differs in every run belongs "
                 "under the manifest's own 'settings'.",
             )
-        return batch
+        return found
 
-    def record(self, run: Run, index: int, batch: Batch, seed: int) -> Record:
-        """One seed of a run, with those of its measurements that fit."""
+    def record(self, run: Run, index: int, batch: Batch, seed: int) -> tuple[Record, bool]:
+        """One seed of a run with its measurements that fit, and whether all numbers were finite."""
         manifest, slug = self.manifest, self.audit.paper.slug
         overrides = {**settings_for(manifest.settings, run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, batch.tier, overrides)
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
-        measured = fitting.fit(found, declared, settings, diverged, self.misfits)
+        whole = fitting.fit(found, declared, settings, diverged, self.misfits)
+        self._check_ends(found, whole, run, batch, settings)
+        measured = whole.finite_part() if diverged else whole
         origin = evidence.StatingOrigin(
             who=manifest.who,
             source=manifest.source,
@@ -283,7 +322,7 @@ class _Reader:
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
-        return records.Record(
+        record = records.Record(
             paper=slug,
             tier=batch.tier,
             experiment=run.experiment,
@@ -300,6 +339,38 @@ class _Reader:
             origin=origin,
             measurements=measured,
         )
+        return record, whole.finite
+
+    def _check_ends(
+        self,
+        found: Found,
+        measured: Measurements,
+        run: Run,
+        batch: Batch,
+        settings: Mapping[str, SettingValue],
+    ) -> None:
+        """Refuse series beyond the number of steps that the manifest states of an experiment.
+
+        Only where nothing else can have made the training longer: not where the audit divides it
+        into stages, nor where another setting is not that of the experiment itself, as of a
+        control. What is let pass is told as a remark.
+        """
+        stated = settings_for(self.manifest.settings, run.experiment)
+        planned = self.audit.values_of(run.experiment, batch.tier)
+        if (
+            "steps" not in stated
+            or self.audit.experiments[run.experiment].stages
+            or any(not same(settings[n], planned[n]) for n in planned if n != "steps")
+        ):
+            return
+        length = training_length.stated_length(self.audit, run.experiment, settings)
+        for name, one in measured.series.items():
+            if length is not None and one.steps[-1] > length:
+                self.misfits.add(
+                    found[name].place,
+                    f"found step {one.steps[-1]} of '{name}'; expected none beyond the run's "
+                    f"'steps', {shown(settings['steps'])}. State 'steps' as it was.",
+                )
 
     def _found(self, run: Run, index: int, seed: int) -> Found:
         """The numbers in the files of one seed."""

@@ -28,11 +28,13 @@ def fit(
 ) -> Measurements:
     """The measurements of one run that fit their declarations; faults are added to `misfits`.
 
+    Those of a run that diverged are whole: numbers that are not finite are yet to be cut off.
+
     Args:
         found: the numbers by name.
         declared: the declarations of the experiment's measurements.
         settings: of the run, which may hold coordinates of axes.
-        diverged: whether numbers may be NaN or infinite; only finite ones are kept.
+        diverged: whether numbers may be NaN or infinite.
         misfits: takes the faults.
     """
     scalars: dict[str, float] = {}
@@ -59,8 +61,7 @@ def fit(
             arrays[name] = block.values
         else:
             series[name] = Series(steps=tuple(map(int, block.steps or ())), values=block.values)
-    measured = Measurements(scalars=scalars, series=series, arrays=arrays)
-    return measured.finite_part() if diverged else measured
+    return Measurements(scalars=scalars, series=series, arrays=arrays)
 
 
 def _fits(

@@ -68,6 +68,9 @@ def _scope(card: Scorecard) -> Iterator[str]:
 def _methodology(card: Scorecard) -> Iterator[str]:
     if card.origin is not None:
         yield escaped(phrasing.origin_words(card.origin))
+        if card.origin.remarks:
+            yield "What stands out in them:"
+            yield from _list(map(escaped, card.origin.remarks))
     else:
         yield (
             "An experiment that cannot see the claims was run, and what it measured was judged by "
