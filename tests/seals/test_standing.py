@@ -354,5 +354,5 @@ def test_commits_of_code_in_a_row_are_one_sentence_and_one_look(tmp_path: Path) 
     found = told(file, FIRST)
     assert found.looks == 1
     sentence, _ = found.history
-    assert "changed in 3 commits, from 2026-01-03 to 2026-01-05, after results" in sentence
+    assert "changed in 3 commits from 2026-01-03 to 2026-01-05, after results" in sentence
     assert "most often stats/a.py, checks/0.py" in sentence

@@ -75,9 +75,9 @@ def _code_sentence(several: Sequence[LateChange]) -> str:
     often = ", ".join(ranked[:MOST_NAMED])
     commits = len({late.entry.revision for late in several})
     first = date_of(several[0].entry)
-    since = "" if first == date_of(several[-1].entry) else f"from {first} to "
+    since = "on" if first == date_of(several[-1].entry) else f"from {first} to"
     return (
-        f"Code that computes or judges was changed in {commits} commits, {since}"
+        f"Code that computes or judges was changed in {commits} commits {since} "
         f"{several[-1].when}; most often {often}."
     )
 
