@@ -17,10 +17,11 @@ COMMITTED = sorted((REPORTS / "paper").glob("*/scorecard.json"))
 
 
 def sealed_code(slug: str) -> str:
-    """The hash of the code in a paper's last seal; a run adds to the chain while it is made."""
+    """The hash of the code that a paper was last sealed with; its run adds to the chain."""
     chain = SEALS / f"{slug}.jsonl"
     entries = map(json.loads, chain.read_text(encoding="utf-8").splitlines())
-    return str([one for one in entries if one["kind"] == "seal"][-1]["change"]["code"])
+    changes = [one["change"] for one in entries if one["kind"] == "seal"]
+    return str([change["code"] for change in changes if "code" in change][-1])
 
 
 def test_there_are_committed_reports() -> None:

@@ -138,9 +138,6 @@ class BatchOutcome:
             if self.loss_stays:
                 stayed = "neither its parameters nor its training loss moved"
             return f"{self.label} is inert: {stayed}, so it counts for nothing"
-        if self.unsupplied:
-            missing = " and ".join(f"'{one}'" for one in self.unsupplied)
-            return f"nothing shows that {self.label} trained, without {missing}"
         if self.diverged and not self.parts:
             count = f"{len(self.diverged)} of {len(self.batch.seeds)} seeds"
             return f"{self.label} diverged for {count}, so it answers nothing"
@@ -236,9 +233,6 @@ def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
 def untrained(audit: Audit, outcome: BatchOutcome) -> str | None:
     """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
     moves = _movements(audit.movement, outcome.records)
-    if missing := _unsupplied(audit.movement, audit, outcome.batch, outcome.records):
-        named = " and ".join(f"'{one}'" for one in missing)
-        return f"nothing shows that the claim's own runs trained, without {named}"
     if audit.movement is None or not _is_inert(audit.movement, moves):
         return None
     return (

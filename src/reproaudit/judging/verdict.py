@@ -211,6 +211,7 @@ def _met(
         every = "every part that its ablation has is missed there"
     said = [f"met, and {every}", *_scales(ablations)]
     said.extend(_only_read(own, ablations))
+    said.extend(_unshown(ablations))
     if also := [label for labels in ablations.met_too.values() for label in labels]:
         said.append(f"an ablation, too, meets {_quoted(also)}, which it need not miss")
     said.extend(_unseen(own))
@@ -295,6 +296,20 @@ def _only_read(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
             f"for {count} of {len(ablations.answers)} parts the ablation runs nothing: {label} "
             "reads other measurements of the claim's own experiment"
         )
+
+
+def _unshown(ablations: Ablations) -> Iterator[str]:
+    """The ablations from elsewhere of which nobody says that they trained."""
+    for control in dict.fromkeys(one.label for one, _ in ablations.answers.values()):
+        missing = {
+            name
+            for one, _ in ablations.answers.values()
+            if one.label == control
+            for name in one.unsupplied
+        }
+        if missing:
+            named = " and ".join(f"'{name}'" for name in sorted(missing))
+            yield f"nothing shows that {control} trained: {named} was not supplied"
 
 
 def _scales(ablations: Ablations) -> Iterator[str]:
