@@ -187,18 +187,14 @@ def _digest(manifest: Manifest, found: Mapping[tuple[str, str, int], Record]) ->
 
 def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
     """The stated settings that some experiment of the tier has otherwise."""
-    return {
-        name: value
-        for name, value in manifest.settings.items()
-        for experiment in [name.rpartition(".")[0]]
-        if any(
-            not same(planned[plain], value)
-            for one in ([experiment] if experiment else audit.experiments)
-            for planned in [audit.values_of(one, manifest.tier)]
-            for plain in [name.rpartition(".")[2]]
-            if plain in planned
-        )
-    }
+    found: dict[str, SettingValue] = {}
+    for name, value in manifest.settings.items():
+        experiment, _, plain = name.rpartition(".")
+        for one in [experiment] if experiment else audit.experiments:
+            planned = audit.values_of(one, manifest.tier)
+            if plain in planned and not same(planned[plain], value):
+                found[name] = value
+    return found
 
 
 def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
