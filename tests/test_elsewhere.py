@@ -674,7 +674,7 @@ def test_finite_runs_that_are_called_diverged_are_told(tmp_path: Path) -> None:
         "NaN."
     )
     for text in shown(judged(folder)).values():
-        assert "What stands out in them:" in text
+        assert "What stands out in these measurements:" in text
         assert "Seeds 22 and 23 of control" in text
 
 

@@ -95,7 +95,7 @@ def _lead(card: Scorecard, index: bool) -> Iterator[o.Piece]:
     if card.origin:
         yield o.Paragraph(phrasing.origin_words(card.origin), "warning")
         if card.origin.remarks:
-            yield o.Paragraph("What stands out in them:", "warning")
+            yield o.Paragraph("What stands out in these measurements:", "warning")
             yield o.Bullets([o.Item((one,)) for one in card.origin.remarks])
 
 

@@ -69,7 +69,7 @@ def _methodology(card: Scorecard) -> Iterator[str]:
     if card.origin is not None:
         yield escaped(phrasing.origin_words(card.origin))
         if card.origin.remarks:
-            yield "What stands out in them:"
+            yield "What stands out in these measurements:"
             yield from _list(map(escaped, card.origin.remarks))
     else:
         yield (
