@@ -18,7 +18,8 @@ In-context loss                        `model.in_context_loss`          `recursi
                                                                         `kernel.loss_and_gradient`
 x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`,             `sampler.draw_minibatch`
                                        `minibatches.draw_plain`
-Adam, clipping, halved learning rate   PyTorch's, `BatchedLearner`      `kernel.advance`
+Adam, clipping, halved learning rate   `plain.PlainLearner`             `kernel.advance`,
+                                                                        `learners.BatchedLearner`
 Dist(M, I) (figures)                   `measures.distance_to_identity`  the same
 One-layer optimum (Theorem 1)          `constructed.printed_optimum`    the same
 The same for w ~ N(0, Σ⁻¹) (derived)   `constructed.one_layer_optimum`  the same
@@ -29,8 +30,9 @@ Gradient descent, least squares        `baselines`, as released and     the same
                                        with the best step sizes
 =====================================  ===============================  ===========================
 
-`task` says what the data are, `plain` trains in the plain form, `runs` trains a model for a seed,
-`measures` turns matrices into measurements, and `experiments` lists what is trained and returned.
+`task` says what the data are, `schedule` how a model is trained, and `plain` and `fast` train it;
+`forms` picks one of the two. `runs` trains a model for a seed, `measures` turns matrices into
+measurements, and `experiments` lists what is trained and returned.
 Which of Theorems 3 and 4 is which, and the form of Theorem 1, are recalled; sources of settings
 stand in the audit.
 """

@@ -15,9 +15,7 @@ from torch import Tensor
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023 import model
-from reproaudit.papers.ahn2023.fast.choice import in_context_loss
-from reproaudit.papers.ahn2023.fast.learners import Schedule, SeedMatrices
-from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.schedule import Schedule, SeedMatrices
 from reproaudit.papers.ahn2023.task import Prompts
 
 
@@ -32,15 +30,13 @@ def prompt_losses(
     return model.in_context_loss(x, labels, query, A, B, target=w)
 
 
-def loss_on(
-    data: Minibatch | Prompts, A: Float[Array, "layers d d"], B: Float[Array, "layers d d"]
+def plain_loss(
+    prompts: Prompts, A: Float[Array, "layers d d"], B: Float[Array, "layers d d"]
 ) -> float:
-    """The mean squared error of one model on prompts, in the form and precision that they have."""
-    if isinstance(data, Minibatch):
-        return in_context_loss(data, A, B)
-    tensors = (torch.from_numpy(one.astype(data.z.dtype)) for one in (A, B))
+    """The mean squared error of one model on prompts, in their precision."""
+    tensors = (torch.from_numpy(one.astype(prompts.z.dtype)) for one in (A, B))
     with torch.no_grad():
-        return float(prompt_losses(data, *tensors))
+        return float(prompt_losses(prompts, *tensors))
 
 
 class PlainLearner:

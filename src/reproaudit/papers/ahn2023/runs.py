@@ -30,11 +30,12 @@ from reproaudit.lab import (
     observation_steps,
     train,
 )
-from reproaudit.papers.ahn2023 import constructed, measures, plain
-from reproaudit.papers.ahn2023.fast.choice import draw_minibatch, make_learner
-from reproaudit.papers.ahn2023.fast.learners import Learner, Schedule, SeedMatrices
+from reproaudit.papers.ahn2023 import constructed, measures
+from reproaudit.papers.ahn2023.fast.choice import draw_minibatch
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.forms import loss_on, make_learner
 from reproaudit.papers.ahn2023.minibatches import Stream, draw_plain
+from reproaudit.papers.ahn2023.schedule import Learner, Schedule, SeedMatrices
 from reproaudit.papers.ahn2023.task import (
     Covariance,
     Prompts,
@@ -276,7 +277,7 @@ def train_models(
 
     def observed(step: int) -> Mapping[str, Array]:
         of_seeds = [
-            {"loss": plain.loss_on(tests[i], A, B), **observe(task, A, B)}
+            {"loss": loss_on(tests[i], A, B), **observe(task, A, B)}
             for i, (task, A, B) in enumerate(zip(tasks, *matrices(step), strict=True))
         ]
         return {name: np.array([one[name] for one in of_seeds]) for name in of_seeds[0]}
@@ -310,7 +311,7 @@ def _known_matrices(tasks: Sequence[RunTask], layers: int) -> SeedMatrices | Non
 def _training_losses(tasks: Sequence[RunTask], matrices: SeedMatrices) -> list[float]:
     """Each seed's loss on its first minibatch."""
     of_seeds = zip(tasks, *matrices, strict=True)
-    return [plain.loss_on(task.minibatch(0), A, B) for task, A, B in of_seeds]
+    return [loss_on(task.minibatch(0), A, B) for task, A, B in of_seeds]
 
 
 def movement_of(models: Sequence[Trained], seed: int) -> dict[str, float]:
@@ -331,6 +332,9 @@ def movement_of(models: Sequence[Trained], seed: int) -> dict[str, float]:
 CONTINUED = "continued"
 """The name of the phase in which training goes on."""
 
+DIVERGED_LOSS = 1e150
+"""Stands for the loss where training on diverges. A record holds no larger number."""
+
 
 def continued_losses(
     session: Session, tasks: Sequence[RunTask], model: Trained
@@ -339,7 +343,8 @@ def continued_losses(
 
     Adam's moments are kept, the learning rate begins anew and is halved as often as in training,
     and minibatches come from a stream of their own. What was measured before stays as it is;
-    constructed weights stay where they are.
+    constructed weights stay where they are. Training is over by then, so a seed for which training
+    on diverges has not diverged: its loss is `DIVERGED_LOSS`.
     """
     settings, learner = tasks[0].settings, model.learner
     trained, more = settings.steps, continued_steps(settings.steps)
@@ -355,7 +360,7 @@ def continued_losses(
 
     def observed(_step: int) -> Mapping[str, Array]:
         of_seeds = zip(tasks, *(learner.matrices() if trains else model.end), strict=True)
-        losses = [plain.loss_on(t.for_form(t.test_prompts()), A, B) for t, A, B in of_seeds]
+        losses = [loss_on(t.for_form(t.test_prompts()), A, B) for t, A, B in of_seeds]
         return {"loss": np.array(losses)}
 
     series = train(
@@ -368,7 +373,8 @@ def continued_losses(
         observe_at=[more],
         seed_axis=True,
     )
-    return np.asarray(series["loss"].values[-1])
+    ended: Array = series["loss"].values[-1]
+    return np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS)
 
 
 def _start_learner(
@@ -384,9 +390,7 @@ def _start_learner(
     draws: list[Any] = [task.minibatch for task in tasks]
     schedule = _schedule(settings, learning_rate)
     A, B = map(np.stack, zip(*starts, strict=True))
-    if session.form == "plain":
-        return plain.PlainLearner(draws, A, B, schedule)
-    return make_learner(draws, A, B, schedule, session.device)
+    return make_learner(session.form, draws, A, B, schedule, session.device)
 
 
 def _schedule(settings: TrainingSettings, learning_rate: float | None) -> Schedule:
@@ -438,8 +442,8 @@ def _chosen_loss(task: RunTask, saved: Float[Array, "kept 2 layers d d"]) -> flo
     """The loss of one seed; a slot of `saved` that was never filled is zero."""
     validation = task.for_form(validation_prompts(task))
     filled = [models for models in saved if models.any()]
-    losses = [plain.loss_on(validation, A, B) for A, B in filled]
+    losses = [loss_on(validation, A, B) for A, B in filled]
     if not np.isfinite(losses).any():
         return float("nan")
     test = task.for_form(task.test_prompts())
-    return plain.loss_on(test, *filled[int(np.nanargmin(losses))])
+    return loss_on(test, *filled[int(np.nanargmin(losses))])

@@ -19,9 +19,10 @@ from numpy.typing import DTypeLike
 
 from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import minibatches
-from reproaudit.papers.ahn2023.fast.learners import BatchedLearner, Draw, Learner, Schedule
+from reproaudit.papers.ahn2023.fast.learners import BatchedLearner, Draw
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch
 from reproaudit.papers.ahn2023.fast.recursion import recursion_loss
+from reproaudit.papers.ahn2023.schedule import Learner, Schedule
 from reproaudit.papers.ahn2023.task import Covariance, isotropic
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,9 @@ from jaxtyping import Float
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023.fast import kernel
-from reproaudit.papers.ahn2023.fast.learners import Draw, Schedule, SeedMatrices
+from reproaudit.papers.ahn2023.fast.learners import Draw
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch
+from reproaudit.papers.ahn2023.schedule import Schedule, SeedMatrices
 
 
 class KernelLearner:
