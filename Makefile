@@ -51,9 +51,9 @@ compat: $(READY)
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip install --quiet uv
 	$(PYTHON) -m venv $(OLDEST)
-	grep -vE '^($(COMPUTES))' constraints.txt > build/rest.txt
+	grep -vE '^($(COMPUTES))' constraints.txt > $(OLDEST)/rest.txt
 	$(TOOLS)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
-	  -c build/rest.txt -e '.[dev]'
+	  -c $(OLDEST)/rest.txt -e '.[dev]'
 	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(COMPAT)
 
 docs: $(READY)
