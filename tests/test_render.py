@@ -251,6 +251,16 @@ def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
     assert f"if the true mean is this one, {part.seeds_needed} seeds would decide" in said
 
 
+def test_new_seeds_confirm_an_answer_and_not_an_open_question(card: Scorecard) -> None:
+    for word, told in (("inconclusive", "undecided on new seeds, too"), ("supported", "confirmed")):
+        claim = next(one for one in card.claims if one.verdict == word)
+        changed = claim.model_copy(update={"status": "confirmed", "looks": 3})
+        others = tuple(changed if one is claim else one for one in card.claims)
+        page = render_html(card.model_copy(update={"claims": others}))
+        assert f">{told}<" in page
+        assert f"{told}, 3 looks before" in page
+
+
 def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
     part = claim_of(card, "undecided").parts[0]
     told = phrasing.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))

@@ -37,7 +37,8 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
 def _verdict_cell(claim: ClaimModel) -> o.GridCell:
     """Returns the verdict with what it depends on, and whether it is confirmed."""
     below = [one.sentence for one in claim.hangs_on]
-    below += ["confirmed"] if claim.status == "confirmed" else []
+    if claim.status == "confirmed":
+        below.append(phrasing.status_words(claim.verdict, claim.status))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
 
@@ -81,7 +82,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
     """
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
-        f"{phrasing.evidence_label(claim)} · {phrasing.status_words(claim)} · experiment "
+        f"{phrasing.evidence_label(claim)} · {phrasing.looks_words(claim)} · experiment "
         f"{claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import (
     counted,
     digits_apart,
@@ -110,13 +111,19 @@ def headline(claim: ClaimModel) -> str:
     return f"{verdict_title(claim)}: {depends}" if depends else verdict_title(claim)
 
 
-def status_words(claim: ClaimModel) -> str:
-    """Returns ``exploratory``, with the number of looks before, where they were counted."""
+def status_words(verdict: Verdict, status: str) -> str:
+    """Returns ``confirmed`` or ``exploratory``; where nothing was decided, nothing is confirmed."""
+    if status == "confirmed" and verdict is Verdict.INCONCLUSIVE:
+        return "undecided on new seeds, too"
+    return status
+
+
+def looks_words(claim: ClaimModel) -> str:
+    """Returns the status, with the number of looks before, where they were counted."""
     if claim.rule.get("trains") is False:
         return "nothing is trained, so no looks are counted"
-    if claim.looks is None:
-        return claim.status
-    return f"{claim.status}, {counted(claim.looks, 'look')} before"
+    status = status_words(claim.verdict, claim.status)
+    return status if claim.looks is None else f"{status}, {counted(claim.looks, 'look')} before"
 
 
 def runs_words(answer: AnswerModel | ClaimModel) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.phrasing import counts_words, words
+from reproaudit.reports.phrasing import counts_words, status_words, words
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, PaperEntry
 from reproaudit.scorecard.verdicts import VERDICTS, Tone, complete, without_limits
@@ -39,9 +39,9 @@ class _Piece:
 
 def claim_badge_svg(claim: ClaimEntry) -> str:
     """Returns a claim's badge: its id, its verdict with its scale, and whether it is confirmed."""
-    tone = VERDICTS[claim.verdict].tone
-    verdict = _Piece(f"{claim.verdict_words}, {claim.status}", COLOURS[tone])
-    return _badge([_Piece(claim.id, LABEL), verdict])
+    status = status_words(claim.verdict, claim.status)
+    colour = COLOURS[VERDICTS[claim.verdict].tone]
+    return _badge([_Piece(claim.id, LABEL), _Piece(f"{claim.verdict_words}, {status}", colour)])
 
 
 def paper_badge_svg(paper: PaperEntry) -> str:
