@@ -23,7 +23,7 @@ from reproaudit.judging.evidence import StatingOrigin, evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_batch, lookup_by_cell
 from reproaudit.judging.verdict import ClaimOutcome, decide_verdict, judge_claim, judge_claims
-from reproaudit.records import CellStatus, Measurements, Origin, Record
+from reproaudit.records import CellStatus, Measurements, Origin, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import Scorecard
 from reproaudit.stats import Decision, RuleResult
@@ -145,7 +145,7 @@ REASONS = [
      "the part 'part' is met on the control, which lacks the mechanism, so it shows nothing"),
     ((MISSED, MISSED, MISSED, "exact", "none run", "paper"),
      "missed, also on the constructed solution: out of reach of the mechanism itself in this "
-     "setting"),
+     "setting; 0 of 1 alternatives run"),
     ((MET, MISSED, MISSED, "exact", "none run", "paper"),
      "met, but missed on the constructed solution"),
     ((MISSED, MISSED, MET, "exact", "none run", "paper"),
@@ -156,8 +156,7 @@ REASONS = [
     ((MISSED, MISSED, MET, "assumed", "none run", "paper"),
      "missed, but on assumed evidence, which may not contradict a paper; 0 of 1 alternatives run"),
     ((MISSED, MISSED, MET, "exact", "all missed", "quick"),
-     "missed, but at a smaller tier than the paper's, which may not contradict it; 1 of 1 "
-     "alternatives run"),
+     "missed, but at the quick tier, which may not contradict the paper; 1 of 1 alternatives run"),
     ((MISSED, MISSED, MET, "exact", "all met", "paper"),
      "supported if width = 128; missed if width = 64; 1 of 1 alternatives run"),
     ((MET, MISSED, MET, "exact", "all missed", "paper"),
@@ -342,6 +341,17 @@ def test_the_named_ablation_alone_answers_for_its_part(
     assert why in found[1]
 
 
+def test_a_part_that_another_control_meets_is_named() -> None:
+    """A target exchanged for another is missed by symmetry; what selects nothing may meet it."""
+    own = replace(control(a=MET, b=MET), parts=(part(MET, "a", "first"), part(MET, "b", "second")))
+    answers = [by_name("first", AB, a=MISSED, b=MET), by_name("second", AB, a=MISSED, b=MISSED)]
+    verdict, why = verdict_on(own, answers)
+    assert verdict is Verdict.SUPPORTED
+    assert "the control 'first', which is not their ablation, meets 'b'" in why
+    inert = replace(answers[0], inert=True, parts=(part(MET, "b", "second"),))
+    assert "not their ablation" not in verdict_on(own, [inert, answers[1]])[1]
+
+
 def verdict_on(own: BatchOutcome, controls: list[BatchOutcome]) -> tuple[Verdict, str]:
     ablations = judge_ablations(own.parts, controls)
     nothing = ledger("none run")
@@ -521,6 +531,45 @@ def test_what_records_come_to(
     found = verdict_of(toy(**changes), said)
     assert found.verdict is expected, found.why
     assert text in found.why
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict", "text"),
+    [
+        (None, Verdict.INCONCLUSIVE, "the control trained for 1 of the claim's 3,000 steps, and"),
+        ("It is slow.", Verdict.SUPPORTED, "every part is missed on its ablation"),
+    ],
+)
+def test_an_ablation_that_trained_for_less_needs_a_reason(
+    reason: str | None, verdict: Verdict, text: str
+) -> None:
+    """One step of three thousand: whatever starts at zero has moved by all of its size."""
+
+    def said(mechanism: str, seed: int) -> dict[str, Any]:
+        return {**fine(mechanism, seed), "steps": 1 if mechanism == "none" else 3_000}
+
+    audit = toy(controls=[{**CONTROL, **({"scale_reason": reason} if reason else {})}])
+    found = verdict_of(audit, said)
+    assert found.verdict is verdict
+    assert text in found.why
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"arrays": {}}, Verdict.SUPPORTED),
+        ({"scalars": {}}, Verdict.TECHNICAL_FAILURE),
+        ({"arrays": {}, "series": {"loss": Series(steps=(0, 5), values=np.array([1.0, 0.9]))}},
+         Verdict.TECHNICAL_FAILURE),
+    ],
+    ids=["a number that no check reads", "the number that is read", "a series that ends early"],
+)  # fmt: skip
+def test_a_claim_is_judged_where_only_other_numbers_are_not_finite(
+    changes: dict[str, Any], expected: Verdict
+) -> None:
+    kept = measured(LEVELS["full"], 0.1, 3).model_copy(update=changes)
+    said = but("full", 3, **{**DIVERGES, "measurements": kept})
+    assert verdict_of(toy(), said).verdict is expected
 
 
 @pytest.mark.parametrize(("diverged", "answers"), [(4, True), (5, False), (6, False)])

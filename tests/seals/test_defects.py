@@ -13,6 +13,7 @@ from chains import commit, git
 from places import PAPER, Place
 
 from reproaudit.errors import UsageError
+from reproaudit.running.memo import memo_folder
 from reproaudit.seals import kept, past_code
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.entries import ChangeEntry, RunEntry, SealEntry
@@ -197,6 +198,35 @@ def test_paper_tier_cells_of_another_tier_are_a_look(
     assert shown["looks"] >= 1
     assert f"A {tier} run, begun on " in " ".join(shown["history"])
     assert f"A {tier} run, begun on" in page(at)
+
+
+def test_seeds_that_were_seen_before_they_were_listed_are_a_look(at: Place) -> None:
+    """Many seeds in custom runs, and the best of them into the audit."""
+    assert at("run", "mini", "--tier", "paper", "--seeds", "7-9")[0] == 0
+    at.edit("mini.yaml", "  - 5\n", "  - 7\n")
+    for _ in range(2):  # told once, however often it is run
+        shown = at.card(*PAPER)
+        assert shown["looks"] >= 1
+        assert " ".join(shown["history"]).count("custom runs had computed cells") == 1
+
+
+def test_a_custom_run_of_listed_cells_is_no_look_while_nothing_changes(at: Place) -> None:
+    assert at("run", "mini", "--tier", "paper", "--seeds", "0-2")[0] == 0
+    shown = at.card(*PAPER)
+    assert shown["looks"] == 0
+    assert "custom runs had computed" not in " ".join(shown["history"])
+
+
+def test_a_control_with_other_numbers_than_were_recorded_is_told(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chain keeps a claim's own numbers; a hash of all records covers its controls as well."""
+    told = "with those of its controls, are of no recorded result"
+    assert told not in " ".join(at.card(*PAPER)["history"])
+    assert told not in page(at)
+    monkeypatch.setattr("reproaudit.commands.recording.digest_of_records", lambda _: "f" * 64)
+    shutil.rmtree(memo_folder())
+    assert told in page(at)
 
 
 def test_a_custom_run_at_other_values_is_no_look(at: Place) -> None:

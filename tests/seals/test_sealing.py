@@ -165,13 +165,13 @@ def test_a_changed_stream_is_a_draw_beside_the_old_one(at: Place) -> None:
     assert (before["looks"], after["looks"]) == (0, 1)
     changed, sentence = after["history"]
     assert changed.endswith("sealed by the run that followed: code that computes the measurements.")
-    assert sentence.startswith("Another draw, recorded on ")
+    assert sentence.startswith("Other numbers, recorded on ")
     assert f"estimate {before['estimate']:.4g}" in sentence
     assert sum(isinstance(one, ResultEntry) for one in at.entries) == 2
     code, out, _ = at("report", "mini", "--tier", "paper", "--format", "terminal")
     assert code == 0
     assert "exploratory, 1 look before" in out
-    assert "Another draw" in out
+    assert "Other numbers" in out
 
 
 def test_a_tolerance_that_is_loosened_after_a_result_is_told_unsealed_too(at: Place) -> None:

@@ -14,6 +14,7 @@ from reproaudit.seals.entries import CodeChange, RuleChange
 from reproaudit.seals.past import numbers_of
 from reproaudit.seals.rule import digest
 from reproaudit.seals.standing import Sealed, Standing
+from reproaudit.seals.telling import named_changes
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FIRST, SECOND = [0.446, 0.013, 0.009], [0.02, 0.013, 0.008]
@@ -57,7 +58,9 @@ def test_another_draw_stands_beside_and_is_a_look(tmp_path: Path) -> None:
     changed, drawn, known = found.history
     assert changed.startswith("Changed on 2026-01-03, after results had been seen, reconstructed")
     assert "random stream" in changed
-    assert drawn.startswith("Another draw, recorded on 2026-01-02, gave inconclusive (decision met")
+    assert drawn.startswith(
+        "Other numbers, recorded on 2026-01-02, gave inconclusive (decision met"
+    )
     assert known.startswith("The same numbers, judged by the rule of 2026-01-04, gave supported")
 
 
@@ -66,7 +69,7 @@ def test_another_draw_needs_no_entry_about_the_stream(tmp_path: Path) -> None:
     result(file, FIRST, "inconclusive", date=on(1))
     result(file, SECOND, date=on(2))
     assert told(file, SECOND).looks == 1
-    assert "Another draw" in told(file, SECOND).history[0]
+    assert "Other numbers" in told(file, SECOND).history[0]
     result(file, FIRST, "inconclusive", date=on(3))
     assert told(file, SECOND).looks == 1, "the same numbers again are no look"
 
@@ -88,13 +91,34 @@ def test_a_loosened_tolerance_is_told_with_its_reason(tmp_path: Path) -> None:
     seal(file, rule_with())
     result(file, FIRST, "inconclusive")
     seal(file, rule_with(0.5), why="The old one was too strict.")
-    sentence, judged = told(file, FIRST).history
+    sentence, judged = told(file, FIRST, rule=digest(rule_with(0.5))).history
     assert judged.startswith("The same numbers, judged by the rule of ")
     assert "gave inconclusive" in judged
     assert f"tolerance of part 'loss' of {CLAIM}, at_most: 0.1 → 0.5" in sentence
     assert "after results had been seen" in sentence
     assert sentence.endswith("Reason given: The old one was too strict.")
     assert told(file, FIRST).looks == 1
+
+
+def test_another_verdict_of_the_same_rule_on_the_same_numbers_points_at_a_control(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, "inconclusive")
+    (sentence,) = told(file, FIRST, "supported").history
+    assert sentence.startswith(
+        "The same numbers, judged by this very rule, with other records of a control, gave inconcl"
+    )
+
+
+def test_added_parts_hide_no_loosened_bound() -> None:
+    added = [RuleChange(what=f"part 'a{number}' of {CLAIM} added") for number in range(8)]
+    loosened = RuleChange(what=f"tolerance of part 'loss' of {CLAIM}, at_most: 0.1 → 0.6")
+    gone = RuleChange(what=f"part 'b' of {CLAIM} taken away")
+    said = named_changes([*added, loosened, gone])
+    assert loosened.what in said
+    assert gone.what in said
+    assert said.endswith("'a5' of toy.depth added; and 2 more added")
 
 
 def test_a_clock_that_was_put_back_hides_nothing(tmp_path: Path) -> None:
@@ -207,6 +231,7 @@ def test_where_nothing_trains_looks_do_not_apply(tmp_path: Path) -> None:
     found = told(file, FIRST, trains=False)
     assert (found.status, found.looks) == ("exploratory", None)
     assert "a bound" in found.history[0]
+    assert found.history[-1].startswith("Other numbers, recorded on "), "a failed draw is told"
 
 
 def test_a_change_that_nobody_sealed_is_told_and_is_a_look(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo:
     with redirect_stderr(said):
         today = todays_groups(entry.code)
         card = scorecard_of(store, audit, tier, today=today, wanted=group)
-        card = told_by_seals(card, entry, audit, store)
+        card = told_by_seals(card, entry, audit, store, group)
     sys.stderr.write(said.getvalue())
     if not said.getvalue():  # of a damaged record, say, it is to be told each time
         memo.keep(card.model_copy(update={"store_root": None}).model_dump_json())
@@ -229,7 +229,7 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
         )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
-    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
+    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store, group)
 
 
 def has_records(store: Store, slug: str, tier: TierName) -> bool:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import experiment_batch
-from reproaudit.cell import Cell, canonical_settings
+from reproaudit.cell import Cell, CellKey
 from reproaudit.commands.confirmed import verdicts_on_records
 from reproaudit.multiverse.completions import varied_tier
+from reproaudit.records import Record
 from reproaudit.running.groups import TierKey, todays_groups
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of, cells_of_tier, choose_records, scorecard_of
+from reproaudit.scorecard.from_store import (
+    CUSTOM,
+    cells_of,
+    cells_of_tier,
+    choose_records,
+    scorecard_of,
+)
 from reproaudit.scorecard.model import Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, recorded_claims, with_standings
 from reproaudit.seals.chain import last_seal
-from reproaudit.seals.entries import Draft, ResultEntry, RuleChange, RunEntry, SealsEntry
+from reproaudit.seals.entries import (
+    SEEN_BEFORE,
+    Draft,
+    ResultEntry,
+    RuleChange,
+    RunEntry,
+    SealsEntry,
+)
 from reproaudit.seals.history import revision_of
 from reproaudit.seals.kept import Chains, changes_since
 from reproaudit.seals.rule import RuleData, digest, judged_by, rule_of
@@ -68,56 +82,100 @@ def enter_run(
         SpecError: if a chain is damaged, or lacks what git or the store has seen of it.
         UsageError: before the first seal, if the clone is shallow.
     """
-    chains, claims = Chains(entry, store.root), None
+    chains = Chains(entry, store.root)
     chains.entries()  # a damaged chain is told of before hours of computing
+    runs: list[tuple[str, tuple[str, ...] | None]] = [(tier, None)]
     if tier == "paper":
         chains.seal(audit, "", by_run=True)
-    elif not (claims := _claims_of_paper_tier(audit, cells)):
+        custom = store.records(entry.slug, CUSTOM, lambda _damaged: None)
+        if claims := _claims_of_paper_tier(audit, {record.key for record in custom}):
+            runs.insert(0, (SEEN_BEFORE, claims))
+    elif claims := _claims_of_paper_tier(audit, {cell.key for cell in cells}):
+        runs = [(tier, claims)]
+    else:
         return {}
     rule, _ = rule_of(entry, audit)
 
     def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:
-        known = {(one.rule, one.claims) for one in there if isinstance(one, RunEntry)}
-        if known.isdisjoint({(digest(rule), None), (digest(rule), claims)}):
-            hashes = {"rule": digest(rule), "judged_by": judged_by(rule)}
-            where = {"revision": revision_of(entry.audit_file), "tier": tier, "claims": claims}
-            yield Draft(RunEntry, {**hashes, **where})
+        known = [one for one in there if isinstance(one, RunEntry)]
+        of_rule = {one.claims for one in known if one.rule == digest(rule)}
+        of_tier = {(one.tier, one.claims) for one in known}
+        hashes = {"rule": digest(rule), "judged_by": judged_by(rule)}
+        for name, touched in runs:
+            is_known = not of_rule.isdisjoint({None, touched})
+            if name == SEEN_BEFORE:
+                is_known = (name, touched) in of_tier or (CUSTOM, touched) in of_tier
+            if not is_known:
+                where = {"revision": revision_of(entry.audit_file), "tier": name}
+                yield Draft(RunEntry, {**hashes, **where, "claims": touched})
 
     chains.add(made, to_store=tier != "paper")
     return rule
 
 
-def _claims_of_paper_tier(audit: Audit, cells: Iterable[Cell]) -> tuple[str, ...]:
+def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str, ...]:
     """The claims of which some cells, apart from controls, are the paper tier's as well."""
-
-    def key(cell: Cell) -> tuple[str, str, int]:
-        return cell.experiment, canonical_settings(cell.settings), cell.seed
-
-    asked = {key(cell) for cell in cells}
     batches = {name: experiment_batch(audit, name, "paper") for name in audit.experiments}
     seen = {
         name
         for name, batch in batches.items()
-        if any(key(cell) in asked for cell in cells_of(audit, batch))
+        if any(cell.key in asked for cell in cells_of(audit, batch))
     }
     return tuple(one.id for one in audit.claims if one.trains and one.experiment in seen)
 
 
-def told_by_seals(card: Scorecard, entry: Entry, audit: Audit, store: Store) -> Scorecard:
+def told_by_seals(
+    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
+) -> Scorecard:
     """Returns a scorecard that says of each claim what the chain of seals says.
 
-    It also says of each claim how many records the store has lost, unless the records were shipped
-    with the report: those are a part of a store.
+    It also says of each claim where its records are not those of any result in the chain, and how
+    many records the store has lost, unless the records were shipped with the report: those are a
+    part of a store.
+
+    Args:
+        card: the scorecard.
+        entry: the paper.
+        audit: its audit.
+        store: the records behind the scorecard.
+        group: the beginning of the id of their group; None for today's.
 
     Raises:
         SpecError: if a chain is damaged.
     """
-    told = with_standings(card, audit, sealed_of(entry, audit, store))
-    lost = "" if card.shipped else _lost_records(store, entry.slug, card.tier)
-    if not lost:
+    sealed = sealed_of(entry, audit, store)
+    told = with_standings(card, audit, sealed)
+    more = [
+        _other_records(card, entry, audit, store, group, sealed),
+        "" if card.shipped else _lost_records(store, entry.slug, card.tier),
+    ]
+    if not any(more):
         return told
-    claims = (one.model_copy(update={"history": (*one.history, lost)}) for one in told.claims)
+    said = tuple(one for one in more if one)
+    claims = (one.model_copy(update={"history": (*one.history, *said)}) for one in told.claims)
     return told.model_copy(update={"claims": tuple(claims)})
+
+
+def _other_records(
+    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None, sealed: Sealed
+) -> str:
+    """A sentence on records that no result of the chain was judged on; empty if one was.
+
+    A result keeps a hash of all its records. So a changed number of a control shows as well.
+    """
+    known = {one.records for one in sealed.entries if isinstance(one, ResultEntry)}
+    if card.tier != "paper" or not known:
+        return ""
+    chosen = choose_records(store, audit, "paper", today=todays_groups(entry.code), wanted=group)
+    if not chosen.records or digest_of_records(_planned(audit, chosen.records)) in known:
+        return ""
+    return "The records behind this report, with those of its controls, are of no recorded result."
+
+
+def _planned(audit: Audit, records: Mapping[TierKey, Record]) -> list[Record]:
+    """The records of the paper tier's own cells."""
+    wanted = {(cell.tier, cell.key) for cell in cells_of_tier(audit, "paper")}
+    return [record for key, record in records.items() if key in wanted]
 
 
 def _lost_records(store: Store, slug: str, tier: str) -> str:
@@ -194,8 +252,7 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
     """
     today, slug = todays_groups(entry.code), audit.paper.slug
     chosen = choose_records(store, audit, "paper", today=today)
-    wanted = {(cell.tier, cell.key) for cell in cells_of_tier(audit, "paper")}
-    own = [record for key, record in chosen.records.items() if key in wanted]
+    own = _planned(audit, chosen.records)
     varied = [
         record
         for record in store.records(slug, varied_tier("paper"))

@@ -8,15 +8,18 @@ claim is not tested.
 failure, as the claim says. A control's diverged seeds are left out, since a run that diverges does
 not show what its mechanism can do: the control is judged on the seeds that are left if these are
 more than half of them, and otherwise answers nothing. A constructed solution answers nothing if one
-seed of it diverged, since leaving seeds out could only help it to meet the check.
+seed of it diverged, since leaving seeds out could only help it to meet the check. A run of which
+only a number is not finite that the checks do not read, while its series are whole, counts as if it
+had completed.
 
 **Inert controls.** A control is inert if, for most of its seeds, its training loss did not move by
 the share that the audit states (`movement`). Its parameters are no sign of training: where they
 start near zero, the smallest step moves them by many times their size. Only a control whose loss
 cannot fall by what it is, for the reason that the audit gives (`loss_stays`), is asked for
-parameters that moved instead. A control that only reads other measurements of the claim's own runs
-is as trained as the claim. Nothing is said of a control whose movement was not measured, nor of a
-claim that trains nothing.
+parameters that moved instead. A control that trained for fewer steps than the claim, and gives no
+reason for a smaller scale, counts for nothing either. A control that only reads other measurements
+of the claim's own runs is as trained as the claim. Nothing is said of a control whose movement was
+not measured, nor of a claim that trains nothing.
 """
 
 from __future__ import annotations
@@ -93,6 +96,8 @@ class BatchOutcome:
         conditions: the result of every condition; each part shows its deciding one.
         inert: of a control: whether it did not train; None if that was not measured.
         unsupplied: of a control from elsewhere: the measurements of its movement that are missing.
+        brief: of a control that trained for fewer steps than the claim and gives no reason: in
+            words, how many; else empty.
         moved: of a control: by how much of their size at the start its parameters and its training
             loss moved, medians over its seeds; None if that was not measured.
         loss_stays: of a control: why its training loss cannot fall.
@@ -113,6 +118,7 @@ class BatchOutcome:
     conditions: tuple[ConditionResult, ...] = ()
     inert: bool | None = None
     unsupplied: tuple[str, ...] = ()
+    brief: str = ""
     moved: tuple[float, float] | None = None
     loss_stays: str | None = None
     smaller: str = ""
@@ -138,6 +144,11 @@ class BatchOutcome:
             if self.loss_stays:
                 stayed = "neither its parameters nor its training loss moved"
             return f"{self.label} is inert: {stayed}, so it counts for nothing"
+        if self.brief:
+            return (
+                f"{self.label} trained for {self.brief}, and gives no reason for a smaller scale, "
+                "so it counts for nothing"
+            )
         if self.diverged and not self.parts:
             count = f"{len(self.diverged)} of {len(self.batch.seeds)} seeds"
             return f"{self.label} diverged for {count}, so it answers nothing"
@@ -151,19 +162,23 @@ def judge_control(
     role: Role,
     batch: Batch,
     by_seed: Mapping[int, Record],
+    own: BatchOutcome,
     tier: TierName,
 ) -> BatchOutcome:
     """Decide a claim's parts on one of its controls.
 
     Args:
         control: as `Audit.controls_of` gives it.
+        own: the claim's own runs.
         tier: the claim's; the batch may be of a smaller one.
     """
     checks = [check.reading(control.substitutes) for check in claim.checks]
     outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
-    movement = None
-    if claim.trains and role is Role.CONTROL and control.settings:
-        movement = audit.movement
+    movement, smaller, fewer = None, "", None
+    if role is Role.CONTROL:
+        smaller = _smaller(audit, claim, control, tier)
+        if claim.trains and control.settings:
+            movement, fewer = audit.movement, _fewer_steps(outcome.records, own.records)
     moves = _movements(movement, outcome.records)
     return replace(
         outcome,
@@ -172,9 +187,10 @@ def judge_control(
         substitutes=tuple(sorted(control.substitutes.items())),
         inert=_is_inert(movement, moves, control.loss_stays),
         unsupplied=_unsupplied(movement, audit, batch, outcome.records),
+        brief=fewer if fewer and control.scale_reason is None else "",
         moved=(median(p for p, _ in moves), median(loss for _, loss in moves)) if moves else None,
         loss_stays=control.loss_stays,
-        smaller=_smaller(audit, claim, control, tier) if role is Role.CONTROL else "",
+        smaller=smaller,
         scale_reason=control.scale_reason,
     )
 
@@ -293,6 +309,23 @@ def _is_inert(
     return 2 * sum(still) > len(still)
 
 
+SHORTER = 0.9
+"""A control trained for less than the claim if it made fewer than this share of its steps. The
+claim's own runs may have trained on for a tenth, to see whether they had settled."""
+
+
+def _fewer_steps(records: Sequence[Record], own: Sequence[Record]) -> str | None:
+    """That a control trained, but for fewer steps than the claim's own runs; None if it did not.
+
+    A control without a step has not trained; whether it is inert is asked elsewhere.
+    """
+    its, ours = (
+        median([one.steps for one in several if one.steps is not None] or [0])
+        for several in (records, own)
+    )
+    return f"{its:,g} of the claim's {ours:,g} steps" if 0 < its < SHORTER * ours else None
+
+
 def _smaller(audit: Audit, claim: Claim, control: Control, tier: TierName) -> str:
     below = smaller_settings(audit, claim, control, tier)
     listed = ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in below.items())
@@ -331,7 +364,8 @@ def judge_batch(
             Verdict.TECHNICAL_FAILURE,
             f"the {role} '{batch.experiment}' failed for seed {failed[0].seed}: {failed[0].error}",
         )
-    diverged = tuple(r.seed for r in records if r.status is CellStatus.DIVERGED)
+    kept = [record for record in records if _went_through(record, records, checks)]
+    diverged = tuple(record.seed for record in records if record not in kept)
     if diverged and role is Role.EXPERIMENT:
         if claim.if_diverged == "missed":
             missed = Decision.MISSED
@@ -340,7 +374,6 @@ def judge_batch(
         return unjudged(
             Verdict.TECHNICAL_FAILURE, f"the experiment '{batch.experiment}' diverged, seed {seeds}"
         )
-    kept = [r for r in records if r.status is CellStatus.COMPLETED]
     if diverged and (role is Role.POSITIVE_CONTROL or 2 * len(kept) <= len(records)):
         return BatchOutcome(batch, role, records, Decision.UNDECIDED, (), None, diverged=diverged)
     declarations = audit.measurements_of(batch.experiment)
@@ -362,6 +395,23 @@ def judge_batch(
     return BatchOutcome(
         batch, role, records, decision, parts, None, diverged=diverged, conditions=conditions
     )
+
+
+def _went_through(record: Record, batch: Sequence[Record], checks: Sequence[Check]) -> bool:
+    """True if a run completed, or diverged in no series and in no number that the checks read.
+
+    Its series are whole if they have the steps of a run of the same batch that completed.
+    """
+    if record.status is CellStatus.COMPLETED:
+        return True
+    there = record.measurements
+    is_whole = any(
+        {name: one.steps for name, one in there.series.items()}
+        == {name: one.steps for name, one in other.measurements.series.items()}
+        for other in batch
+        if other.status is CellStatus.COMPLETED
+    )
+    return is_whole and {q.measurement for _, _, q in all_quantities(checks)} <= there.names
 
 
 def overall(decisions: Sequence[Decision]) -> Decision:

@@ -116,7 +116,7 @@ def judge_claim(
     if own.problem is None and (unfit := _unfit(audit, claim, own)):
         own = replace(own, problem=(Verdict.NOT_TESTED, unfit))
     others = [
-        judge_control(audit, claim, control, role, batch, lookup(batch), tier)
+        judge_control(audit, claim, control, role, batch, lookup(batch), own, tier)
         for control, (role, batch) in zip(named, batches[1:], strict=True)
     ]
     controls = tuple(o for o in others if o.role is Role.CONTROL)
@@ -181,11 +181,15 @@ def decide_verdict(
     constructed = positive.decision if positive is not None else Decision.MET
     if own.decision is Decision.MISSED:
         return _missed(tier, controls, constructed, evidence, ledger)
-    return _met(own, ablations, positive, ledger)
+    return _met(own, controls, ablations, positive, ledger)
 
 
 def _met(
-    own: BatchOutcome, ablations: Ablations, positive: BatchOutcome | None, ledger: LedgerRuns
+    own: BatchOutcome,
+    controls: Sequence[BatchOutcome],
+    ablations: Ablations,
+    positive: BatchOutcome | None,
+    ledger: LedgerRuns,
 ) -> tuple[Verdict, str]:
     """The verdict on a claim that is met, and none of whose parts its ablation meets."""
     if positive is not None and positive.decision is Decision.MISSED:
@@ -214,6 +218,7 @@ def _met(
     said.extend(_unshown(ablations))
     if also := [label for labels in ablations.met_too.values() for label in labels]:
         said.append(f"an ablation, too, meets {_quoted(also)}, which it need not miss")
+    said.extend(_met_elsewhere(controls, ablations))
     said.extend(_unseen(own))
     return Verdict.SUPPORTED, "; ".join([*said, *_ledger_words(Decision.MET, ledger)])
 
@@ -232,7 +237,7 @@ def _missed(
         if meeting is None:
             return Verdict.UNATTAINABLE, (
                 "missed, also on the constructed solution: out of reach of the mechanism itself in "
-                "this setting"
+                f"this setting; {'; '.join(_ledger_words(Decision.MISSED, ledger))}"
             )
         return Verdict.INCONCLUSIVE, (
             f"missed, also on the constructed solution, but met on {meeting.label}"
@@ -242,7 +247,7 @@ def _missed(
     said = "; ".join(_ledger_words(Decision.MISSED, ledger))
     if tier != "paper":
         return Verdict.INCONCLUSIVE, (
-            f"missed, but at a smaller tier than the paper's, which may not contradict it; {said}"
+            f"missed, but at the {tier} tier, which may not contradict the paper; {said}"
         )
     if evidence is EvidenceLevel.EXACT:
         return Verdict.CONTRADICTED, "missed at the paper's scale and with settings it states"
@@ -300,16 +305,31 @@ def _only_read(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
 
 def _unshown(ablations: Ablations) -> Iterator[str]:
     """The ablations from elsewhere of which nobody says that they trained."""
-    for control in dict.fromkeys(one.label for one, _ in ablations.answers.values()):
-        missing = {
-            name
-            for one, _ in ablations.answers.values()
-            if one.label == control
-            for name in one.unsupplied
-        }
-        if missing:
-            named = " and ".join(f"'{name}'" for name in sorted(missing))
-            yield f"nothing shows that {control} trained: {named} was not supplied"
+    unsupplied = {control.label: control.unsupplied for control, _ in ablations.answers.values()}
+    for label, names in unsupplied.items():
+        if names:
+            named = " and ".join(f"'{name}'" for name in sorted(names))
+            yield f"nothing shows that {label} trained: {named} was not supplied"
+
+
+MOST_QUOTED = 3
+"""Parts that a verdict names; of more it gives the number."""
+
+
+def _met_elsewhere(controls: Sequence[BatchOutcome], ablations: Ablations) -> Iterator[str]:
+    """The parts that their ablation misses, and that another control of the claim meets."""
+    for control in controls:
+        met = [
+            part.name
+            for part in control.parts
+            if part.decision is Decision.MET
+            and control.counts_for_nothing is None
+            and part.name in ablations.answers
+            and ablations.answers[part.name][0] is not control
+        ]
+        if met:
+            named = f"{len(met)} parts" if len(met) > MOST_QUOTED else f"{_quoted(met)}"
+            yield f"{control.label}, which is not their ablation, meets {named}"
 
 
 def _scales(ablations: Ablations) -> Iterator[str]:

@@ -6,14 +6,12 @@ A control at a smaller scale takes the value in that scale's proportion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role, control_batch
-from reproaudit.checks import PartResult
 from reproaudit.judging.ablations import judge_ablations
-from reproaudit.judging.outcomes import Lookup, judge_control
+from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_control
 from reproaudit.multiverse.completions import Override, at_tier, concerns
 from reproaudit.stats import Decision
 
@@ -36,7 +34,7 @@ def ablation_batch(
 def ablations_under(
     audit: Audit,
     claim: Claim,
-    own: Sequence[PartResult],
+    own: BatchOutcome,
     change: Override,
     tier: TierName,
     lookup: Lookup,
@@ -44,7 +42,7 @@ def ablations_under(
     """The decision on a claim's ablations under an alternative, and what it means for the claim.
 
     Args:
-        own: the claim's own parts under the alternative.
+        own: the claim's own runs under the alternative.
 
     Returns:
         Missed, met or undecided, or None if they could not be judged; and a sentence.
@@ -55,9 +53,9 @@ def ablations_under(
         if batch is None:
             return None, "met with it, but its ablation has no such value at its scale"
         found = lookup(batch)
-        outcomes.append(judge_control(audit, claim, control, Role.CONTROL, batch, found, tier))
+        outcomes.append(judge_control(audit, claim, control, Role.CONTROL, batch, found, own, tier))
     problem = next((o.problem[1] for o in outcomes if o.problem), None)
-    ablations = judge_ablations(own, outcomes)
+    ablations = judge_ablations(own.parts, outcomes)
     if problem is not None:
         return None, f"met with it, but {problem}"
     if ablations.unanswered:

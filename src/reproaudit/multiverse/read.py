@@ -145,7 +145,7 @@ class ClaimReading:
 
     def ablations(self, change: Override) -> tuple[Decision | None, str]:
         """The decision on the claim's ablations under an alternative (`ablations_under`)."""
-        own = self.outcome((change,)).parts
+        own = self.outcome((change,))
         return ablations_under(self.audit, self.claim, own, change, self.tier, self.lookup)
 
     # --- the model

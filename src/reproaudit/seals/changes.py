@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reproaudit.seals.entries import Changes, RuleChange, SucceededClaim
+from reproaudit.seals.entries import ADDED, Changes, RuleChange, SucceededClaim
 from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue
 
 RulePath = tuple[str, ...]
@@ -55,8 +55,8 @@ def changes_between(
         steps = _steps(path)
         for thing in _things(steps):
             if (thing in there[0]) != (thing in there[1]):
-                fate = "added" if thing in there[1] else "taken away"
-                told[_change(thing, f"{_name(thing)} {fate}", before, after)] = None
+                fate = ADDED if thing in there[1] else " taken away"
+                told[_change(thing, f"{_name(thing)}{fate}", before, after)] = None
                 break
         else:
             words = _difference(steps, before.get(path), after.get(path))

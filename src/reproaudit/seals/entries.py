@@ -18,6 +18,9 @@ from reproaudit.seals.rule import canonical, digest
 BEGINNING = "0" * 64
 """The hash before the first entry."""
 
+ADDED = " added"
+"""Ends the words of a change that added something whole."""
+
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Short = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
 Sentence = Annotated[str, Field(max_length=20_000)]
@@ -34,6 +37,11 @@ class RuleChange(_Part):
     """The change in words, such as "tolerance of part 'loss' of toy.depth, at_most: 0.1 → 0.12"."""
     claims: tuple[str, ...] | None = None
     """The claims whose verdict it touches; None for every claim."""
+
+    @property
+    def is_addition(self) -> bool:
+        """True if something was added whole, and nothing else changed."""
+        return self.what.endswith(ADDED)
 
 
 class SucceededClaim(RuleChange):
@@ -112,6 +120,10 @@ class BegunEntry(_Entry):
     """The error that this look spends: the α by which its claims are judged."""
     seeds: dict[str, tuple[int, ...]]
     """The derived seeds, by tier."""
+
+
+SEEN_BEFORE = "custom, before its cells were listed"
+"""The tier of runs whose cells became the paper tier's after they had been computed."""
 
 
 class RunEntry(_Entry):

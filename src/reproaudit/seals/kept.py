@@ -24,7 +24,7 @@ from reproaudit.seals.changes import changes_between
 from reproaudit.seals.entries import Changes, Draft, RuleChange, SealEntry, SealsEntry
 from reproaudit.seals.history import NoHistoryError, is_anywhere, lacking, revision_of
 from reproaudit.seals.reconstruct import reconstruct, uncommitted
-from reproaudit.seals.rule import RuleData, digest, rule_of
+from reproaudit.seals.rule import CODE, RuleData, digest, rule_of
 
 Make = Callable[[tuple[SealsEntry, ...]], Iterable[Draft]]
 
@@ -183,6 +183,10 @@ class Chains:
 
 
 def changes_since(entries: Sequence[SealsEntry], rule: RuleData) -> tuple[RuleChange, ...]:
-    """The changes of a rule against the last seal of a chain."""
+    """The changes of a rule against the last seal of a chain.
+
+    An audit without its module beside it has no code to compare.
+    """
     *earlier, last = sealed_rules(entries).values()
-    return changes_between(last, rule, earlier)
+    code = {CODE: last[CODE]} if CODE in last else {}
+    return changes_between(last, {**code, **rule}, earlier)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reproaudit.seals.entries import (
+    SEEN_BEFORE,
     ChangeEntry,
     ClaimResult,
     CodeChange,
@@ -142,7 +143,13 @@ class Past:
         if entry.claims is None or not self.names.isdisjoint(entry.claims):
             self.epochs = self.epochs or [Epoch()]
             self.epochs[-1].was_run = True
-            if entry.claims is not None:
+            if entry.tier == SEEN_BEFORE:
+                self.looks.append(
+                    f"By {date_of(entry)} custom runs had computed cells that the paper tier has "
+                    "listed since."
+                )
+                self.rule_changed()
+            elif entry.claims is not None:
                 self.looks.append(
                     f"A {entry.tier} run, begun on {date_of(entry)}, computed cells that the paper "
                     "tier has as well."

@@ -91,10 +91,10 @@ class Sealed:
         if unsealed:
             changes = (*changes, f"Changed, and not sealed: {named_changes(unsealed)}.")
             past.rule_changed()
-        if not trains:
-            return Standing(history=(*changes, *lost))
         shown = numbers if tier == "paper" else {}
         draws = tuple(draw_sentences(past, claim, shown, verdict, self.rule, self.confirming))
+        if not trains:
+            return Standing(history=(*changes, *lost, *draws))
         confirmations = tuple(confirmation_sentences(past.names, self.entries))
         history = (*changes, *lost, *past.looks, *draws, *confirmations)
         if shown and not self.confirming and not past.has_entered(shown):

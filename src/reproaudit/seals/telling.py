@@ -23,7 +23,7 @@ from reproaudit.seals.entries import (
 from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 
 MOST_NAMED = 6
-"""Changes that one sentence names at most."""
+"""Additions, or files, that one sentence names at most."""
 
 
 def change_sentences(past: Past) -> Iterator[str]:
@@ -123,7 +123,7 @@ def draw_sentences(
     draws: list[Mapping[str, str]] = [shown] if shown and not confirming else []
     told: list[tuple[Mapping[str, str], str]] = [(one, verdict) for one in draws]
     earlier: list[tuple[Mapping[str, str], str]] = []
-    other = "The audit's own seeds" if confirming else "Another draw"
+    other = "The audit's own seeds" if confirming else "Other numbers"
     for entry, name, result in past.results:
         who = f", as {name}" if name != claim else ""
         same = [found for numbers, found in told if same_draw(result.numbers, numbers)]
@@ -131,11 +131,13 @@ def draw_sentences(
         is_earlier = entry.rule != rule  # numbers that were known before today's rule was sealed
         if not same:
             yield f"{other}, recorded on {date_of(entry)}{who}, gave {_outcome(result)}."
-            other = "Another draw"
+            other = "Other numbers"
         elif result.verdict not in same or who or (is_earlier and result.verdict not in before):
             how = (
                 f"with the alternatives that were run by {date_of(entry)}"
                 if entry.tier == "multiverse"
+                else "judged by this very rule, with other records of a control"
+                if entry.rule == rule
                 else f"judged by the rule of {date_of(entry)}"
             )
             yield f"The same numbers, {how}{who}, gave {_outcome(result)}."
@@ -160,10 +162,14 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
 
 
 def named_changes(changes: Sequence[RuleChange]) -> str:
-    """The first changes in words, and the number of the others."""
-    named = "; ".join(one.what for one in changes[:MOST_NAMED])
-    more = len(changes) - MOST_NAMED
-    return named + (f"; and {more} more" if more > 0 else "")
+    """The changes in words: whatever was changed or taken away, then the first additions.
+
+    An added part can only make a claim harder to meet. So the additions alone may be counted.
+    """
+    added = [one.what for one in changes if one.is_addition]
+    named = [one.what for one in changes if not one.is_addition] + added[:MOST_NAMED]
+    more = len(added) - MOST_NAMED
+    return "; ".join(named) + (f"; and {more} more added" if more > 0 else "")
 
 
 def _outcome(result: ClaimResult) -> str:

@@ -18,7 +18,7 @@ from reproaudit.papers.ahn2023.schedule import Learner, Schedule
 from reproaudit.papers.ahn2023.task import Prompts
 
 
-def make_learner(
+def learner_of(
     form: RunForm,
     draws: Sequence[Callable[[int], Any]],
     A: Float[Array, "seeds layers d d"],

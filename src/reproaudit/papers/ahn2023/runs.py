@@ -33,7 +33,7 @@ from reproaudit.lab import (
 from reproaudit.papers.ahn2023 import constructed, measures
 from reproaudit.papers.ahn2023.fast.choice import draw_minibatch
 from reproaudit.papers.ahn2023.fast.prompts import Minibatch
-from reproaudit.papers.ahn2023.forms import loss_on, make_learner
+from reproaudit.papers.ahn2023.forms import learner_of, loss_on
 from reproaudit.papers.ahn2023.minibatches import Stream, draw_plain
 from reproaudit.papers.ahn2023.schedule import Learner, Schedule, SeedMatrices
 from reproaudit.papers.ahn2023.task import (
@@ -390,7 +390,7 @@ def _start_learner(
     draws: list[Any] = [task.minibatch for task in tasks]
     schedule = _schedule(settings, learning_rate)
     A, B = map(np.stack, zip(*starts, strict=True))
-    return make_learner(session.form, draws, A, B, schedule, session.device)
+    return learner_of(session.form, draws, A, B, schedule, session.device)
 
 
 def _schedule(settings: TrainingSettings, learning_rate: float | None) -> Schedule:

@@ -1,4 +1,4 @@
-"""What both forms of training share: the schedule, the matrices of all seeds, what a learner does.
+"""The schedule of training, the matrices of all seeds and a learner, shared by both forms.
 
 Every learner makes the same steps on the same minibatches: draw a minibatch every so often, compute
 the in-context loss and its gradient, clip each matrix's gradient, and update with Adam (released
