@@ -306,7 +306,7 @@ def test_the_words_follow_from_the_data() -> None:
     control = line([1.0, 1.0, 1.0, 1.0, 0.8], role=Role.CONTROL)
     said = seen(picture(line(FALLS, [*FALLS[:4], 0.07]), control))
     assert "goes from 1 to 0.0600 in 1000 steps" in said
-    assert "end between 0.0500 and 0.0700, inside the range of the rule (≤ 0.1)" in said
+    assert "end between 0.0500 and 0.0700, all of them inside the range of the rule (≤ 0.1)" in said
     assert "The control (without) ends at 0.800, outside the range of the rule (≤ 0.1)" in said
     assert "onset" not in said.replace("an onset comes within", "")
     missed = seen(picture(line([*FALLS[:4], 0.3])))
@@ -324,6 +324,24 @@ def test_the_words_follow_from_the_data() -> None:
     assert "so it does not wait" in said
     patient = line([1.0, 1.0, 0.99, 0.2, 0.05])
     assert "so it waits" in seen(picture(patient, **more))
+
+
+@pytest.mark.parametrize(
+    ("ends", "held"),
+    [
+        ((0.05, 0.12), "1 of {} inside the range of the rule (≤ 0.1), their mean inside"),
+        ((0.05, 0.3), "1 of {} inside the range of the rule (≤ 0.1), their mean outside"),
+        ((0.2, 0.3), "all of {} outside the range of the rule (≤ 0.1)"),
+    ],
+)
+def test_a_range_that_holds_the_mean_is_not_said_to_hold_every_run(
+    ends: tuple[float, float], held: str
+) -> None:
+    """The defect: single runs beyond the bound were told to be inside, as their mean was."""
+    courses = [[*FALLS[:4], end] for end in ends]
+    said = seen(picture(line(*courses), line(*courses, role=Role.CONTROL)))
+    assert f"0, {held.format('them')}." in said
+    assert f" on average, {held.format('its 2 runs')}." in said
 
 
 def test_parts_that_differ_in_a_coordinate_are_named_together() -> None:
