@@ -8,7 +8,7 @@ diamond the constructed solution), what by the dashes; colour never tells anythi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -18,6 +18,7 @@ from reproaudit.reports.frame import (
     BELOW,
     CHART_WIDTH,
     LETTER,
+    RIGHT_OF_FIELD,
     XY,
     Frame,
     axis_of,
@@ -28,12 +29,23 @@ from reproaudit.reports.frame import (
 from reproaudit.reports.numbers import bound_symbols, number
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.figures import CurveModel, FigureModel
-from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel, StageModel, is_early
+from reproaudit.scorecard.pictures import (
+    LineModel,
+    OnsetModel,
+    PictureModel,
+    RangeModel,
+    StageModel,
+    is_early,
+)
 from reproaudit.scorecard.stages import mean_run
 from reproaudit.stats import Scale
 
 LINE = 13.0
 """Height of a line of text."""
+DIGIT = 7.2
+"""Width of a bold digit, roughly."""
+LONGEST_STAGE = 16
+"""Letters of a stage's name."""
 FAR = 1.5
 """Controls are drawn to this many heights of what is judged beyond it; the rest is cut."""
 STROKE_KINDS = {
@@ -91,23 +103,36 @@ class Area:
 
 @dataclass(frozen=True)
 class Band:
-    """A stage: a stretch along the axis; the name is empty where there is no room."""
+    """A stage: a stretch along the axis.
+
+    Attributes:
+        name: empty where the names of so many stages have no room.
+        name_x: the middle of the name, which stands beside a stretch too narrow for it.
+    """
 
     x: float
     width: float
     name: str
+    name_x: float
     is_odd: bool
 
 
 @dataclass(frozen=True)
 class OnsetMark:
-    """An onset with the range of its uncertainty."""
+    """An onset with the range of its uncertainty.
+
+    Attributes:
+        step: its label, which ends at the place of the label if it stands to the left.
+    """
 
     x: float
     low: float
     width: float
     dash: int
     step: str
+    label_x: float
+    label_y: float
+    is_left: bool
 
 
 @dataclass(frozen=True)
@@ -160,13 +185,15 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
     y = _upright(picture, means)
     places = [v for one in picture.lines for v in one.x]
     x = horizontal_axis(places, picture.x_scale, is_course=picture.kind == "course")
-    frame = Frame.strip(y, x) if strip else Frame.around(y, x, has_stages=bool(picture.stages))
-    strokes, courses = [], []
+    frame_of = Frame.strip if strip else Frame.around
+    frame = frame_of(y, x, has_stages=bool(picture.stages))
+    strokes, courses, runs = [], [], []
     several = len({line.control for line in picture.lines if line.role is Role.CONTROL}) > 1
     for line, mean in zip(picture.lines, means, strict=True):
         is_course = picture.kind == "course"
         points = frame.points(line.x, mean)
         courses.append(points)
+        runs += [frame.points(line.x, run) for run in line.runs] if is_course else []
         strokes.append(
             Stroke(
                 kind=STROKE_KINDS[line.role],
@@ -181,6 +208,7 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
                 label=line_words(line, picture),
             )
         )
+    areas = tuple(_areas(frame, picture.ranges, courses))
     return Chart(
         name=clean(f"{picture.y_label} by {picture.x_label}"),
         height=frame.bottom + BELOW,
@@ -193,18 +221,9 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
         x_ticks=frame.x_ticks(),
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(reversed(strokes)),  # the claim's own are drawn last, on top
-        areas=tuple(_areas(frame, picture.ranges, courses)),
+        areas=areas,
         bands=tuple(_bands(frame, picture.stages)),
-        onsets=tuple(
-            OnsetMark(
-                frame.x.at(one.step),
-                frame.x.at(one.low),
-                round(max(frame.x.at(one.high) - frame.x.at(one.low), 1.0), 1),
-                min(one.quantity, 3),
-                number(one.step),
-            )
-            for one in picture.onsets
-        ),
+        onsets=tuple(_onsets(frame, picture.onsets, [*courses, *runs], areas)),
         plateaus=tuple(
             (frame.left, frame.x.at(one.until), frame.y.at(one.level), min(one.quantity, 3))
             for one in picture.plateaus
@@ -431,9 +450,71 @@ def _area(frame: Frame, one: RangeModel) -> Area:
     return Area(surface, edges, label, at_y, round(xs[0] + 3, 1), round(foot, 1))
 
 
-def _bands(frame: Frame, stages: Iterable[StageModel]) -> Iterator[Band]:
-    for place, one in enumerate(stages):
-        left, right = frame.x.at(one.start), frame.x.at(one.end)
-        name = clean(one.name)
-        has_room = right - left >= 0.7 * LETTER * len(name) + 2
-        yield Band(left, round(right - left, 1), name if has_room else "", place % 2 == 1)
+# --- when it happens ----------------------------------------------------------------------------
+
+
+def _bands(frame: Frame, stages: Sequence[StageModel]) -> Iterator[Band]:
+    """Every stage; names stand over the middles, and apart from each other."""
+    names = [truncated(clean(one.name), LONGEST_STAGE) for one in stages]
+    ends = [(frame.x.at(one.start), frame.x.at(one.end)) for one in stages]
+    widths = [LETTER * (len(name) - 0.5 * name.count("I")) + 5 for name in names]
+    middles = [(left + right) / 2 for left, right in ends]
+    edge = frame.left
+    for i, width in enumerate(widths):
+        middles[i] = max(middles[i], edge + width / 2)
+        edge = middles[i] + width / 2
+    edge = frame.right + RIGHT_OF_FIELD
+    for i, width in reversed(list(enumerate(widths))):
+        middles[i] = min(middles[i], edge - width / 2)
+        edge = middles[i] - width / 2
+    have_room = edge >= frame.left - 1
+    for i, (left, right) in enumerate(ends):
+        name = names[i] if have_room or right - left >= widths[i] else ""
+        middle = middles[i] if have_room else (left + right) / 2
+        yield Band(left, round(right - left, 1), name, round(middle, 1), i % 2 == 1)
+
+
+def _onsets(
+    frame: Frame,
+    onsets: Sequence[OnsetModel],
+    courses: Sequence[Sequence[XY]],
+    areas: Sequence[Area],
+) -> Iterator[OnsetMark]:
+    """Every onset; its step stands beside its line where it covers the fewest other lines."""
+    xs = [frame.x.at(one.step) for one in onsets]
+    levels = [[(frame.left, a.at), (frame.right, a.at)] for a in areas if a.label]
+    taken = [
+        (a.label_x, a.label_x + DIGIT * len(a.label), a.label_y) for a in areas if a.label
+    ]  # left, right and foot of each label
+    for one, x in zip(onsets, xs, strict=True):
+        step = number(one.step)
+        width = DIGIT * len(step)
+        feet = [frame.bottom - 7 - LINE * i for i in range(int((frame.bottom - frame.top) / LINE))]
+        sides = [(x + 4, False), (x - 4 - width, True)]
+        fitting = [side for side in sides if frame.left < side[0] < frame.right - width]
+
+        def covered(place: tuple[float, tuple[float, bool]], width: float = width) -> int:
+            foot, (left, _) = place
+            box = (left - 2, left + width + 2), (foot - LINE + 2, foot + 3)
+            lines = sum(_crosses(course, *box) for course in (*courses, *levels))
+            lines += sum(left - 2 < other < left + width + 2 for other in xs)
+            labels = sum(
+                a < left + width + 4 and left < b + 4 and abs(foot - at) < LINE
+                for a, b, at in taken
+            )
+            return lines + (len(courses) + len(levels) + 1) * labels
+
+        places = ((foot, side) for foot in feet for side in fitting or sides[1:])
+        foot, (left, is_left) = min(places, key=covered)
+        taken.append((left, left + width, foot))
+        low, high = frame.x.at(one.low), frame.x.at(one.high)
+        yield OnsetMark(
+            x=x,
+            low=low,
+            width=round(max(high - low, 1.0), 1),
+            dash=min(one.quantity, 3),
+            step=step,
+            label_x=round(left + width if is_left else left, 1),
+            label_y=round(foot, 1),
+            is_left=is_left,
+        )

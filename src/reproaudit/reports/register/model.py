@@ -119,6 +119,10 @@ class StretchEntry(ReportModel):
     x: float
     """Its left end."""
     width: float
+    name: str = ""
+    """Empty where the names of so many stages have no room."""
+    name_x: float = 0.0
+    """The middle of its name."""
 
 
 class StripLineEntry(ReportModel):
@@ -147,6 +151,8 @@ class StripEntry(ReportModel):
     """A description in sentences."""
     width: float
     height: float
+    top: float = 0.0
+    """The upper end of the field, below the names of the stages."""
     stages: tuple[StretchEntry, ...]
     onsets: tuple[float, ...]
     """Places along the axis."""
