@@ -34,9 +34,11 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
     return badge(claim.verdict, phrasing.verdict_title(claim))
 
 
-def _verdict_cell(claim: ClaimModel) -> o.GridCell:
-    """Returns the verdict with what it depends on, and whether it is confirmed."""
+def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
+    """Returns the verdict with what it depends on, or why it is open, and whether confirmed."""
     below = [one.sentence for one in claim.hangs_on]
+    if reason := phrasing.open_reason(claim, tier):
+        below.append(reason)
     if claim.status == "confirmed":
         below.append(phrasing.status_words(claim.verdict, claim.status))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
@@ -49,13 +51,19 @@ def _with_runs(answer: AnswerModel | ClaimModel, said: str) -> o.GridCell:
 
 
 def claim_row(
-    claim: ClaimModel, href: str, *, weight: bool = False, origin: OriginModel | None = None
+    claim: ClaimModel,
+    href: str,
+    tier: str,
+    *,
+    weight: bool = False,
+    origin: OriginModel | None = None,
 ) -> o.GridRow:
     """Returns a claim's row in a table of claims.
 
     Args:
         claim: the claim.
         href: the link to the whole claim.
+        tier: of its scorecard.
         weight: whether the table has a column for the weight.
         origin: who measured, if not we; the statement is then left to our own row.
     """
@@ -65,7 +73,7 @@ def claim_row(
         name = (link, o.soft(f" (not ours, {origin.made})"))
     weights = (numbers.stated(claim.weight),) if weight else ()
     estimate = _with_runs(claim, phrasing.claim_sentence(claim))
-    return name, _verdict_cell(claim), phrasing.evidence_label(claim), *weights, estimate
+    return name, _verdict_cell(claim, tier), phrasing.evidence_label(claim), *weights, estimate
 
 
 # --- a claim ------------------------------------------------------------------------------------

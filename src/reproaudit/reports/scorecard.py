@@ -135,7 +135,7 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     ]
     table = o.Tabular(
         ("Claim", "Verdict", "Evidence", "Weight", "Estimate [interval] against bound"),
-        [claim_row(claim, f"#claim-{n}", weight=True) for n, claim in _numbered(card)],
+        [claim_row(claim, f"#claim-{n}", card.tier, weight=True) for n, claim in _numbered(card)],
         "Every audited claim, with the estimate of its deciding part",
         detail=o.Detail.FULL,
     )

@@ -84,6 +84,8 @@ class ClaimEntry(ReportModel):
     verdict: Verdict
     verdict_words: str
     """The verdict as it is shown, with its scale if that is smaller than the paper's."""
+    open_reason: str = ""
+    """Of an inconclusive verdict: why it is open, in a few words; empty where nothing says."""
     decision: Decision | None
     evidence: Literal["exact", "assumed", "reduced", "proxy", "none"]
     """none of a claim that was not tested."""
