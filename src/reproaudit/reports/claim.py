@@ -14,6 +14,9 @@ from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Sc
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 from reproaudit.stats import Decision
 
+EVERY_HISTORY = "History of every claim"
+"""The title of the section on what the histories of all claims have in common."""
+
 
 def badge(verdict: Verdict, text: str | None = None) -> o.Span:
     """Returns a verdict in its colour, in its own words or in these."""
@@ -79,7 +82,9 @@ def claim_row(
 # --- a claim ------------------------------------------------------------------------------------
 
 
-def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "") -> o.Section:
+def claim_section(
+    card: Scorecard, claim: ClaimModel, number: int, data: str = "", *, history: bool = True
+) -> o.Section:
     """Returns everything that is told of a claim, under its number on the scorecard.
 
     Args:
@@ -87,6 +92,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         claim: one of its claims.
         number: its place, from 1.
         data: the link to the numbers of the pictures, if they stand in a file.
+        history: whether to tell its history in full.
     """
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
@@ -102,14 +108,14 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *_pictures(card, claim, number, data),
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
-        o.Facts(list(_facts(card, claim))),
+        o.Facts(list(_facts(card, claim, history))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
     title = (claim_badge(claim), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
 
 
-def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[o.Line, o.Line]]:
     part = phrasing.deciding_part(claim)
     yield "why", claim.why
     if part is not None and (power := phrasing.power(part)):
@@ -117,8 +123,7 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
     yield "evidence", phrasing.evidence_words(claim)
     if told := list(phrasing.alternatives_words(card, claim)):
         yield "alternatives", "; ".join(told)
-    for sentence in claim.history:
-        yield "history", sentence
+    yield from _history(card, claim) if history else _history_counted(claim)
     if part is not None:
         yield "tolerance", part.reason
     about = [o.Span(name, href=f"#finding-{n}") for n, name in phrasing.findings_about(card, claim)]
@@ -128,6 +133,28 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
         yield "response", phrasing.response_words(response)
     for dispute in reviewing.disputes_of_claim(card, claim.id):
         yield "disputed", reviewing.dispute_words(dispute)
+
+
+def _history(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+    """Yields what is told of this claim, after the link to what is told of every claim."""
+    shared = shared_history(card)
+    if shared and claim.history:
+        told = f"what all claims have in common ({numbers.counted(len(shared), 'sentence')}): "
+        yield "history", (told, o.Span(EVERY_HISTORY, href="#history"))
+    for sentence in claim.history:
+        if sentence not in shared:
+            yield "history", sentence
+
+
+def _history_counted(claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+    if claim.history:
+        yield "history", f"{numbers.counted(len(claim.history), 'sentence')}, told with --verbose"
+
+
+def shared_history(card: Scorecard) -> tuple[str, ...]:
+    """Returns what the histories of all claims have in common, if several claims have one."""
+    first, *others = [one.history for one in card.claims if one.history] or [()]
+    return tuple(one for one in first if all(one in other for other in others)) if others else ()
 
 
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
