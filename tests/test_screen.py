@@ -15,6 +15,7 @@ from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.reports import phrasing
 from reproaudit.reports.gauge import WIDTH, gauge
 from reproaudit.reports.numbers import short_sentence
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.screen import MOST_CLAIMS, print_screen
 from reproaudit.scorecard.model import AnswerModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
@@ -123,7 +124,7 @@ def test_what_a_verdict_hangs_on_stands_in_its_line(card: Scorecard) -> None:
 
 def test_why_a_claim_is_open_stands_in_its_line(card: Scorecard) -> None:
     """The defect: only the details told apart too few seeds from a control that did not train."""
-    reasons = {one.id: why for one in card.claims if (why := phrasing.open_reason(one, card.tier))}
+    reasons = {one.id: why for one in card.claims if (why := open_reason(one, card.tier))}
     assert reasons.keys() == {one.id for one in card.claims if one.verdict == "inconclusive"}
     assert reasons["toy.undecided"] == "too few seeds"
     assert reasons["toy.missed"] == "guessed settings may not contradict"
@@ -147,16 +148,16 @@ def test_the_short_reason_is_that_of_the_judge(words: str, said: tuple[str, ...]
     files = sorted((ROOT / "reports" / "paper").glob("*/scorecard.json"))
     cards = [Scorecard.model_validate_json(one.read_bytes()) for one in files]
     every = [(c.tier, one) for c in cards for one in c.claims if one.verdict == "inconclusive"]
-    assert all(phrasing.open_reason(one, tier) for tier, one in every)
+    assert all(open_reason(one, tier) for tier, one in every)
     for tier, one in every:
         if words in one.why:
-            assert phrasing.open_reason(one, tier) in said, one.id
+            assert open_reason(one, tier) in said, one.id
 
 
 def test_a_smaller_tier_and_a_construction_are_reasons(card: Scorecard) -> None:
     claims = {one.id: one for one in card.claims}
     missed, met = claims["toy.missed"], claims["toy.layers"]
-    assert phrasing.open_reason(missed, "quick") == "a smaller scale may not contradict"
+    assert open_reason(missed, "quick") == "a smaller scale may not contradict"
     assert met.positive_control is not None
     for decision, said in (
         (Decision.MISSED, "constructed solution misses"),
@@ -164,7 +165,7 @@ def test_a_smaller_tier_and_a_construction_are_reasons(card: Scorecard) -> None:
     ):
         positive = met.positive_control.model_copy(update={"decision": decision})
         changed = {"verdict": Verdict.INCONCLUSIVE, "positive_control": positive}
-        assert phrasing.open_reason(met.model_copy(update=changed), "paper") == said
+        assert open_reason(met.model_copy(update=changed), "paper") == said
 
 
 def test_a_warning_is_marked_and_counted(card: Scorecard) -> None:

@@ -99,7 +99,7 @@ def _rule(condition: Condition, check: Kind, confidence: float) -> str:
 
 
 def _is_yes_or_no(condition: Condition, check: Kind) -> bool:
-    """Whether a condition's number says no more than whether something happened in a run."""
+    """True if a condition's number only says whether something happened in a run."""
     return isinstance(check, OrderedOnsets) and condition.name == "come"
 
 

@@ -101,7 +101,7 @@ class VariableView:
 
     @property
     def can_be_needless(self) -> bool:
-        """Whether a paper can do without it; every paper has a type, and authors somewhere."""
+        """True if a paper can do without it; every paper has a type, and authors somewhere."""
         return self.name not in UNSCORED
 
 

@@ -8,17 +8,16 @@ diamond the constructed solution), what by the dashes; colour never tells anythi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from reproaudit.audit.plan import Role
+from reproaudit.reports.areas import Area, areas_of
 from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.frame import (
     BELOW,
     CHART_WIDTH,
-    LETTER,
-    RIGHT_OF_FIELD,
     XY,
     Frame,
     axis_of,
@@ -26,26 +25,17 @@ from reproaudit.reports.frame import (
     path_of,
     truncated,
 )
-from reproaudit.reports.numbers import bound_symbols, number
 from reproaudit.reports.printable import clean
+from reproaudit.reports.timing import Band, OnsetMark, bands_of, onset_marks
 from reproaudit.scorecard.figures import CurveModel, FigureModel
 from reproaudit.scorecard.pictures import (
     LineModel,
-    OnsetModel,
     PictureModel,
-    RangeModel,
-    StageModel,
     is_early,
 )
 from reproaudit.scorecard.stages import mean_run
 from reproaudit.stats import Scale
 
-LINE = 13.0
-"""Height of a line of text."""
-DIGIT = 7.2
-"""Width of a bold digit, roughly."""
-LONGEST_STAGE = 16
-"""Letters of a stage's name."""
 FAR = 1.5
 """Controls are drawn to this many heights of what is judged beyond it; the rest is cut."""
 STROKE_KINDS = {
@@ -82,57 +72,6 @@ class Stroke:
     dots: tuple[XY, ...]
     tag: str
     label: str
-
-
-@dataclass(frozen=True)
-class Area:
-    """A range that meets the check: its surface and its bounds.
-
-    Attributes:
-        label: the bound in figures, at this place; empty for a curve.
-        at: the height of the bound.
-    """
-
-    surface: str
-    edges: str
-    label: str
-    at: float
-    label_x: float
-    label_y: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """A stage: a stretch along the axis.
-
-    Attributes:
-        name: empty where the names of so many stages have no room.
-        name_x: the middle of the name, which stands beside a stretch too narrow for it.
-    """
-
-    x: float
-    width: float
-    name: str
-    name_x: float
-    is_odd: bool
-
-
-@dataclass(frozen=True)
-class OnsetMark:
-    """An onset with the range of its uncertainty.
-
-    Attributes:
-        step: its label, which ends at the place of the label if it stands to the left.
-    """
-
-    x: float
-    low: float
-    width: float
-    dash: int
-    step: str
-    label_x: float
-    label_y: float
-    is_left: bool
 
 
 @dataclass(frozen=True)
@@ -208,7 +147,7 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
                 label=line_words(line, picture),
             )
         )
-    areas = tuple(_areas(frame, picture.ranges, courses))
+    areas = tuple(areas_of(frame, picture.ranges, courses))
     return Chart(
         name=clean(f"{picture.y_label} by {picture.x_label}"),
         height=frame.bottom + BELOW,
@@ -222,8 +161,8 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(reversed(strokes)),  # the claim's own are drawn last, on top
         areas=areas,
-        bands=tuple(_bands(frame, picture.stages)),
-        onsets=tuple(_onsets(frame, picture.onsets, [*courses, *runs], areas)),
+        bands=tuple(bands_of(frame, picture.stages)),
+        onsets=tuple(onset_marks(frame, picture.onsets, [*courses, *runs], areas)),
         plateaus=tuple(
             (frame.left, frame.x.at(one.until), frame.y.at(one.level), min(one.quantity, 3))
             for one in picture.plateaus
@@ -292,7 +231,7 @@ def figure_chart(figure: FigureModel) -> Chart:
         x_ticks=frame.x_ticks(),
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(strokes),
-        bands=tuple(_bands(frame, figure.stages)),
+        bands=tuple(bands_of(frame, figure.stages)),
     )
 
 
@@ -358,163 +297,3 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
             )
     air = 0.04 * (high - low)
     return PlotAxis(scale, low - air, high + air, 0, 1)
-
-
-# --- what lines are held to ---------------------------------------------------------------------
-
-
-def _areas(
-    frame: Frame, ranges: Sequence[RangeModel], courses: Sequence[Sequence[XY]]
-) -> Iterator[Area]:
-    """Every range; a label stands where it covers no line, as far as there is such a place."""
-    taken: list[Area] = []
-    for one in ranges:
-        area = _area(frame, one)
-        near = [a for a in taken if a.label and abs(a.at - area.at) < LINE]
-        if area.label and not one.x:
-            x, y = _free_place(frame, area, courses, near)
-            area = replace(area, label_x=x, label_y=y)
-        elif area.label and near:
-            beside = max(a.label_x + LETTER * len(a.label) + 8 for a in near)
-            area = replace(area, label_x=beside)
-        taken.append(area)
-        yield area
-
-
-def _free_place(
-    frame: Frame, area: Area, courses: Sequence[Sequence[XY]], near: Sequence[Area]
-) -> XY:
-    """Returns the first place for a label along its bound at which it covers the fewest lines.
-
-    It stands above the bound where that is as good as below.
-    """
-    width = LETTER * len(area.label)
-    first, room = area.label_x, frame.right - 6 - width - area.label_x
-    lefts = [round(first + LINE * i, 1) for i in range(max(int(room / LINE), 0) + 1)]
-    heights = [area.label_y]
-    if area.label_y < area.at and area.at + LINE < frame.bottom:
-        heights.append(round(area.at + LINE - 1, 1))
-
-    def covered(place: XY) -> float:
-        left, foot = place
-        box = (left - 2, left + width + 2), (foot - LINE + 3, foot + 2)
-        lines = sum(_crosses(course, *box) for course in courses)
-        labels = sum(
-            left < one.label_x + LETTER * len(one.label) + 8 and one.label_x < left + width + 8
-            for one in near
-        )
-        return float(lines + (len(courses) + 1) * labels)
-
-    return min(((x, y) for y in heights for x in lefts), key=covered)
-
-
-def _crosses(course: Sequence[XY], across: XY, upright: XY) -> bool:
-    """Returns whether a line passes through a box; a piece of it is judged by its ends there."""
-    for (x0, y0), (x1, y1) in pairwise(course):
-        left, right = max(x0, across[0]), min(x1, across[1])
-        if left > right:
-            continue
-        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
-        ends = (y0, y1) if x1 <= x0 else (y0 + slope * (left - x0), y0 + slope * (right - x0))
-        if min(ends) <= upright[1] and max(ends) >= upright[0]:
-            return True
-    return False
-
-
-def _area(frame: Frame, one: RangeModel) -> Area:
-    """A range: over the whole width, at one place, or along a curve."""
-    xs: list[float] = [frame.left, frame.right]
-    low, high = list(one.low), list(one.high)
-    if len(one.x) == 1:
-        at = frame.x.at(one.x[0])
-        xs = [at, min(at + 14.0, frame.right)]
-    elif one.x:
-        xs = [frame.x.at(v) for v in one.x]
-    if len(low) == 1:
-        low, high = low * len(xs), high * len(xs)
-    lower = [
-        (round(x, 1), frame.bottom if v is None else frame.y.at(v))
-        for x, v in zip(xs, low, strict=True)
-    ]
-    upper = [
-        (round(x, 1), frame.top if v is None else frame.y.at(v))
-        for x, v in zip(xs, high, strict=True)
-    ]
-    edges = "".join(
-        path_of(line) for line, ends in ((lower, low), (upper, high)) if None not in ends
-    )
-    label = bound_symbols(one) if len(one.low) == 1 else ""
-    at_y = (lower if one.low[-1] is not None else upper)[-1][1]
-    surface = f"{path_of([*lower, *reversed(upper)])}z"
-    foot = at_y - 3 if at_y - 12 > frame.top else at_y + 12
-    return Area(surface, edges, label, at_y, round(xs[0] + 3, 1), round(foot, 1))
-
-
-# --- when it happens ----------------------------------------------------------------------------
-
-
-def _bands(frame: Frame, stages: Sequence[StageModel]) -> Iterator[Band]:
-    """Every stage; names stand over the middles, and apart from each other."""
-    names = [truncated(clean(one.name), LONGEST_STAGE) for one in stages]
-    ends = [(frame.x.at(one.start), frame.x.at(one.end)) for one in stages]
-    widths = [LETTER * (len(name) - 0.5 * name.count("I")) + 5 for name in names]
-    middles = [(left + right) / 2 for left, right in ends]
-    edge = frame.left
-    for i, width in enumerate(widths):
-        middles[i] = max(middles[i], edge + width / 2)
-        edge = middles[i] + width / 2
-    edge = frame.right + RIGHT_OF_FIELD
-    for i, width in reversed(list(enumerate(widths))):
-        middles[i] = min(middles[i], edge - width / 2)
-        edge = middles[i] - width / 2
-    have_room = edge >= frame.left - 1
-    for i, (left, right) in enumerate(ends):
-        name = names[i] if have_room or right - left >= widths[i] else ""
-        middle = middles[i] if have_room else (left + right) / 2
-        yield Band(left, round(right - left, 1), name, round(middle, 1), i % 2 == 1)
-
-
-def _onsets(
-    frame: Frame,
-    onsets: Sequence[OnsetModel],
-    courses: Sequence[Sequence[XY]],
-    areas: Sequence[Area],
-) -> Iterator[OnsetMark]:
-    """Every onset; its step stands beside its line where it covers the fewest other lines."""
-    xs = [frame.x.at(one.step) for one in onsets]
-    levels = [[(frame.left, a.at), (frame.right, a.at)] for a in areas if a.label]
-    taken = [
-        (a.label_x, a.label_x + DIGIT * len(a.label), a.label_y) for a in areas if a.label
-    ]  # left, right and foot of each label
-    for one, x in zip(onsets, xs, strict=True):
-        step = number(one.step)
-        width = DIGIT * len(step)
-        feet = [frame.bottom - 7 - LINE * i for i in range(int((frame.bottom - frame.top) / LINE))]
-        sides = [(x + 4, False), (x - 4 - width, True)]
-        fitting = [side for side in sides if frame.left < side[0] < frame.right - width]
-
-        def covered(place: tuple[float, tuple[float, bool]], width: float = width) -> int:
-            foot, (left, _) = place
-            box = (left - 2, left + width + 2), (foot - LINE + 2, foot + 3)
-            lines = sum(_crosses(course, *box) for course in (*courses, *levels))
-            lines += sum(left - 2 < other < left + width + 2 for other in xs)
-            labels = sum(
-                a < left + width + 4 and left < b + 4 and abs(foot - at) < LINE
-                for a, b, at in taken
-            )
-            return lines + (len(courses) + len(levels) + 1) * labels
-
-        places = ((foot, side) for foot in feet for side in fitting or sides[1:])
-        foot, (left, is_left) = min(places, key=covered)
-        taken.append((left, left + width, foot))
-        low, high = frame.x.at(one.low), frame.x.at(one.high)
-        yield OnsetMark(
-            x=x,
-            low=low,
-            width=round(max(high - low, 1.0), 1),
-            dash=min(one.quantity, 3),
-            step=step,
-            label_x=round(left + width if is_left else left, 1),
-            label_y=round(foot, 1),
-            is_left=is_left,
-        )

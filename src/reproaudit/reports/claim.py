@@ -8,6 +8,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports import numbers, phrasing, reviewing, seen
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
@@ -40,7 +41,7 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
 def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
     """Returns the verdict with what it depends on, or why it is open, and whether confirmed."""
     below = [one.sentence for one in claim.hangs_on]
-    if reason := phrasing.open_reason(claim, tier):
+    if reason := open_reason(claim, tier):
         below.append(reason)
     if claim.status == "confirmed":
         below.append(phrasing.status_words(claim.verdict, claim.status))

@@ -25,6 +25,7 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import identifiers
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.register.model import (
     ClaimEntry,
     DocumentationEntry,
@@ -170,7 +171,7 @@ def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> Claim
         ClaimEntry,
         claim,
         verdict_words=phrasing.verdict_title(claim),
-        open_reason=phrasing.open_reason(claim, tier),
+        open_reason=open_reason(claim, tier),
         evidence=phrasing.evidence_label(claim),
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,
