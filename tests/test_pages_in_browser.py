@@ -77,3 +77,28 @@ def test_the_page_prints_whole_on_white(browser: Any, address: str, tmp_path: Pa
         assert any(one.get_attribute("open") is None and prints(one) for one in folds)
         page.pdf(path=str(tmp_path / "page.pdf"))
         assert (tmp_path / "page.pdf").stat().st_size > 20_000
+
+
+def test_a_claims_heading_is_not_printed_alone(browser: Any, address: str) -> None:
+    """The defect: a figure with its words, kept whole, went to the next page without its claim."""
+    page = browser.new_page()
+    page.emulate_media(media="print")
+    page.goto(address)
+    broken = "e => getComputedStyle(e).breakInside"
+    figures = page.locator(".gallery figure:has(details)")
+    assert figures.count()
+    assert {one.evaluate(broken) for one in figures.all()} == {"auto"}
+    assert page.locator("svg.chart").first.evaluate(broken) == "avoid"
+    held = "e => getComputedStyle(e).breakAfter"
+    for words in ("#claim-1 h3", "#claim-1 .statement", "#claim-1 figcaption"):
+        assert page.locator(words).first.evaluate(held) == "avoid"
+    page.close()
+
+
+def test_the_links_to_claims_have_the_verdicts_colours(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto(address)
+    assert page.locator(".contents li .badge:visible").count() == len(
+        page.locator("article.claim").all()
+    )
+    page.close()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factories import CLAIMS, make_audit, make_lookup
+from factories import CLAIMS, audit_data, make_audit, make_lookup, setting
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role
 from reproaudit.audit.rules import broken_rules
@@ -28,6 +28,7 @@ from reproaudit.reports.files import read_scorecard, write_report
 from reproaudit.reports.frame import CHART_WIDTH, PLOT
 from reproaudit.reports.html import html_page
 from reproaudit.reports.picture_data import FILE, pictures_csv
+from reproaudit.reports.register.strip import with_broad_stages
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.seen import parts_words, seen
 from reproaudit.scorecard.build import build
@@ -41,6 +42,7 @@ from reproaudit.scorecard.pictures import (
     RangeModel,
     StageModel,
     kept,
+    stages_ask_for_log,
 )
 from reproaudit.scorecard.stages import find
 from reproaudit.stats import Decision, onset
@@ -306,7 +308,7 @@ def test_the_words_follow_from_the_data() -> None:
     control = line([1.0, 1.0, 1.0, 1.0, 0.8], role=Role.CONTROL)
     said = seen(picture(line(FALLS, [*FALLS[:4], 0.07]), control))
     assert "goes from 1 to 0.0600 in 1000 steps" in said
-    assert "end between 0.0500 and 0.0700, inside the range of the rule (≤ 0.1)" in said
+    assert "end between 0.0500 and 0.0700, all of them inside the range of the rule (≤ 0.1)" in said
     assert "The control (without) ends at 0.800, outside the range of the rule (≤ 0.1)" in said
     assert "onset" not in said.replace("an onset comes within", "")
     missed = seen(picture(line([*FALLS[:4], 0.3])))
@@ -324,6 +326,24 @@ def test_the_words_follow_from_the_data() -> None:
     assert "so it does not wait" in said
     patient = line([1.0, 1.0, 0.99, 0.2, 0.05])
     assert "so it waits" in seen(picture(patient, **more))
+
+
+@pytest.mark.parametrize(
+    ("ends", "held"),
+    [
+        ((0.05, 0.12), "1 of {} inside the range of the rule (≤ 0.1), their mean inside"),
+        ((0.05, 0.3), "1 of {} inside the range of the rule (≤ 0.1), their mean outside"),
+        ((0.2, 0.3), "all of {} outside the range of the rule (≤ 0.1)"),
+    ],
+)
+def test_a_range_that_holds_the_mean_is_not_said_to_hold_every_run(
+    ends: tuple[float, float], held: str
+) -> None:
+    """The defect: single runs beyond the bound were told to be inside, as their mean was."""
+    courses = [[*FALLS[:4], end] for end in ends]
+    said = seen(picture(line(*courses), line(*courses, role=Role.CONTROL)))
+    assert f"0, {held.format('them')}." in said
+    assert f" on average, {held.format('its 2 runs')}." in said
 
 
 def test_parts_that_differ_in_a_coordinate_are_named_together() -> None:
@@ -392,22 +412,76 @@ def test_no_cell_of_the_numbers_is_a_formula(card: Scorecard) -> None:
 # --- stages that the audit declares -------------------------------------------------------------
 
 
-def staged(steps: str) -> Audit:
-    from factories import audit_data
-
+def staged(steps: str, names: str = "I", **own: Any) -> Audit:
     data = audit_data()
-    stage = {"name": "I", "about": "all is trained", "steps": steps}
-    data["experiments"]["good"]["stages"] = [stage]
+    good = data["experiments"]["good"]
+    about = "a part is trained"
+    good["stages"] = [{"name": one, "about": about, "steps": steps} for one in names.split()]
+    good["settings"] = {**good["settings"], **own}
     return make_audit(experiments=data["experiments"])
 
 
 def test_declared_stages_are_drawn_where_a_series_spans_them() -> None:
-    audit = staged("steps")  # 1000 at the paper tier, where the series has 100
-    found = build(audit, "paper", make_lookup(audit))
-    assert claim_of(found, "converges").pictures[0].stages == ()
-    found = build(audit, "quick", make_lookup(audit))
-    (stage,) = claim_of(found, "converges").pictures[0].stages
-    assert (stage.about, stage.start, stage.end) == ("all is trained", 0, 100)
+    audit = staged("lasting", "I II", lasting=setting([20, 80]))
+    (picture,) = claim_of(build(audit, "quick", make_lookup(audit)), "converges").pictures
+    assert [(one.start, one.end) for one in picture.stages] == [(0, 20), (20, 100)]
+    audit = staged("lasting", "I II", lasting=setting([20, 90]))  # the series has 100 steps
+    (picture,) = claim_of(build(audit, "quick", make_lookup(audit)), "converges").pictures
+    assert picture.stages == ()
+
+
+def test_a_single_stage_is_not_drawn() -> None:
+    """The defect: over all of training it stood in place of the stages that are found."""
+    audit = staged("steps")
+    (picture,) = claim_of(build(audit, "quick", make_lookup(audit)), "converges").pictures
+    assert picture.stages == ()
+
+
+@pytest.mark.parametrize(
+    ("ends", "log"),
+    [((2000, 52000, 57000), False), ((160, 1300, 20000), True), ((4500, 6500, 100000), True)],
+)
+def test_time_is_drawn_as_stages_have_room(ends: tuple[int, ...], log: bool) -> None:
+    pairs = itertools.pairwise((0, *ends))
+    stages = [StageModel(name="I", about="-", start=a, end=b) for a, b in pairs]
+    steps = [0.0, 1.0, 10.0, float(ends[-1])]
+    assert stages_ask_for_log(steps, stages) is log
+    course = line([1.0, 0.9, 0.5, 0.1], x=tuple(steps))
+    for scale in ("linear", "log"):
+        shown = with_broad_stages(picture(course, stages=tuple(stages), x_scale=scale))
+        assert (shown.x_scale == "log") is log
+        assert ("Time is logarithmic" in seen(shown)) is log
+
+
+@pytest.mark.parametrize("strip", [False, True])
+@pytest.mark.parametrize("ends", [(990, 995, 1000), (1, 2, 1000), (400, 405, 1000), (5, 995, 1000)])
+def test_every_stage_is_named_however_narrow_it_is(ends: tuple[int, ...], strip: bool) -> None:
+    """The defect: a stage that is narrower than its name had none."""
+    pairs = zip(("I", "II", "III"), itertools.pairwise((0, *ends)), strict=True)
+    stages = tuple(StageModel(name=n, about="-", start=a, end=b) for n, (a, b) in pairs)
+    chart = picture_chart(picture(line(FALLS), stages=stages, x_scale="linear"), strip=strip)
+    assert [one.name for one in chart.bands] == ["I", "II", "III"]
+    places = [one.name_x for one in chart.bands]
+    half = {"I": 3.0, "II": 5.0, "III": 7.0}
+    for one, other in itertools.pairwise(chart.bands):
+        assert other.name_x - one.name_x > half[one.name] + half[other.name]
+    assert places[0] >= chart.left
+    assert places[-1] + half["III"] <= chart.right + 5
+
+
+def test_the_step_of_an_onset_covers_no_course_where_there_is_room() -> None:
+    """The defect: it stood at the foot of its line, on the axis and on what runs there."""
+    low = line([1.0, 1.0, 0.05, 0.05, 0.05])
+    onset_ = OnsetModel(quantity=0, step=5.0, low=4.0, high=6.0, came=1, of=1)
+    chart = picture_chart(picture(low, onsets=(onset_,), ranges=()))
+    (mark,) = chart.onsets
+    assert mark.label_y <= chart.bottom - 7
+    left = mark.label_x - 7 if mark.is_left else mark.label_x
+    path = chart.strokes[0].path[1:].replace("L", " ").split()
+    points = list(zip(map(float, path[::2]), map(float, path[1::2]), strict=True))
+    for at in (left, left + 7):
+        height = np.interp(at, [x for x, _ in points], [y for _, y in points])
+        assert not mark.label_y - 10 <= height <= mark.label_y + 2
 
 
 @pytest.mark.parametrize(

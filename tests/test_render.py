@@ -19,7 +19,14 @@ import pytest
 from rich.console import Console
 
 import factories
-from rendering import render_html, render_json, render_markdown, render_register, render_scorecard
+from rendering import (
+    render,
+    render_html,
+    render_json,
+    render_markdown,
+    render_register,
+    render_scorecard,
+)
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.judging.model import IntervalModel
 from reproaudit.reports import numbers, phrasing
@@ -33,6 +40,7 @@ from reproaudit.reports.listing import ListEntry, list_document
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.writing import write_register
+from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.screen import print_screen
 from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
@@ -766,3 +774,27 @@ def test_what_is_no_scorecard_is_refused(text: str, fault: str, tmp_path: Path) 
 def test_a_missing_scorecard_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot read .*: No such file or directory"):
         read_scorecard(tmp_path / "none.json")
+
+
+def test_what_all_histories_have_in_common_is_told_once(card: Scorecard) -> None:
+    """The defect: a terminal printed up to fifteen sentences for each claim, nearly the same."""
+    own = [f"Of {one.id} alone." for one in card.claims]
+    changed = [
+        one.model_copy(update={"history": ("Told of all.", alone)})
+        for one, alone in zip(card.claims, own, strict=True)
+    ]
+    whole = card.model_copy(update={"claims": tuple(changed)})
+    for form in ("md", "html"):
+        page = render(whole, form)
+        assert page.count("Told of all.") == 1
+        assert all(page.count(alone) == 1 for alone in own)
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    print_document(scorecard_document(whole, history=False), console)
+    text = out.getvalue()
+    assert "Told of all." not in text
+    assert not any(alone in text for alone in own)
+    assert text.count("2 sentences, told with --verbose") == len(own)
+    single = card.model_copy(update={"claims": tuple(changed[:1])})
+    assert render(single, "md").count("Told of all.") == 1
+    assert "History of every claim" not in render(single, "md")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reproaudit.audit.catalog import Catalog
 from reproaudit.desk.bound_picture import BoundPicture, draw_bound
+from reproaudit.desk.rule_words import CheckView, check_view
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 RANGES = st.one_of(
@@ -59,3 +61,38 @@ def test_the_words_name_the_bound(accepted: tuple[float, float], side: str) -> N
     assert draw_bound(accepted, single_runs=True).description.startswith(
         f"Met if every run is {side}"
     )
+
+
+# --- the words of a check ---------------------------------------------------------------------
+
+
+def views_of(slug: str) -> list[tuple[str, CheckView]]:
+    audit = Catalog()[slug].audit()
+    return [
+        (check.kind, check_view(audit, claim, check))
+        for claim in audit.claims
+        for check in claim.checks
+    ]
+
+
+def test_that_both_changes_come_is_asked_of_every_seed_without_an_interval() -> None:
+    """The defect: it was told, and drawn, as a mean whose interval lies at 1 or above."""
+    found = [view for kind, view in views_of("yang2025") if kind == "ordered_onsets"]
+    assert found
+    for view in found:
+        come, (order, _), _ = view.rules
+        assert come == ("Both changes come, on every single seed.", None)
+        assert "least favourable reading" in order
+
+
+@pytest.mark.parametrize("slug", list(Catalog().entries))
+def test_what_is_counted_is_neither_told_nor_drawn_with_an_interval(slug: str) -> None:
+    audit = Catalog()[slug].audit()
+    for claim in audit.claims:
+        for check in claim.checks:
+            view = check_view(audit, claim, check)
+            for condition, (said, drawn) in zip(check.conditions(), view.rules, strict=True):
+                assert condition.counted == ("on every single seed" in said)
+                assert condition.counted == ("interval" not in said)
+                whiskers = [] if drawn is None else [one.whisker for one in drawn.examples]
+                assert not condition.counted or not any(whiskers)

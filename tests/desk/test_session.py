@@ -161,6 +161,26 @@ def test_meanings_and_findings_are_told_with_their_context(tmp_path: Path) -> No
         assert re.search(chain, every)
 
 
+def test_each_check_names_its_own_ablation(tmp_path: Path) -> None:
+    with running(copied(tmp_path, "yang2025")) as desk:
+        desk.enter()
+        audit = load_audit(desk.file)
+        for index, claim in enumerate(audit.claims):
+            page = desk.get(f"/claim/{index}").text
+            for check in claim.checks:
+                if check.ablation:
+                    assert f"the control <code>{check.ablation}</code>" in page
+                    assert f"({check.ablation})</h3>" in page
+                    assert "Each check names the one that must miss it." in page
+
+
+def test_no_paper_is_without_a_type_or_authors(tmp_path: Path) -> None:
+    with running(copied(tmp_path)) as desk:
+        desk.enter()
+        offered = ['value="not_applicable"' in desk.get(f"/variable/{i}").text for i in range(9)]
+        assert offered == [False] * 2 + [True] * 7
+
+
 def tokens(desk: RunningDesk, **changed: str) -> dict[str, str]:
     one = load_audit(desk.file).settings["tokens"]
     given = {"value": str(one.value), "source": str(one.source), "why": one.why or ""}

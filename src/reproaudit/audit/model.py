@@ -177,8 +177,9 @@ class Claim(StrictModel):
     checks: tuple[Check, ...] = Field(min_length=1)
     """The parts of the claim in order. The claim is met if every part is met."""
     controls: tuple[AnyControl, ...] = Field(min_length=1)
-    """Runs that lack the claimed mechanism, so that the checks must fail. Each check must fail on
-    at least one. Each entry is a control, or the name of one under the audit's own `controls`."""
+    """Runs that lack the claimed mechanism. Each check must fail on the one that it names as its
+    `ablation`, which it need not where there is a single one. Each entry is a control, or the name
+    of one under the audit's own `controls`."""
     positive_control: AnyPositiveControl
     """A constructed solution on which every check must pass, the name of one under the audit's own
     `controls`, or `not_constructible` with the reason why there is none."""

@@ -56,7 +56,8 @@ def report(
     ] = None,
     fail_on: FailOn = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="With --all, print every detail, too.")
+        bool,
+        typer.Option("--verbose", help="With --all, print every detail, too; and whole histories."),
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -81,6 +82,7 @@ def report(
         group=group,
         go_on=everything or len(entries) > 1,
         details=verbose or not everything,
+        history=verbose,
     )
     return report_once(request, wanted)
 

@@ -56,7 +56,7 @@ def report_papers(
     if as_json:
         print_scorecards(scorecards)
     elif TERMINAL in formats:
-        show_scorecards(scorecards, written, request.details)
+        show_scorecards(scorecards, written, request.details, history=request.history)
         return scorecards, written
     _say_written(written, as_json)
     return scorecards, written
@@ -139,7 +139,11 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
 
 
 def show_scorecards(
-    scorecards: Sequence[Scorecard], written: Sequence[Path], details: bool
+    scorecards: Sequence[Scorecard],
+    written: Sequence[Path],
+    details: bool,
+    *,
+    history: bool = True,
 ) -> None:
     """Prints scorecards, and last each claim on one line with the page that has the details.
 
@@ -147,10 +151,11 @@ def show_scorecards(
         scorecards: the papers.
         written: the files that were written; the pages among them are named.
         details: whether to print everything, and every file.
+        history: whether everything has the claims' histories in full.
     """
     if details:
         for one in scorecards:
-            show(scorecard_document(one))
+            show(scorecard_document(one, history=history))
         say("")
         _say_written(written, as_json=False)
     name = PAGE if len(scorecards) > 1 else "scorecard.html"

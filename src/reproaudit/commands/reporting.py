@@ -42,6 +42,7 @@ class ReportRequest:
         group: the beginning of the id of the group of records to show; None for today's.
         go_on: whether a paper that cannot be shown leaves the others to be shown.
         details: whether to print everything before every claim on one line.
+        history: whether everything has the claims' histories in full.
     """
 
     entries: Sequence[Entry]
@@ -53,6 +54,7 @@ class ReportRequest:
     group: str | None
     go_on: bool
     details: bool
+    history: bool
 
     @property
     def question(self) -> list[Any]:
@@ -61,7 +63,13 @@ class ReportRequest:
         store, out = self.store, self.out
         places = [os.path.abspath(store), os.path.abspath(out), os.getcwd(), str(store), str(out)]
         asked = [self.tier, sorted(self.formats), self.as_json, self.group]
-        return ["report", named, places, [*asked, self.go_on, self.details], looks_of_output()]
+        return [
+            "report",
+            named,
+            places,
+            [*asked, self.go_on, self.details, self.history],
+            looks_of_output(),
+        ]
 
 
 def report_once(request: ReportRequest, fail_on: frozenset[str]) -> int:

@@ -75,7 +75,7 @@ def bound_words(accepted: tuple[float, float]) -> str:
     return f"between {short(low)} and {short(high)}"
 
 
-def draw_bound(accepted: tuple[float, float], *, single_runs: bool) -> BoundPicture:
+def draw_bound(accepted: tuple[float, float], single_runs: bool) -> BoundPicture:
     """Draws what a rule accepts.
 
     Args:

@@ -15,10 +15,12 @@ from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import Condition, Kind, confidence_on
 from reproaudit.checks.matches import Matches
 from reproaudit.checks.measurements import Declaration, Quantity
+from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.separates import Separates
 from reproaudit.desk.bound_picture import BoundPicture, bound_words, draw_bound
 from reproaudit.reports.numbers import value_words
+from reproaudit.reports.phrasing import upper_first
 
 _LEANS_ON_ANOTHER = re.compile(r"(The same|As the)\b")
 """The start of a meaning that is told by the one listed before it."""
@@ -33,18 +35,21 @@ class CheckView:
     Attributes:
         name: the part of the claim that it decides.
         phenomenon: what its kind looks for, one sentence.
-        rules: when it is met, a sentence and a picture for each condition.
+        rules: when it is met, a sentence for each condition, with a picture unless the condition
+            is a plain yes or no.
         measured: each measurement that it reads: what it is called here, what it means, and the
             names and meanings of those listed before it that its meaning leans on.
         terms: each further term of the rule: its meaning and its value.
+        ablation: the name of the control that must miss it; None where the claim names none.
         reason: why the tolerance is what it is.
     """
 
     name: str
     phenomenon: str
-    rules: Sequence[tuple[str, BoundPicture]]
+    rules: Sequence[tuple[str, BoundPicture | None]]
     measured: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]
     terms: Sequence[tuple[str, str]]
+    ablation: str | None
     reason: str
 
 
@@ -56,22 +61,26 @@ def check_view(audit: Audit, claim: Claim, check: Kind) -> CheckView:
         rules=[
             (
                 _rule(one, check, audit.confidence),
-                draw_bound(one.accepted, single_runs=check.over == "every_seed"),
+                None if _is_yes_or_no(one, check) else draw_bound(one.accepted, one.counted),
             )
             for one in check.conditions()
         ],
         measured=list(_measured(audit, claim, check)),
         terms=list(_terms(check)),
+        ablation=check.ablation,
         reason=check.reason,
     )
 
 
 def _rule(condition: Condition, check: Kind, confidence: float) -> str:
     """When one condition of a check is met."""
+    label = condition.label.removeprefix(f"{check.name}: ")
+    if _is_yes_or_no(condition, check):
+        return f"{upper_first(label)}, on every single seed."
     level = 100 * confidence_on(condition.scale, confidence)
     bound = bound_words(condition.accepted)
     spread = f"the whole {level:g} % interval over the seeds has to lie there"
-    if check.over == "every_seed":
+    if condition.counted:
         spread = "on every single seed"
     elif isinstance(check, FailureRate):
         spread = f"the whole exact {100 * confidence:g} % interval of the share has to lie there"
@@ -79,8 +88,19 @@ def _rule(condition: Condition, check: Kind, confidence: float) -> str:
     if check.each is not None:
         among = "" if check.among is None else f" among {value_words(check.among)}"
         each = f", for each {check.each}{among}"
-    number = _number_words(check) or condition.label.removeprefix(f"{check.name}: ")
-    return f"{number} is {bound}{each}; {spread}."
+    number = _number_words(check) or label
+    said = f"{number} is {bound}{each}; {spread}."
+    if condition.kindest is not None:
+        said += (
+            " The number depends on how it is defined: the rule is met if it holds by the least "
+            "favourable reading, and missed only if it is missed by the most favourable one, too."
+        )
+    return said
+
+
+def _is_yes_or_no(condition: Condition, check: Kind) -> bool:
+    """True if a condition's number only says whether something happened in a run."""
+    return isinstance(check, OrderedOnsets) and condition.name == "come"
 
 
 def _number_words(check: Kind) -> str:

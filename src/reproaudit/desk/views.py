@@ -31,7 +31,7 @@ from reproaudit.reports.numbers import settings_words, value_words
 from reproaudit.reports.reviewing import SHARING
 
 QUESTIONS = {
-    VariableName.RESEARCH_TYPE: "Is the paper experimental, theoretical, or what the card says?",
+    VariableName.RESEARCH_TYPE: "Is the research of the type that the card says?",
     VariableName.RESEARCHER_AFFILIATION: "Do the authors work where the card says?",
     VariableName.PSEUDOCODE: "Does the paper give its method as pseudocode or an algorithm?",
     VariableName.OPEN_SOURCE_CODE: "Do the authors share their code?",
@@ -98,6 +98,11 @@ class VariableView:
     def key(self) -> str:
         """The variable's name."""
         return self.name
+
+    @property
+    def can_be_needless(self) -> bool:
+        """True if a paper can do without it; every paper has a type, and authors somewhere."""
+        return self.name not in UNSCORED
 
 
 @dataclass(frozen=True)
@@ -312,7 +317,8 @@ class DeskView:
     def _controls(self, audit: Audit, claim: Claim) -> Iterable[ControlView]:
         for number, one in enumerate(audit.controls_of(claim), start=1):
             words = self._disputes(Disputed(claim=claim.id, control=number))
-            yield ControlView(str(number), f"Control {number}", _differences(one), one.why, words)
+            title = f"Control {number} ({one.name})" if one.name else f"Control {number}"
+            yield ControlView(str(number), title, _differences(one), one.why, words)
         positive = audit.positive_control_of(claim)
         words = self._disputes(Disputed(claim=claim.id, control="positive"))
         if isinstance(positive, NoPositiveControl):

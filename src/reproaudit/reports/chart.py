@@ -8,16 +8,16 @@ diamond the constructed solution), what by the dashes; colour never tells anythi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from reproaudit.audit.plan import Role
+from reproaudit.reports.areas import Area, areas_of
 from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.frame import (
     BELOW,
     CHART_WIDTH,
-    LETTER,
     XY,
     Frame,
     axis_of,
@@ -25,15 +25,17 @@ from reproaudit.reports.frame import (
     path_of,
     truncated,
 )
-from reproaudit.reports.numbers import bound_symbols, number
 from reproaudit.reports.printable import clean
+from reproaudit.reports.timing import Band, OnsetMark, bands_of, onset_marks
 from reproaudit.scorecard.figures import CurveModel, FigureModel
-from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel, StageModel, is_early
+from reproaudit.scorecard.pictures import (
+    LineModel,
+    PictureModel,
+    is_early,
+)
 from reproaudit.scorecard.stages import mean_run
 from reproaudit.stats import Scale
 
-LINE = 13.0
-"""Height of a line of text."""
 FAR = 1.5
 """Controls are drawn to this many heights of what is judged beyond it; the rest is cut."""
 STROKE_KINDS = {
@@ -70,44 +72,6 @@ class Stroke:
     dots: tuple[XY, ...]
     tag: str
     label: str
-
-
-@dataclass(frozen=True)
-class Area:
-    """A range that meets the check: its surface and its bounds.
-
-    Attributes:
-        label: the bound in figures, at this place; empty for a curve.
-        at: the height of the bound.
-    """
-
-    surface: str
-    edges: str
-    label: str
-    at: float
-    label_x: float
-    label_y: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """A stage: a stretch along the axis; the name is empty where there is no room."""
-
-    x: float
-    width: float
-    name: str
-    is_odd: bool
-
-
-@dataclass(frozen=True)
-class OnsetMark:
-    """An onset with the range of its uncertainty."""
-
-    x: float
-    low: float
-    width: float
-    dash: int
-    step: str
 
 
 @dataclass(frozen=True)
@@ -160,13 +124,15 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
     y = _upright(picture, means)
     places = [v for one in picture.lines for v in one.x]
     x = horizontal_axis(places, picture.x_scale, is_course=picture.kind == "course")
-    frame = Frame.strip(y, x) if strip else Frame.around(y, x, has_stages=bool(picture.stages))
-    strokes, courses = [], []
+    frame_of = Frame.strip if strip else Frame.around
+    frame = frame_of(y, x, has_stages=bool(picture.stages))
+    strokes, courses, runs = [], [], []
     several = len({line.control for line in picture.lines if line.role is Role.CONTROL}) > 1
     for line, mean in zip(picture.lines, means, strict=True):
         is_course = picture.kind == "course"
         points = frame.points(line.x, mean)
         courses.append(points)
+        runs += [frame.points(line.x, run) for run in line.runs] if is_course else []
         strokes.append(
             Stroke(
                 kind=STROKE_KINDS[line.role],
@@ -181,6 +147,7 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
                 label=line_words(line, picture),
             )
         )
+    areas = tuple(areas_of(frame, picture.ranges, courses))
     return Chart(
         name=clean(f"{picture.y_label} by {picture.x_label}"),
         height=frame.bottom + BELOW,
@@ -193,18 +160,9 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
         x_ticks=frame.x_ticks(),
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(reversed(strokes)),  # the claim's own are drawn last, on top
-        areas=tuple(_areas(frame, picture.ranges, courses)),
-        bands=tuple(_bands(frame, picture.stages)),
-        onsets=tuple(
-            OnsetMark(
-                frame.x.at(one.step),
-                frame.x.at(one.low),
-                round(max(frame.x.at(one.high) - frame.x.at(one.low), 1.0), 1),
-                min(one.quantity, 3),
-                number(one.step),
-            )
-            for one in picture.onsets
-        ),
+        areas=areas,
+        bands=tuple(bands_of(frame, picture.stages)),
+        onsets=tuple(onset_marks(frame, picture.onsets, [*courses, *runs], areas)),
         plateaus=tuple(
             (frame.left, frame.x.at(one.until), frame.y.at(one.level), min(one.quantity, 3))
             for one in picture.plateaus
@@ -273,7 +231,7 @@ def figure_chart(figure: FigureModel) -> Chart:
         x_ticks=frame.x_ticks(),
         y_ticks=frame.y.upright_ticks(),
         strokes=tuple(strokes),
-        bands=tuple(_bands(frame, figure.stages)),
+        bands=tuple(bands_of(frame, figure.stages)),
     )
 
 
@@ -339,101 +297,3 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
             )
     air = 0.04 * (high - low)
     return PlotAxis(scale, low - air, high + air, 0, 1)
-
-
-# --- what lines are held to ---------------------------------------------------------------------
-
-
-def _areas(
-    frame: Frame, ranges: Sequence[RangeModel], courses: Sequence[Sequence[XY]]
-) -> Iterator[Area]:
-    """Every range; a label stands where it covers no line, as far as there is such a place."""
-    taken: list[Area] = []
-    for one in ranges:
-        area = _area(frame, one)
-        near = [a for a in taken if a.label and abs(a.at - area.at) < LINE]
-        if area.label and not one.x:
-            x, y = _free_place(frame, area, courses, near)
-            area = replace(area, label_x=x, label_y=y)
-        elif area.label and near:
-            beside = max(a.label_x + LETTER * len(a.label) + 8 for a in near)
-            area = replace(area, label_x=beside)
-        taken.append(area)
-        yield area
-
-
-def _free_place(
-    frame: Frame, area: Area, courses: Sequence[Sequence[XY]], near: Sequence[Area]
-) -> XY:
-    """Returns the first place for a label along its bound at which it covers the fewest lines.
-
-    It stands above the bound where that is as good as below.
-    """
-    width = LETTER * len(area.label)
-    first, room = area.label_x, frame.right - 6 - width - area.label_x
-    lefts = [round(first + LINE * i, 1) for i in range(max(int(room / LINE), 0) + 1)]
-    heights = [area.label_y]
-    if area.label_y < area.at and area.at + LINE < frame.bottom:
-        heights.append(round(area.at + LINE - 1, 1))
-
-    def covered(place: XY) -> float:
-        left, foot = place
-        box = (left - 2, left + width + 2), (foot - LINE + 3, foot + 2)
-        lines = sum(_crosses(course, *box) for course in courses)
-        labels = sum(
-            left < one.label_x + LETTER * len(one.label) + 8 and one.label_x < left + width + 8
-            for one in near
-        )
-        return float(lines + (len(courses) + 1) * labels)
-
-    return min(((x, y) for y in heights for x in lefts), key=covered)
-
-
-def _crosses(course: Sequence[XY], across: XY, upright: XY) -> bool:
-    """Returns whether a line passes through a box; a piece of it is judged by its ends there."""
-    for (x0, y0), (x1, y1) in pairwise(course):
-        left, right = max(x0, across[0]), min(x1, across[1])
-        if left > right:
-            continue
-        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
-        ends = (y0, y1) if x1 <= x0 else (y0 + slope * (left - x0), y0 + slope * (right - x0))
-        if min(ends) <= upright[1] and max(ends) >= upright[0]:
-            return True
-    return False
-
-
-def _area(frame: Frame, one: RangeModel) -> Area:
-    """A range: over the whole width, at one place, or along a curve."""
-    xs: list[float] = [frame.left, frame.right]
-    low, high = list(one.low), list(one.high)
-    if len(one.x) == 1:
-        at = frame.x.at(one.x[0])
-        xs = [at, min(at + 14.0, frame.right)]
-    elif one.x:
-        xs = [frame.x.at(v) for v in one.x]
-    if len(low) == 1:
-        low, high = low * len(xs), high * len(xs)
-    lower = [
-        (round(x, 1), frame.bottom if v is None else frame.y.at(v))
-        for x, v in zip(xs, low, strict=True)
-    ]
-    upper = [
-        (round(x, 1), frame.top if v is None else frame.y.at(v))
-        for x, v in zip(xs, high, strict=True)
-    ]
-    edges = "".join(
-        path_of(line) for line, ends in ((lower, low), (upper, high)) if None not in ends
-    )
-    label = bound_symbols(one) if len(one.low) == 1 else ""
-    at_y = (lower if one.low[-1] is not None else upper)[-1][1]
-    surface = f"{path_of([*lower, *reversed(upper)])}z"
-    foot = at_y - 3 if at_y - 12 > frame.top else at_y + 12
-    return Area(surface, edges, label, at_y, round(xs[0] + 3, 1), round(foot, 1))
-
-
-def _bands(frame: Frame, stages: Iterable[StageModel]) -> Iterator[Band]:
-    for place, one in enumerate(stages):
-        left, right = frame.x.at(one.start), frame.x.at(one.end)
-        name = clean(one.name)
-        has_room = right - left >= 0.7 * LETTER * len(name) + 2
-        yield Band(left, round(right - left, 1), name if has_room else "", place % 2 == 1)

@@ -8,11 +8,15 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports import numbers, phrasing, reviewing, seen
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 from reproaudit.stats import Decision
+
+EVERY_HISTORY = "History of every claim"
+"""The title of the section on what the histories of all claims have in common."""
 
 
 def badge(verdict: Verdict, text: str | None = None) -> o.Span:
@@ -34,9 +38,11 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
     return badge(claim.verdict, phrasing.verdict_title(claim))
 
 
-def _verdict_cell(claim: ClaimModel) -> o.GridCell:
-    """Returns the verdict with what it depends on, and whether it is confirmed."""
+def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
+    """Returns the verdict with what it depends on, or why it is open, and whether confirmed."""
     below = [one.sentence for one in claim.hangs_on]
+    if reason := open_reason(claim, tier):
+        below.append(reason)
     if claim.status == "confirmed":
         below.append(phrasing.status_words(claim.verdict, claim.status))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
@@ -49,13 +55,19 @@ def _with_runs(answer: AnswerModel | ClaimModel, said: str) -> o.GridCell:
 
 
 def claim_row(
-    claim: ClaimModel, href: str, *, weight: bool = False, origin: OriginModel | None = None
+    claim: ClaimModel,
+    href: str,
+    tier: str,
+    *,
+    weight: bool = False,
+    origin: OriginModel | None = None,
 ) -> o.GridRow:
     """Returns a claim's row in a table of claims.
 
     Args:
         claim: the claim.
         href: the link to the whole claim.
+        tier: of its scorecard.
         weight: whether the table has a column for the weight.
         origin: who measured, if not we; the statement is then left to our own row.
     """
@@ -65,13 +77,15 @@ def claim_row(
         name = (link, o.soft(f" (not ours, {origin.made})"))
     weights = (numbers.stated(claim.weight),) if weight else ()
     estimate = _with_runs(claim, phrasing.claim_sentence(claim))
-    return name, _verdict_cell(claim), phrasing.evidence_label(claim), *weights, estimate
+    return name, _verdict_cell(claim, tier), phrasing.evidence_label(claim), *weights, estimate
 
 
 # --- a claim ------------------------------------------------------------------------------------
 
 
-def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "") -> o.Section:
+def claim_section(
+    card: Scorecard, claim: ClaimModel, number: int, data: str = "", *, history: bool = True
+) -> o.Section:
     """Returns everything that is told of a claim, under its number on the scorecard.
 
     Args:
@@ -79,6 +93,7 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         claim: one of its claims.
         number: its place, from 1.
         data: the link to the numbers of the pictures, if they stand in a file.
+        history: whether to tell its history in full.
     """
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
@@ -94,14 +109,14 @@ def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "
         *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
         *_pictures(card, claim, number, data),
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
-        o.Facts(list(_facts(card, claim))),
+        o.Facts(list(_facts(card, claim, history))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
     )
     title = (claim_badge(claim), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
 
 
-def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[o.Line, o.Line]]:
     part = phrasing.deciding_part(claim)
     yield "why", claim.why
     if part is not None and (power := phrasing.power(part)):
@@ -109,8 +124,7 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
     yield "evidence", phrasing.evidence_words(claim)
     if told := list(phrasing.alternatives_words(card, claim)):
         yield "alternatives", "; ".join(told)
-    for sentence in claim.history:
-        yield "history", sentence
+    yield from _history(card, claim) if history else _history_counted(claim)
     if part is not None:
         yield "tolerance", part.reason
     about = [o.Span(name, href=f"#finding-{n}") for n, name in phrasing.findings_about(card, claim)]
@@ -120,6 +134,28 @@ def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]
         yield "response", phrasing.response_words(response)
     for dispute in reviewing.disputes_of_claim(card, claim.id):
         yield "disputed", reviewing.dispute_words(dispute)
+
+
+def _history(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+    """Yields what is told of this claim, after the link to what is told of every claim."""
+    shared = shared_history(card)
+    if shared and claim.history:
+        told = f"what all claims have in common ({numbers.counted(len(shared), 'sentence')}): "
+        yield "history", (told, o.Span(EVERY_HISTORY, href="#history"))
+    for sentence in claim.history:
+        if sentence not in shared:
+            yield "history", sentence
+
+
+def _history_counted(claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
+    if claim.history:
+        yield "history", f"{numbers.counted(len(claim.history), 'sentence')}, told with --verbose"
+
+
+def shared_history(card: Scorecard) -> tuple[str, ...]:
+    """Returns what the histories of all claims have in common, if several claims have one."""
+    first, *others = [one.history for one in card.claims if one.history] or [()]
+    return tuple(one for one in first if all(one in other for other in others)) if others else ()
 
 
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:

@@ -20,7 +20,9 @@ ABOVE, STAGES, BELOW = 20.0, 14.0, 36.0
 MOST_MARKS = 12
 """So few places of an axis are its ticks."""
 STRIP = (160.0, 36.0)
-"""Width and height of a strip."""
+"""Width and height of a strip without names of stages."""
+RIGHT_OF_FIELD = 5.0
+"""Room to the right of the field in every picture; in charts there is more."""
 LETTER = 6.3
 """Width of a letter, roughly."""
 
@@ -51,10 +53,12 @@ class Frame:
         return cls(x.between(left, right), upright, left, right, top, bottom)
 
     @classmethod
-    def strip(cls, y: PlotAxis, x: Across) -> Frame:
+    def strip(cls, y: PlotAxis, x: Across, *, has_stages: bool) -> Frame:
         """Returns the field of a strip, which has no axes, with room for marks at its edges."""
-        upright = PlotAxis(y.scale, y.low, y.high, STRIP[1] - 5, 5)
-        return cls(x.between(1, STRIP[0] - 5), upright, 1, STRIP[0] - 5, 0, STRIP[1])
+        top = STAGES if has_stages else 0.0
+        bottom, right = top + STRIP[1], STRIP[0] - RIGHT_OF_FIELD
+        upright = PlotAxis(y.scale, y.low, y.high, bottom - 5, top + 5)
+        return cls(x.between(1, right), upright, 1, right, top, bottom)
 
     def points(self, x: X, values: Sequence[float]) -> list[XY]:
         """Returns the places of values; as many as the shorter sequence has."""

@@ -7,7 +7,10 @@ from reproaudit.scorecard.model import AnswerModel
 
 WIDTH = 11
 """Characters of a gauge; an odd number."""
-LEGEND = "o estimate, - its interval (< > where it goes on), | bound, : where the claim is met"
+LEGEND = (
+    "o estimate, - its interval (< > where it goes on), | bound, : where the claim is met; "
+    "a ? after a bound: undecided"
+)
 _PIXEL = 10.0
 """Units of the picture for each character."""
 

@@ -52,7 +52,7 @@ def _contents(blocks: Iterable[o.Piece]) -> Markup:
     if not claims:
         return Markup("")
     links = (
-        _element("li", _element("a", o.plain_line(one.title), href=f"#{one.anchor}"))
+        _element("li", _element("a", _line(one.title), href=f"#{one.anchor}"))
         for one in (*claims, *(one for one in sections if one.anchor != "claims"))
     )
     return _element("nav", _element("ul", _join(links)), class_="contents", aria_label="Contents")

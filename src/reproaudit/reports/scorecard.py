@@ -10,11 +10,13 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.reports import numbers, phrasing, reviewing
 from reproaudit.reports import outline as o
 from reproaudit.reports.claim import (
+    EVERY_HISTORY,
     badge,
     claim_badge,
     claim_row,
     claim_section,
     figure_caption,
+    shared_history,
     verdict_badges,
 )
 from reproaudit.scorecard.elsewhere import BesideModel
@@ -28,6 +30,11 @@ HOW_TO_READ_COURSES = (
     "triangle is an onset, the column above it the range of its uncertainty; Roman numbers are "
     "stages of the training."
 )
+HOW_TO_READ_NUMBERS = (
+    "“0.0251 [0.0204, 0.0308] ≤ 0.1” is an estimate with its interval, against the bound that it "
+    "meets; “not ≤ 0.1” misses it. A question mark after the bound, as in “0.944 ≥ 0.95?”, says "
+    "that the runs do not decide."
+)
 HOW_TO_READ_PICTURES = (
     "In the pictures of estimates the shaded range satisfies the rule, and the dashed line is its "
     "bound or target. A disc is the claim's own estimate, a square a control (which must fail), a "
@@ -40,7 +47,12 @@ HOW_TO_READ_PICTURES = (
 
 
 def scorecard_document(
-    card: Scorecard, *, multiverse: bool = False, index: bool = False, data: str = ""
+    card: Scorecard,
+    *,
+    multiverse: bool = False,
+    index: bool = False,
+    data: str = "",
+    history: bool = True,
 ) -> o.Document:
     """Returns the outline of one paper's scorecard at one tier.
 
@@ -49,8 +61,9 @@ def scorecard_document(
         multiverse: whether a page of its multiverse stands beside it, to be linked.
         index: whether an index page stands above it, to be linked.
         data: the link to the numbers of the pictures, if they stand in a file.
+        history: whether to tell the claims' histories, and not only how long they are.
     """
-    claims = [claim_section(card, claim, n, data) for n, claim in enumerate(card.claims, start=1)]
+    claims = [claim_section(card, one, n, data, history=history) for n, one in _numbered(card)]
     return o.Document(
         name=f"{card.paper.get('slug', '')}: scorecard, {card.tier} tier",
         title=str(card.paper.get("title", "")),
@@ -58,6 +71,7 @@ def scorecard_document(
         blocks=(
             _summary(card, multiverse),
             o.Section("Claims", (*_courses(card), *claims), anchor="claims"),
+            *(_history(card) if history else ()),
             *_beside(card),
             *_figures(card),
             _documentation(card),
@@ -135,13 +149,14 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     ]
     table = o.Tabular(
         ("Claim", "Verdict", "Evidence", "Weight", "Estimate [interval] against bound"),
-        [claim_row(claim, f"#claim-{n}", weight=True) for n, claim in _numbered(card)],
+        [claim_row(claim, f"#claim-{n}", card.tier, weight=True) for n, claim in _numbered(card)],
         "Every audited claim, with the estimate of its deciding part",
         detail=o.Detail.FULL,
     )
     verdicts = [(badge(verdict), row.meaning) for verdict, row in VERDICTS.items()]
     levels = [(o.Span(k.value, "badge", Tone.NEUTRAL), said) for k, said in EVIDENCE.items()]
-    legend = (o.Facts([*verdicts, *levels]), o.Paragraph(HOW_TO_READ_PICTURES, "soft"))
+    how_to_read = (HOW_TO_READ_NUMBERS, HOW_TO_READ_PICTURES)
+    legend = (o.Facts([*verdicts, *levels]), *(o.Paragraph(one, "soft") for one in how_to_read))
     how = o.Fold("How to read this page", legend, detail=o.Detail.PAGE)
     return o.Section("Summary", (o.Facts(rows), table, how), anchor="summary", closing=True)
 
@@ -158,6 +173,13 @@ def _agreement_rows(card: Scorecard) -> Iterator[tuple[o.Line, o.Line]]:
 
 
 # --- the sections after the claims --------------------------------------------------------------
+
+
+def _history(card: Scorecard) -> Iterator[o.Section]:
+    """Yields what the seals tell of every claim alike, if there is such a thing."""
+    if shared := shared_history(card):
+        items = [o.Item((one,)) for one in shared]
+        yield o.Section(EVERY_HISTORY, (o.Bullets(items),), anchor="history")
 
 
 def _beside(card: Scorecard) -> Iterator[o.Section]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from reproaudit.judging.model import Verdict
 from reproaudit.reports import gauge, numbers, phrasing
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.printable import clean
 from reproaudit.reports.terminal import TONES, WIDEST
 from reproaudit.scorecard.model import ClaimModel, Scorecard
@@ -20,7 +21,7 @@ MOST_CLAIMS = 60
 """On one screen; of more each paper has one line."""
 NARROWEST_COLUMN = 8
 """Characters of a column that gives way."""
-WIDEST_LAST = 30
+WIDEST_LAST = 22
 """Characters of the last column for which the first one gives way."""
 WARNED = "!"
 
@@ -80,7 +81,9 @@ def _aligned(rows: Sequence[TextRow], console: Console, width: int) -> Iterator[
 
 def _claims(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
     hangs = any(claim.hangs_on for card in cards for claim in card.claims)
-    last = "estimate (hangs on)" if hangs else "estimate"
+    is_open = any(open_reason(one, card.tier) for card in cards for one in card.claims)
+    about = ", ".join(["hangs on"] * hangs + ["why open"] * is_open)
+    last = f"estimate ({about})" if about else "estimate"
     heads = ("  claim", "verdict", "evidence", "gauge", last)
     yield [Text(head, style="dim") for head in heads]
     for card in cards:
@@ -100,12 +103,13 @@ def _claim(card: Scorecard, claim: ClaimModel) -> TextRow:
     name = clean(claim.id.removeprefix(f"{card.paper['slug']}."))
     said = "no estimate" if part is None else numbers.short_sentence(part)
     warned = f" {WARNED}" if phrasing.warnings(claim) else ""
+    about = _hangs_on(claim) or open_reason(claim, card.tier)
     return [
         Text(f"  {name}"),
         _verdict(claim.verdict, phrasing.words(claim.verdict)) + Text(warned),
         Text(phrasing.evidence_label(claim)),
         Text("" if part is None else gauge.gauge(part)),
-        Text(f"{said} ({_hangs_on(claim)})" if claim.hangs_on else said),
+        Text(f"{said} ({about})" if about else said),
     ]
 
 

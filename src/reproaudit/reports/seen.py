@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.plan import Role
@@ -61,7 +62,7 @@ def _course(picture: PictureModel, line: LineModel) -> str:
         said += f"; the {_runs(line)} end between {number(min(ends))} and {number(max(ends))}"
     levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]
     for one in levels:
-        said += f", {_held(one, mean[-1])}"
+        said += f", {_held(one, ends, mean[-1], 'them')}"
     early = [i for i, run in enumerate(line.runs) if len(run) < len(line.x)]
     if early:
         seeds = ranges([line.seeds[i] for i in early])
@@ -70,11 +71,18 @@ def _course(picture: PictureModel, line: LineModel) -> str:
     return f"{said}.{_onset(onset)}"
 
 
-def _held(one: RangeModel, value: float) -> str:
-    inside = (one.low[-1] is None or value >= one.low[-1]) and (
-        one.high[-1] is None or value <= one.high[-1]
-    )
-    return f"{'inside' if inside else 'outside'} the range of the rule ({bound_symbols(one)})"
+def _held(one: RangeModel, ends: Sequence[float], mean: float, runs: str) -> str:
+    """Tells how many runs end inside a range; of their mean too, where that is another matter."""
+    low = -math.inf if one.low[-1] is None else one.low[-1]
+    high = math.inf if one.high[-1] is None else one.high[-1]
+    sides = {inside: "inside" if inside else "outside" for inside in (True, False)}
+    found, middle = [low <= value <= high for value in ends], low <= mean <= high
+    rule = f"the range of the rule ({bound_symbols(one)})"
+    if len(found) == 1:
+        return f"{sides[found[0]]} {rule}"
+    if set(found) == {middle}:
+        return f"all of {runs} {sides[middle]} {rule}"
+    return f"{sum(found) or 'none'} of {runs} inside {rule}, their mean {sides[middle]}"
 
 
 def _onset(onset: OnsetModel | None) -> str:
@@ -114,9 +122,13 @@ def _other(picture: PictureModel, line: LineModel) -> str:
     if picture.kind == "sizes":
         return f"{who} at {_places(picture, line, mean)}."
     levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]
-    held = f", {_held(levels[0], mean[-1])}" if levels else ""
+    ends = [run[-1] for run in line.runs]
+    held = ""
+    if levels:
+        held = f", {_held(levels[0], ends, mean[-1], f'its {len(ends)} runs')}"
     what = f": {line.label}" if _quantities(picture) > 1 else ""
-    return f"{who}{what} ends at {number(mean[-1])}{held}."
+    average = " on average" if len(ends) > 1 else ""
+    return f"{who}{what} ends at {number(mean[-1])}{average}{held}."
 
 
 def _sizes(picture: PictureModel, line: LineModel) -> str:
@@ -133,7 +145,7 @@ def _sizes(picture: PictureModel, line: LineModel) -> str:
             for x, v in zip(line.x, mean, strict=False)
             if x in judged and x in limits
         )
-        said += f"; inside the range of the rule at {inside} of {len(judged)} judged"
+        said += f"; the mean is inside the range of the rule at {inside} of {len(judged)} judged"
     return f"{said[0].upper()}{said[1:]}."
 
 

@@ -32,13 +32,17 @@ from reproaudit.judging.verdict import ClaimOutcome
 from reproaudit.scorecard import stages as stages_of
 from reproaudit.scorecard.pictures import (
     EARLY,
+    HIDDEN,
+    STAGES_ASK,
     LineModel,
     OnsetModel,
     PictureModel,
     RangeModel,
+    StageModel,
     kept,
     rounded,
     setting_out,
+    stages_ask_for_log,
 )
 from reproaudit.scorecard.subjects import (
     PartGroup,
@@ -128,8 +132,8 @@ def _picture(
         batch, settings = own.outcome.batch, own.samples[0].settings
         declared_ones = stages_of.declared_stages(audit, batch.experiment, settings, course[0][0])
         stages = declared_ones or found.stages
-        x_log, why = _time_is_log(group.parts, runs, found.onsets)
-        if with_log and not x_log:
+        x_log, why = _time_is_log(group.parts, runs, found.onsets, declared_ones)
+        if with_log and not x_log and not declared_ones:
             x_log, why = True, "as in the claim's other pictures"
         x_scale: Literal["linear", "log", "words"] = "log" if x_log else "linear"
         x_label = "training step"
@@ -292,8 +296,9 @@ def _time_is_log(
     parts: Sequence[Kind],
     runs: Sequence[_Runs],
     onsets: Sequence[OnsetModel],
+    declared: Sequence[StageModel],
 ) -> tuple[bool, str]:
-    """True if the time axis is logarithmic, and the reason."""
+    """True if the time axis is logarithmic, and the reason; declared stages are to have room."""
     steps = [float(one) for one in runs[0].x if not isinstance(one, str)]
     span = steps[-1] - steps[0]
     if sum(step > 0 for step in steps) < 2 or not span:
@@ -305,9 +310,12 @@ def _time_is_log(
         means = [stages_of.mean_run(one.values, log=False, floor=0.0) for one in runs]
         events = [("a quarter of the change has come", setting_out(steps, one)) for one in means]
     what, first = min(events, key=lambda event: event[1])
-    if first <= steps[0] + EARLY * span:  # it would vanish on a linear axis
-        return True, f"{what} within the first tenth of the steps"
-    return False, "nothing comes within the first tenth of the steps"
+    share, words = (HIDDEN, "hundredth") if declared else (EARLY, "tenth")
+    if first <= steps[0] + share * span:  # it would vanish on a linear axis
+        return True, f"{what} within the first {words} of the steps"
+    if declared and stages_ask_for_log(steps, declared):
+        return True, STAGES_ASK
+    return False, f"nothing comes within the first {words} of the steps"
 
 
 def _axis_scale(

@@ -6,6 +6,7 @@ and `reproaudit.scorecard.build_pictures` takes them out of records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -22,6 +23,10 @@ MOST_LINE_VALUES = 1500
 """The most numbers that a line keeps over all its runs: with many runs, each keeps fewer."""
 EARLY = 0.1
 """The share of the steps in which an early change would vanish on a linear time axis."""
+HIDDEN = 0.01
+"""The same where the audit declares stages, which a logarithmic axis squeezes."""
+STAGES_ASK = "its stages have more room on it"
+"""Why a time axis is logarithmic where `stages_ask_for_log`."""
 FEWEST_OBSERVATIONS = 30
 """As many observations are kept however many runs there are."""
 
@@ -181,6 +186,25 @@ def is_early(steps: Sequence[float], mean: NDArray[np.float64]) -> bool:
     """Returns whether a quarter of a change comes so early that time is drawn logarithmically."""
     enough = sum(step > 0 for step in steps) > 1
     return enough and setting_out(steps, mean) <= steps[0] + EARLY * (steps[-1] - steps[0])
+
+
+def stages_ask_for_log(steps: Sequence[float], stages: Sequence[StageModel]) -> bool:
+    """Returns whether the narrowest stage is broader on a logarithmic than on a linear time axis.
+
+    Args:
+        steps: of the longest run, increasing.
+        stages: at least one.
+    """
+    positive = [step for step in steps if step > 0]
+    if len(positive) < 2:
+        return False
+    first, span = positive[0], steps[-1] - steps[0]
+    on_linear = min((one.end - one.start) / span for one in stages)
+    on_log = min(
+        math.log(max(one.end, first) / max(one.start, first)) / math.log(positive[-1] / first)
+        for one in stages
+    )
+    return on_log > on_linear
 
 
 def rounded(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, ...]:

@@ -220,7 +220,10 @@ def declared_stages(
     settings: Mapping[str, SettingValue],
     steps: Sequence[float | str],
 ) -> tuple[StageModel, ...]:
-    """The stages that the audit declares for an experiment, where a series spans all of them."""
+    """The stages that the audit declares for an experiment, where a series spans all of them.
+
+    A single one divides nothing, and is not drawn.
+    """
     ends, found = 0.0, []
     for place, one in enumerate(audit.experiments[experiment].stages):
         value = settings[one.steps]
@@ -229,7 +232,7 @@ def declared_stages(
             return ()
         found.append(StageModel(name=one.name, about=one.about, start=ends, end=ends + length))
         ends += length
-    return tuple(found) if found and steps[-1] == ends else ()
+    return tuple(found) if len(found) > 1 and steps[-1] == ends else ()
 
 
 # --- curves and laws ----------------------------------------------------------------------------

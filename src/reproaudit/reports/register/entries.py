@@ -25,6 +25,7 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import identifiers
+from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.register.model import (
     ClaimEntry,
     DocumentationEntry,
@@ -158,18 +159,19 @@ def _measured(source: EntrySource) -> MeasuredEntry:
         verdicts=phrasing.verdict_counts(card.claims),
         strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=[
-            _claim(claim, f"{folder}/scorecard.html#claim-{n}", badges)
+            _claim(claim, card.tier, f"{folder}/scorecard.html#claim-{n}", badges)
             for n, claim in enumerate(card.claims, start=1)
         ],
     )
 
 
-def _claim(claim: ClaimModel, page: str, badges: str | None) -> ClaimEntry:
+def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> ClaimEntry:
     part = phrasing.deciding_part(claim)
     return _entry(
         ClaimEntry,
         claim,
         verdict_words=phrasing.verdict_title(claim),
+        open_reason=open_reason(claim, tier),
         evidence=phrasing.evidence_label(claim),
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,

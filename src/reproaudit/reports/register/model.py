@@ -84,6 +84,8 @@ class ClaimEntry(ReportModel):
     verdict: Verdict
     verdict_words: str
     """The verdict as it is shown, with its scale if that is smaller than the paper's."""
+    open_reason: str = ""
+    """Of an inconclusive verdict: why it is open, in a few words; empty where nothing says."""
     decision: Decision | None
     evidence: Literal["exact", "assumed", "reduced", "proxy", "none"]
     """none of a claim that was not tested."""
@@ -119,6 +121,10 @@ class StretchEntry(ReportModel):
     x: float
     """Its left end."""
     width: float
+    name: str = ""
+    """Empty where the names of so many stages have no room."""
+    name_x: float = 0.0
+    """The middle of its name."""
 
 
 class StripLineEntry(ReportModel):
@@ -147,6 +153,8 @@ class StripEntry(ReportModel):
     """A description in sentences."""
     width: float
     height: float
+    top: float = 0.0
+    """The upper end of the field, below the names of the stages."""
     stages: tuple[StretchEntry, ...]
     onsets: tuple[float, ...]
     """Places along the axis."""

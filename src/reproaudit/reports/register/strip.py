@@ -10,7 +10,7 @@ from reproaudit.reports.frame import STRIP
 from reproaudit.reports.register.model import StretchEntry, StripEntry, StripLineEntry
 from reproaudit.reports.seen import seen
 from reproaudit.scorecard.model import ClaimModel, Scorecard
-from reproaudit.scorecard.pictures import PictureModel
+from reproaudit.scorecard.pictures import STAGES_ASK, PictureModel, stages_ask_for_log
 
 
 def chosen_picture(card: Scorecard) -> tuple[ClaimModel, PictureModel] | None:
@@ -29,6 +29,18 @@ def chosen_picture(card: Scorecard) -> tuple[ClaimModel, PictureModel] | None:
     return max(every, key=rank)
 
 
+def with_broad_stages(picture: PictureModel) -> PictureModel:
+    """Returns a course on the time axis on which its narrowest stage is the broadest."""
+    if picture.kind != "course" or not picture.stages:
+        return picture
+    steps = sorted({float(x) for line in picture.lines for x in line.x})
+    log = stages_ask_for_log(steps, picture.stages)
+    if log == (picture.x_scale == "log"):
+        return picture
+    changed = {"x_scale": "log" if log else "linear", "x_why": STAGES_ASK if log else ""}
+    return picture.model_copy(update=changed)
+
+
 def strip_entry(card: Scorecard, page: str) -> StripEntry | None:
     """Returns the strip of a scorecard.
 
@@ -44,19 +56,23 @@ def strip_entry(card: Scorecard, page: str) -> StripEntry | None:
         return None
     claim, picture = chosen
     try:
+        picture = with_broad_stages(picture)
         chart = picture_chart(picture, strip=True)
         said = seen(picture)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
-    width, height = STRIP
     return StripEntry(
         claim=claim.id,
         page=f"{page}#claim-{card.claims.index(claim) + 1}",
         caption=chart.name,
         said=said,
-        width=width,
-        height=height,
-        stages=tuple(StretchEntry(x=one.x, width=one.width) for one in chart.bands),
+        width=STRIP[0],
+        height=chart.bottom,
+        top=chart.top,
+        stages=tuple(
+            StretchEntry(x=one.x, width=one.width, name=one.name, name_x=one.name_x)
+            for one in chart.bands
+        ),
         onsets=tuple(one.x for one in chart.onsets),
         ranges=tuple(one.surface for one in chart.areas),
         lines=tuple(
