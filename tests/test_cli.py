@@ -16,6 +16,7 @@ import pytest
 
 from miniatures import ENVIRONMENT, audit_data, finish, program, write_paper
 from reproaudit import __version__, cli
+from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_seeds, parse_setting
@@ -473,6 +474,40 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     assert (done.out / "quick" / "index.html").exists()
     assert f"wrote {done.out / 'quick' / 'index.html'}" in out
     assert "mini.supported" in out
+
+
+def test_run_and_report_write_to_the_same_folder_beside_the_store(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = at.folder / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    page = at.folder / "reports" / "smoke" / "mini" / "scorecard.html"
+    told = ["--audits", str(at.audits), "--store", "../runs"]
+    assert run_command(["run", "mini", "--tier", "smoke", *told]) == 0
+    page.unlink()
+    assert run_command(["report", "mini", *told]) == 0
+    assert page.is_file()
+    assert list(work.iterdir()) == []
+    assert run_command(["multiverse", "mini", "--tier", "smoke", *told]) == 0
+    assert page.with_name("multiverse.html").is_file()
+    assert list(work.iterdir()) == []
+    assert ra.open_scorecard("mini", store="../no-runs", audits=at.audits).tier == "smoke"
+
+
+def test_pages_of_another_store_are_not_replaced_in_silence(at: Place) -> None:
+    replaced = "replaced pages that were made from other records"
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
+    assert at("run", "mini", "--tier", "quick")[0] == 0
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2], "the store has only grown"
+    at.store = at.folder / "others"
+    code, _, errors = at("run", "mini", "--tier", "smoke")
+    assert code == 0
+    assert replaced in errors
+    at.store = at.folder / "runs"
+    assert replaced in at("report", "mini", "--tier", "smoke")[2]
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
 
 
 def test_a_report_in_json_prints_json_alone(done: Place) -> None:

@@ -30,6 +30,7 @@ from reproaudit.cli.options import (
     with_computing,
 )
 from reproaudit.errors import UsageError
+from reproaudit.folders import report_folder
 
 
 @app.command()
@@ -53,10 +54,7 @@ def run(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Run the seal's own seeds, once (paper tier).")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The folder for reports; 'reports' beside the store if none."),
-    ] = None,
+    out: Out = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
@@ -98,7 +96,8 @@ def run(
         scorecards, failures = confirm_papers(papers, how)
     else:
         scorecards, failures = run_and_judge(papers, chosen, how)
-    finish_run(scorecards, out or computing.store.parent / "reports", as_json, computing.verbose)
+    folder = report_folder(out, computing.store)
+    finish_run(scorecards, how.store, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
     return exit_code(scorecards, wanted, failed)
@@ -124,7 +123,7 @@ def multiverse(
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     computing: Computing = COMPUTING,
-    out: Out = Path("reports"),
+    out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
@@ -154,7 +153,11 @@ def multiverse(
         from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
-    code = show_multiverse(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
+    design, folder = (
+        design_of(varied.audit, chosen, whole, draws),
+        report_folder(out, computing.store),
+    )
+    code = show_multiverse(varied, design, folder, as_json)
     if chosen == "paper" and not varied.default_failed:
         record_multiverse(entry, audit, how.store, rule)
     return code

@@ -131,7 +131,8 @@ def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) ->
             card = scorecard_of_paper(entry, store, asked.tier, asked.out, asked.group, tool)
     except AuditError as error:
         return PaperReport(said=said.getvalue(), error=error)
-    written = () if card is None else _pages(card, asked, tool)
+    with redirect_stderr(said):
+        written = () if card is None else _pages(card, asked, store, tool)
     return PaperReport(card, written, said.getvalue())
 
 
@@ -240,7 +241,23 @@ def has_records(store: Store, slug: str, tier: TierName) -> bool:
 # --- its pages ----------------------------------------------------------------------------------
 
 
-def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ...]:
+def tell_of_other_store(card: Scorecard, store: Store, out: Path) -> None:
+    """Says so before pages are replaced that were made from the records of another store."""
+    folder = out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
+    try:
+        there = read_scorecard(folder / "scorecard.json").store_root
+    except StoreError:  # there is none, or it is damaged; the new one mends that
+        return
+    if there in (None, card.store_root) or store.manifest.has_had(there):
+        return
+    say(
+        f"{folder}: replaced pages that were made from other records than those of {store.root}. "
+        "To have both, make the other ones again with their --store and another --out.",
+        stderr=True,
+    )
+
+
+def _pages(card: Scorecard, asked: AskedOfPapers, store: Store, tool: Files) -> tuple[Path, ...]:
     """Writes a paper's files; those that would be the same, and stand there whole, are left."""
     folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
     shown = card.model_copy(update={"store_root": None}).model_dump_json()
@@ -252,6 +269,7 @@ def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ..
         if "json" in asked.formats:
             write_report(card, asked.out, ["json"])
         return tuple(map(Path, known))
+    tell_of_other_store(card, store, asked.out)
     written = write_report(card, asked.out, asked.formats)
     memo.keep(_digests(map(str, written)))
     return written
