@@ -583,6 +583,14 @@ def test_check(at: Place) -> None:
     assert json.loads(at("check", "--explain", "RA111", "--json")[1])["id"] == "RA111"
 
 
+@pytest.mark.parametrize("name", ["nowhere", "no/audits", "nowhere/"])
+def test_check_says_that_a_folder_is_missing(at: Place, name: str) -> None:
+    code, _, errors = at("check", name)
+    assert code == 2
+    assert errors.startswith(f"{name}: no such folder or file, and no paper of this name. ")
+    assert errors.count("\n") == 1
+
+
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["schema"]) == 0
     assert capsys.readouterr().out == schema_text()
