@@ -337,8 +337,8 @@ def run_paper(
     (catalog, entry), chosen = _located(paper, audits), known_tier(tier)
     if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
         raise UsageError(
-            "torch is not installed, and running experiments needs it. Install it with: "
-            'pip install "reproaudit[run]"'
+            "torch is not installed, and running experiments needs it. Install it, "
+            "in a clone of reproaudit, with: pip install '.[run]'"
         )
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_and_judge

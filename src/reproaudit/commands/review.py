@@ -17,7 +17,7 @@ from reproaudit.desk.saving import Version, difference, read_version, refuse_fau
 from reproaudit.desk.script import carry_out
 from reproaudit.errors import SpecError, UsageError
 
-MISSING = "reproaudit review needs its extra: pip install 'reproaudit[review]'."
+MISSING = "reproaudit review needs its extra. In a clone of reproaudit: pip install '.[review]'."
 
 
 def file_to_edit(entry: Entry) -> Path:
