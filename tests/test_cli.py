@@ -363,6 +363,8 @@ def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
         code, out, errors = at("run", "mini", "--json")
         assert code == 3
         assert "RuntimeError: out of order" in errors
+        shown = at("report", "mini")[1].splitlines()
+        assert [line for line in shown[-6:] if line.startswith("mini: of 25 runs, 25 failed")]
         verdicts = {one["verdict"] for one in json.loads(out)["claims"]}
         assert verdicts == {"technical_failure"}
     assert at("report", "mini", "--fail-on", "technical_failure")[0] == 1
@@ -377,6 +379,16 @@ def test_a_run_that_diverges(at: Place) -> None:
     assert "diverged" in errors
     assert "NaN" not in out
     assert {one["verdict"] for one in json.loads(out)["claims"]} == {"technical_failure"}
+
+
+def test_smoke_fails_where_runs_diverge(at: Place) -> None:
+    diverges = {"value": "diverges", "source": "paper", "locator": "x"}
+    at.audits = write_paper(at.folder / "wild", settings={"outcome": diverges})
+    for _ in range(2):  # the second time every record is there
+        code, out, _ = at("run", "mini", "--tier", "smoke")
+        assert code == 3
+        assert "mini: of 5 runs, 5 diverged\n" in out
+        assert out.index("not tested") < out.index("5 diverged")
 
 
 def test_fresh_measures_again(at: Place) -> None:

@@ -67,7 +67,7 @@ def run(
     from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.recording import enter_run
     from reproaudit.commands.report import finish_run
-    from reproaudit.commands.run import Custom, run_and_judge, run_custom
+    from reproaudit.commands.run import Custom, run_and_judge, run_custom, shows_that_it_runs
     from reproaudit.scorecard.from_store import CUSTOM
 
     how = computing.how(fresh, chosen_form(form))
@@ -100,6 +100,11 @@ def run(
     finish_run(scorecards, how.store, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
+    if chosen == "smoke":
+        failed |= not all(
+            shows_that_it_runs(audit, card)
+            for (_, audit), card in zip(papers, scorecards, strict=True)
+        )
     return exit_code(scorecards, wanted, failed)
 
 
