@@ -216,12 +216,15 @@ def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo:
 def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -> Scorecard:
     """The scorecard from the records that lie in the report folder, judged today.
 
+    If it comes out as the one beside them, it is that one, so that its pages stay as they are.
+
     Raises:
         StoreError: if they are not the records that the scorecard beside them was made from.
     """
     store, audit = unpack_records(file, memo_folder().parent / "shipped"), entry.audit()
     root, beside = store.manifest.root(), file.with_name("scorecard.json")
-    stated = read_scorecard(beside).store_root if beside.is_file() else None
+    theirs = read_scorecard(beside) if beside.is_file() else None
+    stated = None if theirs is None else theirs.store_root
     if stated not in (None, root):
         raise StoreError(
             f"{file}: found a list of records that ends in {root[:16]}; expected {stated[:16]}, as "
@@ -230,7 +233,16 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
         )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
-    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
+    card = told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store)
+    if theirs is None or _without_origin(card) != _without_origin(theirs):
+        return card
+    say(f"{entry.slug}: judged again from {file}, with the result of {beside}", stderr=True)
+    return card.model_copy(update={"shipped": theirs.shipped})
+
+
+def _without_origin(card: Scorecard) -> dict[str, object]:
+    """What a scorecard says, apart from whether its records were in a store or in a report."""
+    return card.model_dump(mode="json", exclude={"shipped", "digest"})
 
 
 def has_records(store: Store, slug: str, tier: TierName) -> bool:
