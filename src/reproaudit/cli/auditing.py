@@ -41,7 +41,10 @@ def check(
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
 ) -> int:
-    """Validate audits: every fault at once, with its place and remedy."""
+    """Validate audits: every fault at once, with its place and remedy.
+
+    No module is imported: whether its settings are the audit's is seen by run --tier smoke.
+    """
     from reproaudit.commands.check import audit_files, check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
