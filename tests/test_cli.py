@@ -342,7 +342,7 @@ def test_all_papers_are_told_on_one_screen(done: Place) -> None:
 
 def test_progress_tells_the_part_of_each_cell(at: Place) -> None:
     _, _, errors = at("run", "mini", "--tier", "smoke")
-    for part in ("own", "control", "constructed"):
+    for part in ("own", "control level=0.8", "constructed"):
         assert f" {part}: mini " in errors, part
 
 

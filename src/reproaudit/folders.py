@@ -1,4 +1,4 @@
-"""Where reports lie; and new folders, renamed into place whole, so that there is no half of one."""
+"""The folder of reports; and new folders, renamed into place whole: there is no half of one."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ import yaml
 
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Role, plan, seeds_of
+from reproaudit.audit.plan import Role, seeds_of
 from reproaudit.audit.scope import scope_of
 from reproaudit.cell import Cell, RunForm, SettingValue
 from reproaudit.commands.output import print_json, say
-from reproaudit.commands.progress import Roles, live_progress
+from reproaudit.commands.progress import Roles, live_progress, parts_of
 from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
@@ -178,9 +178,9 @@ def run_tier(papers: Papers, tier: TierName, how: How, claims: Sequence[str] = (
     """Runs every missing cell of a tier, controls included; of some claims, theirs alone."""
     cells = [cell for _, audit in papers for cell in cells_for(audit, tier, claims)]
     roles: Roles = {
-        (cell.paper, cell.tier, *cell.key): role
+        (cell.paper, cell.tier, *cell.key): part
         for _, audit in papers
-        for role, batch in plan(audit, tier)
+        for part, batch in parts_of(audit, tier)
         for cell in cells_of(audit, batch)
     }
     rules = {

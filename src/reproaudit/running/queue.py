@@ -106,7 +106,7 @@ class _Paper:
 
 
 def _place_of(kind: type, module: Path) -> str:
-    """Where the class of an experiment's settings is written; of one that was made, the module."""
+    """The place of the class of an experiment's settings; of one that was made, the module."""
     try:
         return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
     except (OSError, TypeError):
