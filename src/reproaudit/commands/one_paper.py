@@ -241,7 +241,7 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
 
 
 def _without_origin(card: Scorecard) -> dict[str, object]:
-    """What a scorecard says, apart from whether its records were in a store or in a report."""
+    """A scorecard as data, without the word on whether its records were in a store or a report."""
     return card.model_dump(mode="json", exclude={"shipped", "digest"})
 
 
