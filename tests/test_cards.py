@@ -76,6 +76,19 @@ def test_an_abstract_alone() -> None:
     assert str(card.remarks[0]) == "authors: read from line 3, without a label"
 
 
+def test_a_misnamed_row_is_named() -> None:
+    text = (CARDS / "gaps.txt").read_text().replace("Open Datasets", "Open Dataset")
+    remark = "Open Datasets: found no row of this name, but 'Open Dataset' on line 9"
+    said = [str(one) for one in parse_card(text).remarks]
+    assert [one for one in said if one.startswith(remark)]
+    table = (
+        "Title: A\nVenue: ICLR 2025\n\n| Pseudo-code | Yes | Here. |\n| Dataset Splits | No | - |\n"
+    )
+    assert "Pseudocode: found no row of this name, but 'Pseudo-code' on line 4" in [
+        str(one) for one in parse_card(table).remarks
+    ]
+
+
 def test_what_cannot_be_read_is_named_and_left_open() -> None:
     card = read_card(CARDS / "gaps.txt")
     assert (card.title, card.authors, card.venue, card.year) == (None, (), None, None)

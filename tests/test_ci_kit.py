@@ -45,6 +45,24 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     assert len(ran) >= 7
 
 
+def test_a_copied_example_brings_its_audit_to_a_clone(
+    tmp_path: Path, light: dict[str, str]
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(AUTHOR, folder)
+    code, said = bash("python measure.py", folder, light)  # the audit is not there yet
+    assert code == 1
+    assert said.count("\n") == 1
+    assert "audits/soudry2018.yaml" in said
+    (folder / "audits").mkdir()
+    shutil.copy(ROOT / "docs" / "tutorial" / "soudry2018.yaml", folder / "audits")
+    kept = "git init -q; git add .; git -c user.name=A -c user.email=a@example.org commit -qm one"
+    assert bash(f"{kept}; git clone -q . ../clone", folder, light)[0] == 0
+    code, said = bash("reproaudit check audits && python measure.py", tmp_path / "clone", light)
+    assert code == 0, said
+    assert said.splitlines() == ["1 audit: no errors, no warnings", "wrote measurements"]
+
+
 def test_what_the_page_shows_of_files_stands_in_them() -> None:
     shown = re.findall(r"^```(?:yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     files = [
@@ -147,6 +165,9 @@ def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str
     (tmp_path / "none").mkdir()
     code, said, _ = run_action(tmp_path, light, audits="none")
     assert (code, said) == (2, "none: holds no audit\n")
+    code, said, _ = run_action(tmp_path, light, audits="nowhere")
+    assert code == 2
+    assert said.startswith("nowhere: no such folder or file")
 
 
 # --- the hook and the snippets --------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 
 from miniatures import ENVIRONMENT, audit_data, finish, program, write_paper
 from reproaudit import __version__, cli
+from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_seeds, parse_setting
@@ -147,7 +148,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], te
     said = errors if command[0] != "check" or "--explain" in command else out
     assert text in said
     if command[0] != "check":
-        told = [line for line in errors.strip().splitlines() if "will run, with hash" not in line]
+        told = [line for line in errors.strip().splitlines() if " will run" not in line]
         assert len(told) == 1, errors
         assert out == ""
     assert not at.store.exists(), "nothing was run"
@@ -341,7 +342,7 @@ def test_all_papers_are_told_on_one_screen(done: Place) -> None:
 
 def test_progress_tells_the_part_of_each_cell(at: Place) -> None:
     _, _, errors = at("run", "mini", "--tier", "smoke")
-    for part in ("own", "control", "constructed"):
+    for part in ("own", "control level=0.8", "constructed"):
         assert f" {part}: mini " in errors, part
 
 
@@ -362,6 +363,8 @@ def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
         code, out, errors = at("run", "mini", "--json")
         assert code == 3
         assert "RuntimeError: out of order" in errors
+        shown = at("report", "mini")[1].splitlines()
+        assert [line for line in shown[-6:] if line.startswith("mini: of 25 runs, 25 failed")]
         verdicts = {one["verdict"] for one in json.loads(out)["claims"]}
         assert verdicts == {"technical_failure"}
     assert at("report", "mini", "--fail-on", "technical_failure")[0] == 1
@@ -376,6 +379,16 @@ def test_a_run_that_diverges(at: Place) -> None:
     assert "diverged" in errors
     assert "NaN" not in out
     assert {one["verdict"] for one in json.loads(out)["claims"]} == {"technical_failure"}
+
+
+def test_smoke_fails_where_runs_diverge(at: Place) -> None:
+    diverges = {"value": "diverges", "source": "paper", "locator": "x"}
+    at.audits = write_paper(at.folder / "wild", settings={"outcome": diverges})
+    for _ in range(2):  # the second time every record is there
+        code, out, _ = at("run", "mini", "--tier", "smoke")
+        assert code == 3
+        assert "mini: of 5 runs, 5 diverged\n" in out
+        assert out.index("not tested") < out.index("5 diverged")
 
 
 def test_fresh_measures_again(at: Place) -> None:
@@ -475,6 +488,40 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     assert "mini.supported" in out
 
 
+def test_run_and_report_write_to_the_same_folder_beside_the_store(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = at.folder / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    page = at.folder / "reports" / "smoke" / "mini" / "scorecard.html"
+    told = ["--audits", str(at.audits), "--store", "../runs"]
+    assert run_command(["run", "mini", "--tier", "smoke", *told]) == 0
+    page.unlink()
+    assert run_command(["report", "mini", *told]) == 0
+    assert page.is_file()
+    assert list(work.iterdir()) == []
+    assert run_command(["multiverse", "mini", "--tier", "smoke", *told]) == 0
+    assert page.with_name("multiverse.html").is_file()
+    assert list(work.iterdir()) == []
+    assert ra.open_scorecard("mini", store="../no-runs", audits=at.audits).tier == "smoke"
+
+
+def test_pages_of_another_store_are_not_replaced_in_silence(at: Place) -> None:
+    replaced = "replaced pages that were made from other records"
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
+    assert at("run", "mini", "--tier", "quick")[0] == 0
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2], "the store has only grown"
+    at.store = at.folder / "others"
+    code, _, errors = at("run", "mini", "--tier", "smoke")
+    assert code == 0
+    assert replaced in errors
+    at.store = at.folder / "runs"
+    assert replaced in at("report", "mini", "--tier", "smoke")[2]
+    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
+
+
 def test_a_report_in_json_prints_json_alone(done: Place) -> None:
     code, out, errors = done("report", "mini", "--json")
     assert code == 0
@@ -546,6 +593,14 @@ def test_check(at: Place) -> None:
     assert code == 0
     assert "RA111" in out
     assert json.loads(at("check", "--explain", "RA111", "--json")[1])["id"] == "RA111"
+
+
+@pytest.mark.parametrize("name", ["nowhere", "no/audits", "nowhere/"])
+def test_check_says_that_a_folder_is_missing(at: Place, name: str) -> None:
+    code, _, errors = at("check", name)
+    assert code == 2
+    assert errors.startswith(f"{name}: no such folder or file, and no paper of this name. ")
+    assert errors.count("\n") == 1
 
 
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:

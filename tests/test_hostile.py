@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import py_compile
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 
 import reproaudit
 from miniatures import write_paper
+from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_limits
+from reproaudit.consent import foreign_code
 from reproaudit.errors import UsageError
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.events import CellStarted, Summary
@@ -233,8 +236,12 @@ def test_foreign_code_is_announced_and_needs_consent(
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal, so nobody who could agree
     assert run_command(command) == 2
     errors = " ".join(capsys.readouterr().err.split())
-    assert f"the code of {(audits / 'mini.py').resolve()} will run, with hash " in errors
+    assert f"the code of {(audits / 'mini.py').resolve()} will run " in errors
     assert "pass --trust" in errors
+    trusted = foreign_code(entry_of(audits / "mini.yaml").module)
+    assert trusted is not None
+    hashes = set(re.findall(r"\b[0-9a-f]{12,}", errors))
+    assert hashes == {trusted.digest, trusted.digest[:16]}
     assert not (tmp_path / "runs").exists()
     assert run_command([*command, "--trust"]) == 0
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

@@ -31,5 +31,5 @@ def test_a_light_installation_checks_and_lists_and_names_what_run_needs(tmp_path
     )
     *_, light, missing, code = done.stderr.strip().splitlines()
     assert light == "0 0"
-    assert missing.endswith("Install the extra: pip install 'reproaudit[run]'.")
+    assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert code == "2"

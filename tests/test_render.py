@@ -28,7 +28,7 @@ from rendering import (
     render_scorecard,
 )
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.judging.model import IntervalModel
+from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.reports import numbers, phrasing
 from reproaudit.reports import outline as o
 from reproaudit.reports.chart import figure_chart
@@ -278,6 +278,17 @@ def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
     )
     alone: PartModel = part.model_copy(update={"interval": None, "per_seed": (0.9,)})
     assert phrasing.power(alone) == "a single seed decides nothing"
+
+
+def test_missing_seeds_are_not_laid_to_the_spread_of_those_that_are_there(card: Scorecard) -> None:
+    few = claim_of(card, "undecided")
+    told = "3 of 5 seeds have been run"
+    changed = few.model_copy(update={"verdict": Verdict.NOT_TESTED, "why": told})
+    others = tuple(changed if one is few else one for one in card.claims)
+    for claims, said in ((card.claims, True), (others, False)):
+        page = render_html(card.model_copy(update={"claims": claims}))
+        assert ("seeds that differ so much" in page) is said
+    assert told in page
 
 
 def test_a_diverged_claim_says_which_seed(card: Scorecard) -> None:

@@ -118,8 +118,14 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     ours = json.loads((folder / "scorecard.json").read_text())
     to = ["--to", "records", "--tier", "quick", "--out", str(folder / FILE_NAME)]
     assert run_command(["export", "mini", *to, *common, "runs"]) == 0
-    (folder / "scorecard.json").unlink()
+    whole = {file: file.read_bytes() for file in Path("reports").rglob("*.*") if file.is_file()}
     capsys.readouterr()
+    assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
+    assert f"mini: judged again from {folder / FILE_NAME}, with" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in Path("reports").rglob("*.*") if file.is_file()} == (
+        whole
+    )
+    (folder / "scorecard.json").unlink()
     assert run_command(["report", "mini", "--tier", "quick", "--json", *common, "none"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["shipped"]

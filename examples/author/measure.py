@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 from typing import Any
 
@@ -29,7 +30,10 @@ if __name__ == "__main__":
     made = reproaudit.Origin(
         who="the authors", source="this repository", framework="NumPy", made=date.today()
     )
-    folder = reproaudit.write_measurements(
-        "measurements", "audits/soudry2018.yaml", runs, origin=made, tier="quick", replace=True
-    )
+    try:
+        folder = reproaudit.write_measurements(
+            "measurements", "audits/soudry2018.yaml", runs, origin=made, tier="quick", replace=True
+        )
+    except reproaudit.AuditError as error:
+        sys.exit(str(error))
     print(f"wrote {folder}")

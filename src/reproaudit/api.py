@@ -31,6 +31,7 @@ from reproaudit.errors import (
     TechnicalError,
     UsageError,
 )
+from reproaudit.folders import report_folder
 from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.submissions import read_submission
 from reproaudit.judging.submissions.writing import BySeed, MeasuredRuns, write_submission
@@ -270,7 +271,7 @@ def open_scorecard(
     *,
     tier: str | None = None,
     store: Folder = "runs",
-    reports: Folder = "reports",
+    reports: Folder | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
     """Returns a scorecard that is there already: nothing is run.
@@ -280,7 +281,7 @@ def open_scorecard(
             path of its YAML file, or a slug.
         tier: smoke, quick or paper; by default the highest that has records.
         store: the folder of records.
-        reports: the report folder, read for want of records.
+        reports: the report folder, read for want of records; ``reports`` beside the store if None.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Raises:
@@ -293,7 +294,8 @@ def open_scorecard(
             return PaperScorecard.of(read_scorecard(file))
     chosen = None if tier is None else known_tier(tier)
     _, entry = _located(paper, audits)
-    (card,) = scorecards_to_report([entry], Store(Path(store)), chosen, Path(reports))
+    folder = report_folder(None if reports is None else Path(reports), Path(store))
+    (card,) = scorecards_to_report([entry], Store(Path(store)), chosen, folder)
     return PaperScorecard.of(card)
 
 
@@ -335,8 +337,8 @@ def run_paper(
     (catalog, entry), chosen = _located(paper, audits), known_tier(tier)
     if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
         raise UsageError(
-            "torch is not installed, and running experiments needs it. Install it with: "
-            'pip install "reproaudit[run]"'
+            "torch is not installed, and running experiments needs it. Install it, "
+            "in a clone of reproaudit, with: pip install '.[run]'"
         )
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_and_judge

@@ -1,4 +1,4 @@
-"""New folders, written beside their place and renamed as a whole: there is no half of one."""
+"""The folder of reports; and new folders, renamed into place whole: there is no half of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reproaudit.errors import StoreError, UsageError
+
+
+def report_folder(given: Path | None, store: Path) -> Path:
+    """The folder of reports: the given one, else ``reports`` beside the folder of records."""
+    return store.parent / "reports" if given is None else given
 
 
 @contextmanager

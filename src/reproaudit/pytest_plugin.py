@@ -168,7 +168,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--reproaudit-run",
         action="store_true",
-        help="run what is missing of the tier (quick) before judging; needs reproaudit[run]",
+        help="run what is missing of the tier (quick) before judging; needs the extra run",
     )
     group.addoption(
         "--reproaudit-trust",

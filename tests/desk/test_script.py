@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -158,6 +159,7 @@ def test_all_orders_or_none_and_the_difference_is_printed(
     before = file.read_bytes()
     assert order(audits, "Pseudocode=agree: yes", "Pseudocode=perhaps: yes") == 2
     assert file.read_bytes() == before
+    assert capsys.readouterr().out == f"edits {file}\n"
     assert order(audits, "Pseudocode=agree: turn \u202e round", more=("--json",)) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["changed"]
@@ -166,6 +168,45 @@ def test_all_orders_or_none_and_the_difference_is_printed(
     assert order(audits, "Pseudocode=agree: turn \u202e round") == 0
     assert "nothing to change" in capsys.readouterr().out
     assert order(audits, "Pseudocode=agree: x", who=" ") == 2
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The audit of a package that was installed, and is no checkout."""
+    package = tmp_path / "site-packages" / "reproaudit"
+    package.mkdir(parents=True)
+    shutil.copytree(ROOT / "audits", package / "audits")
+    (package / "papers").symlink_to(ROOT / "src" / "reproaudit" / "papers")
+    monkeypatch.setattr("reproaudit.audit.catalog.PACKAGE", package)
+    return package / "audits" / "wang2024.yaml"
+
+
+def test_an_installed_copy_is_never_edited(
+    installed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = installed.read_bytes()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    command = ["review", "wang2024", "--reviewer", "R2", "--set", "Pseudocode=agree: so"]
+    assert run_command(command) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert str(installed) in said
+    assert "--audits" in said
+
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "audits", clone / "audits")
+    (clone / "docs").mkdir()
+    monkeypatch.chdir(clone / "docs")
+    assert run_command(command) == 0
+    assert f"edits {clone / 'audits' / 'wang2024.yaml'}\n" in capsys.readouterr().out
+    assert "reviewer: R2" in (clone / "audits" / "wang2024.yaml").read_text()
+    assert installed.read_bytes() == before
+    assert run_command([*command, "--audits", str(installed.parent)]) == 2
+    assert installed.read_bytes() == before
 
 
 def test_a_sign_off_is_bound_to_what_the_audit_states(audits: Path, file: Path) -> None:

@@ -268,6 +268,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as program:
         assert program.stdout is not None
+        assert program.stdout.readline() == f"edits {file}\n"
         address = program.stdout.readline().removeprefix("Open ").strip()
         desk = RunningDesk(address, file)
         assert desk.enter().status == 303

@@ -22,6 +22,7 @@ from samples import AUDIT, SEEDS, STEPS, falling, protocol, run_import, submitte
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.importing import archives, reading
+from reproaudit.importing.finding import find_runs
 from reproaudit.records import Record
 
 Points = list[tuple[int, float]]
@@ -140,6 +141,30 @@ def test_hyperparameters_in_a_folder_below_a_run_are_the_runs(tmp_path: Path) ->
     encoders.event_file(home / "1700000001.5" / "a.tfevents.1", below, {"seed": 5})
     with pytest.raises(AuditError, match=r"seed = 5, and 4 beside it|seed = 4, and 5 beside it"):
         run_import(tmp_path / "again", [logs])
+
+
+def test_hyperparameters_in_a_folder_with_a_name_are_the_runs_if_it_is_the_only_one(
+    tmp_path: Path,
+) -> None:
+    logs = tmp_path / "logs"
+    for seed in (3, 4):
+        tensorboard_run(logs, seed, {"loss": falling(seed)}, None)
+        below = logs / f"run{seed}" / "hp" / "a.tfevents.1"
+        encoders.event_file(below, {"final": [(0, 1.0)]}, {"seed": seed, "width": 8})
+    out = run_import(tmp_path, [logs])
+    assert records(out).keys() == {3, 4}
+    assert submitted(out).settings == {"training.width": 8}
+    assert len([one for one in protocol(out)["skipped"] if "hyperparameters" in one]) == 2
+
+
+def test_runs_of_single_numbers_below_a_run_are_not_its_hyperparameters(tmp_path: Path) -> None:
+    home = tmp_path / "logs"
+    encoders.event_file(home / "a.tfevents.1", {"loss": falling(0)})
+    for seed in (1, 2):
+        below = home / f"trial{seed}" / "a.tfevents.1"
+        encoders.event_file(below, {"final": [(0, 1.0)]}, {"seed": seed})
+    found = find_runs([home], frozenset(), None, tmp_path)
+    assert [run.config for run in found.runs] == [{}, {"seed": 1}, {"seed": 2}]
 
 
 def test_a_table_with_seeds_and_axes(tmp_path: Path) -> None:

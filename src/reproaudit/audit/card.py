@@ -15,6 +15,7 @@ is left open and named in `Card.remarks`, never guessed. No text makes it raise 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -158,7 +159,7 @@ def parse_card(text: str, file: str = "card") -> Card:
         year=head.year,
         rows={name: rows[name].row for name in VariableName if name in rows},
         has_notice=head.has_notice,
-        remarks=(*head.remarks, *_remarks(rows)),
+        remarks=(*head.remarks, *_remarks(rows, lines)),
     )
 
 
@@ -280,12 +281,25 @@ def _decided(several: Sequence[_Candidate]) -> _Reading:
     return _Reading(first.row(), f"found {shown} as the result on line {first.line}")
 
 
-def _remarks(rows: Mapping[VariableName, _Reading]) -> Iterator[Remark]:
+def _remarks(rows: Mapping[VariableName, _Reading], lines: Sequence[CardLine]) -> Iterator[Remark]:
     for name in VariableName:
         if name not in rows:
-            yield Remark(name.value, "found no row")
+            yield Remark(name.value, f"found no row{_misnamed(name.value, lines)}")
         elif rows[name].problem:
             yield Remark(name.value, rows[name].problem)
+
+
+def _misnamed(name: str, lines: Sequence[CardLine]) -> str:
+    """The row that most likely was meant to bear a name, for a remark; empty if there is none."""
+    words = len(name.split())
+    starts: dict[str, int] = {}
+    for line in lines:
+        first = _bare(line.text.strip("| ").split("|")[0]).rstrip(":").split()
+        start = " ".join(first[:words]).rstrip(":")
+        if start not in _BY_NAME:
+            starts.setdefault(start, line.number)
+    near = difflib.get_close_matches(name, starts, n=1, cutoff=0.85)
+    return f" of this name, but '{near[0]}' on line {starts[near[0]]}" if near else ""
 
 
 # --- title, authors, venue ----------------------------------------------------------------------

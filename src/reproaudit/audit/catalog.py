@@ -43,6 +43,11 @@ def shipped_audits() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent.parent / "audits"
 
 
+def is_installed(audit_file: Path) -> bool:
+    """True if an audit lies inside the installed package, and not in a checkout or a folder."""
+    return audit_file.parent.resolve() == (PACKAGE / "audits").resolve()
+
+
 def configured_folder() -> tuple[Path | None, str]:
     """The folder of a user's audits where no command line names one, and what names it.
 

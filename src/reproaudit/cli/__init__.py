@@ -60,8 +60,8 @@ def run_command(arguments: Sequence[str]) -> int:
         if str(error.name).partition(".")[0] not in OF_THE_EXTRA_RUN:
             raise
         say(
-            f"{error.name} is not installed, and running experiments needs it. Install the extra: "
-            "pip install 'reproaudit[run]'.",
+            f"{error.name} is not installed, and running experiments needs it. Install the extra, "
+            "in a clone of reproaudit: pip install '.[run]'.",
             stderr=True,
             style="red",
         )

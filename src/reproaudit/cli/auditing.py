@@ -41,7 +41,10 @@ def check(
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
 ) -> int:
-    """Validate audits: every fault at once, with its place and remedy."""
+    """Validate audits: every fault at once, with its place and remedy.
+
+    No module is imported: whether its settings are the audit's is seen by run --tier smoke.
+    """
     from reproaudit.commands.check import audit_files, check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
@@ -109,13 +112,13 @@ def review(
 ) -> int:
     """Review an audit in the browser: agree, disagree, dispute, sign off.
 
-    The page is served on this machine alone. With --set or --sign-off there is no page.
+    The page is served on this machine alone. With --set or --sign-off there is no page. What is
+    edited is SLUG.yaml in the folder 'audits' at or above the working directory, or in --audits.
     """
-    from reproaudit.commands.review import review_audit
+    from reproaudit.commands.review import file_to_edit, review_audit
 
-    return review_audit(
-        Catalog(audits)[slug].audit_file, reviewer, orders or (), sign, blind, port, as_json
-    )
+    file = file_to_edit(Catalog(audits)[slug])
+    return review_audit(file, reviewer, orders or (), sign, blind, port, as_json)
 
 
 @app.command("seal")

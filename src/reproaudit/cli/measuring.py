@@ -30,6 +30,7 @@ from reproaudit.cli.options import (
     with_computing,
 )
 from reproaudit.errors import UsageError
+from reproaudit.folders import report_folder
 
 
 @app.command()
@@ -53,10 +54,7 @@ def run(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Run the seal's own seeds, once (paper tier).")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The folder for reports; 'reports' beside the store if none."),
-    ] = None,
+    out: Out = None,
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
@@ -69,7 +67,7 @@ def run(
     from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.recording import enter_run
     from reproaudit.commands.report import finish_run
-    from reproaudit.commands.run import Custom, run_and_judge, run_custom
+    from reproaudit.commands.run import Custom, run_and_judge, run_custom, shows_that_it_runs
     from reproaudit.scorecard.from_store import CUSTOM
 
     how = computing.how(fresh, chosen_form(form))
@@ -98,9 +96,15 @@ def run(
         scorecards, failures = confirm_papers(papers, how)
     else:
         scorecards, failures = run_and_judge(papers, chosen, how)
-    finish_run(scorecards, out or computing.store.parent / "reports", as_json, computing.verbose)
+    folder = report_folder(out, computing.store)
+    finish_run(scorecards, how.store, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
+    if chosen == "smoke":
+        failed |= not all(
+            shows_that_it_runs(audit, card)
+            for (_, audit), card in zip(papers, scorecards, strict=True)
+        )
     return exit_code(scorecards, wanted, failed)
 
 
@@ -124,7 +128,7 @@ def multiverse(
         typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     computing: Computing = COMPUTING,
-    out: Out = Path("reports"),
+    out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
@@ -154,7 +158,11 @@ def multiverse(
         from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
-    code = show_multiverse(varied, design_of(varied.audit, chosen, whole, draws), out, as_json)
+    design, folder = (
+        design_of(varied.audit, chosen, whole, draws),
+        report_folder(out, computing.store),
+    )
+    code = show_multiverse(varied, design, folder, as_json)
     if chosen == "paper" and not varied.default_failed:
         record_multiverse(entry, audit, how.store, rule)
     return code

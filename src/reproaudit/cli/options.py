@@ -51,9 +51,16 @@ Audits = Annotated[
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="The folder of records.")]
 Reports = Annotated[
-    Path, typer.Option("--reports", help="The folder of scorecards, used without records.")
+    Path | None,
+    typer.Option(
+        "--reports",
+        help="The folder of scorecards, used without records; 'reports' beside the store if none.",
+    ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The folder for reports.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="The folder for reports; 'reports' beside the store if none."),
+]
 Tier = Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")]
 AnyTier = Annotated[
     str | None, typer.Option("--tier", help="smoke, quick or paper; else the highest there is.")

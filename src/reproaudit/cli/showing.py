@@ -26,6 +26,7 @@ from reproaudit.cli.options import (
     fail_on_outcomes,
 )
 from reproaudit.errors import UsageError
+from reproaudit.folders import report_folder
 from reproaudit.reports.formats import ALL_FORMATS, TERMINAL, chosen_formats, export_names
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def report(
     everything: All = False,
     tier: AnyTier = None,
     formats: Formats = ALL_FORMATS,
-    out: Out = Path("reports"),
+    out: Out = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
     group: Annotated[
@@ -76,7 +77,7 @@ def report(
         entries=entries,
         store=store,
         tier=chosen,
-        out=out,
+        out=report_folder(out, store),
         formats=chosen_formats(formats),
         as_json=as_json,
         group=group,
@@ -134,7 +135,7 @@ def judge(
     out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
-    reports: Reports = Path("reports"),
+    reports: Reports = None,
     as_json: Json = False,
 ) -> int:
     """Judge measurements made elsewhere by the same rules.
@@ -161,7 +162,9 @@ def judge(
 
     card = scorecard_of_submission(
         submission,
-        lambda judged_at: own_scorecard(entry, judged_at, Store(store), reports),
+        lambda judged_at: own_scorecard(
+            entry, judged_at, Store(store), report_folder(reports, store)
+        ),
         claims,
     )
     show_judged(card, out, junit, as_json)
@@ -239,7 +242,7 @@ def export(
     ] = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
-    reports: Reports = Path("reports"),
+    reports: Reports = None,
     as_json: Json = False,
 ) -> int:
     """Write a scorecard, or an audit's faults, in a standard format.

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from reproaudit.audit.catalog import RUN_FILE, SLUG, Catalog, audits_in, entry_of
+from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
 from reproaudit.audit.loading.fault import START
 from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.audit.rules.seals import DAMAGED, DIFFERS
 from reproaudit.commands.output import print_json, say
-from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.kept import Chains, changes_since
 from reproaudit.seals.rule import rule_of
@@ -29,7 +29,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
     """The audits that a command line names by slug, file or folder; every paper's if none.
 
     Raises:
-        UsageError: on an unknown slug, or a folder without audits.
+        UsageError: on an unknown slug or folder, or a folder without audits.
     """
     if not named:
         return [entry.audit_file for entry in catalog.entries.values()]
@@ -41,7 +41,12 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
             if not found:
                 raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
             files += found
-        elif SLUG.fullmatch(name) and not path.exists():
+        elif not path.suffix and not path.exists():
+            if name not in catalog.entries:
+                raise UsageError(
+                    f"{name}: no such folder or file, and no paper of this name. "
+                    f"{did_you_mean(name, catalog.entries)}"
+                )
             files.append(catalog[name].audit_file)
         else:
             files.append(path)

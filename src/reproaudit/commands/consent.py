@@ -8,11 +8,12 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.commands.output import say
 from reproaudit.consent import require_consent
-from reproaudit.running.fingerprint import closure_of
 
 
 def ask_to_run(entries: Sequence[Entry], trust: bool) -> None:
     """Names the code that does not come with reproaudit, before it runs, and asks for consent.
+
+    The one hash that is shown is that of the consent, with the question.
 
     Args:
         entries: the papers that are to be run.
@@ -24,9 +25,8 @@ def ask_to_run(entries: Sequence[Entry], trust: bool) -> None:
     for entry in entries:
         if not entry.module.importable:
             file = entry.module.file.resolve()
-            digest = closure_of(entry.module).digest
             what = f"the code of {file}"
             if isinstance(entry.module, CommandModule):
                 what = f"what {entry.module.file} says ({entry.module.described()})"
-            say(f"{entry.slug}: {what} will run, with hash {digest}", stderr=True)
+            say(f"{entry.slug}: {what} will run", stderr=True)
     require_consent((entry.module for entry in entries), trust=trust)

@@ -131,7 +131,8 @@ def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) ->
             card = scorecard_of_paper(entry, store, asked.tier, asked.out, asked.group, tool)
     except AuditError as error:
         return PaperReport(said=said.getvalue(), error=error)
-    written = () if card is None else _pages(card, asked, tool)
+    with redirect_stderr(said):
+        written = () if card is None else _pages(card, asked, store, tool)
     return PaperReport(card, written, said.getvalue())
 
 
@@ -215,12 +216,15 @@ def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo:
 def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -> Scorecard:
     """The scorecard from the records that lie in the report folder, judged today.
 
+    If it comes out as the one beside them, it is that one, so that its pages stay as they are.
+
     Raises:
         StoreError: if they are not the records that the scorecard beside them was made from.
     """
     store, audit = unpack_records(file, memo_folder().parent / "shipped"), entry.audit()
     root, beside = store.manifest.root(), file.with_name("scorecard.json")
-    stated = read_scorecard(beside).store_root if beside.is_file() else None
+    theirs = read_scorecard(beside) if beside.is_file() else None
+    stated = None if theirs is None else theirs.store_root
     if stated not in (None, root):
         raise StoreError(
             f"{file}: found a list of records that ends in {root[:16]}; expected {stated[:16]}, as "
@@ -229,7 +233,16 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
         )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
-    return told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store, group)
+    card = told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store, group)
+    if theirs is None or _without_origin(card) != _without_origin(theirs):
+        return card
+    say(f"{entry.slug}: judged again from {file}, with the result of {beside}", stderr=True)
+    return card.model_copy(update={"shipped": theirs.shipped})
+
+
+def _without_origin(card: Scorecard) -> dict[str, object]:
+    """A scorecard as data, without the word on whether its records were in a store or a report."""
+    return card.model_dump(mode="json", exclude={"shipped", "digest"})
 
 
 def has_records(store: Store, slug: str, tier: TierName) -> bool:
@@ -240,7 +253,23 @@ def has_records(store: Store, slug: str, tier: TierName) -> bool:
 # --- its pages ----------------------------------------------------------------------------------
 
 
-def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ...]:
+def tell_of_other_store(card: Scorecard, store: Store, out: Path) -> None:
+    """Says so before pages are replaced that were made from the records of another store."""
+    folder = out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
+    try:
+        there = read_scorecard(folder / "scorecard.json").store_root
+    except StoreError:  # there is none, or it is damaged; the new one mends that
+        return
+    if there in (None, card.store_root) or store.manifest.has_had(there):
+        return
+    say(
+        f"{folder}: replaced pages that were made from other records than those of {store.root}. "
+        "To have both, make the other ones again with their --store and another --out.",
+        stderr=True,
+    )
+
+
+def _pages(card: Scorecard, asked: AskedOfPapers, store: Store, tool: Files) -> tuple[Path, ...]:
     """Writes a paper's files; those that would be the same, and stand there whole, are left."""
     folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
     shown = card.model_copy(update={"store_root": None}).model_dump_json()
@@ -252,6 +281,7 @@ def _pages(card: Scorecard, asked: AskedOfPapers, tool: Files) -> tuple[Path, ..
         if "json" in asked.formats:
             write_report(card, asked.out, ["json"])
         return tuple(map(Path, known))
+    tell_of_other_store(card, store, asked.out)
     written = write_report(card, asked.out, asked.formats)
     memo.keep(_digests(map(str, written)))
     return written

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from reproaudit.audit.plan import Role
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role, control_batch, plan
 from reproaudit.cell import Cell
 from reproaudit.commands.output import terminal
 from reproaudit.records import CellStatus
@@ -25,14 +26,27 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.events import Progress as Advance
 
-Roles = Mapping[tuple[str | int, ...], Role]
-"""By paper, tier and the cell's key."""
+Roles = Mapping[tuple[str | int, ...], str]
+"""The part of a cell in a few words, by paper, tier and the cell's key."""
 
 ROLE_WORDS = {
     Role.EXPERIMENT: "own",
     Role.CONTROL: "control",
     Role.POSITIVE_CONTROL: "constructed",
 }
+
+
+def parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[str, Batch]]:
+    """Yields every batch of a tier with its part; a control with its name, else its settings."""
+    names = {
+        control_batch(audit, control, tier): control.name
+        for claim in audit.claims
+        for control in audit.controls_of(claim)
+    }
+    for role, batch in plan(audit, tier):
+        settings = " ".join(f"{name}={value}" for name, value in batch.overrides)
+        name = (names.get(batch) or settings[:40]) if role is Role.CONTROL else ""
+        yield f"{ROLE_WORDS[role]} {name}".rstrip(), batch
 
 
 @contextmanager
@@ -69,9 +83,9 @@ class _Watcher:
         self._cells = self._finished = 0
 
     def _name(self, cell: Cell) -> str:
-        """Returns a cell with its part: ``control: ahn2023 sparse, seed 3``."""
-        role = self._roles.get((cell.paper, cell.tier, *cell.key))
-        return f"{ROLE_WORDS[role]}: {_name(cell)}" if role is not None else _name(cell)
+        """Returns a cell with its part: ``control shuffled: ahn2023 sparse, seed 3``."""
+        part = self._roles.get((cell.paper, cell.tier, *cell.key))
+        return _name(cell) if part is None else f"{part}: {_name(cell)}"
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, PlanReady):

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.commands.one_paper import AskedOfPapers, reports_of_papers, scorecard_of_paper
+from reproaudit.commands.one_paper import (
+    AskedOfPapers,
+    reports_of_papers,
+    scorecard_of_paper,
+    tell_of_other_store,
+)
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, UsageError
@@ -62,11 +67,14 @@ def report_papers(
     return scorecards, written
 
 
-def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, details: bool) -> None:
+def finish_run(
+    scorecards: Sequence[Scorecard], store: Store, out: Path, as_json: bool, details: bool
+) -> None:
     """Writes the pages of papers that were run, and ends with every claim on one line.
 
     Args:
         scorecards: the papers.
+        store: the records that they were judged from.
         out: the report folder.
         as_json: whether to print JSON instead.
         details: whether to print everything before.
@@ -76,6 +84,8 @@ def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, detail
     """
     written: list[Path] = []
     try:
+        for one in scorecards:
+            tell_of_other_store(one, store, out)
         written = _write(scorecards, out, PAGES)
     finally:
         if as_json:

@@ -9,13 +9,38 @@ from pathlib import Path
 
 from rich.console import Console
 
+from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.disputes import version_of
+from reproaudit.commands.output import say
 from reproaudit.desk import acts
 from reproaudit.desk.saving import Version, difference, read_version, refuse_faults, save
 from reproaudit.desk.script import carry_out
 from reproaudit.errors import SpecError, UsageError
 
-MISSING = "reproaudit review needs its extra: pip install 'reproaudit[review]'."
+MISSING = "reproaudit review needs its extra. In a clone of reproaudit: pip install '.[review]'."
+
+
+def file_to_edit(entry: Entry) -> Path:
+    """The file that a review of a paper edits: never the copy inside the installed package.
+
+    Of an audit that comes with reproaudit it is ``audits/<slug>.yaml`` in the nearest folder, at or
+    above the working directory, that has one: the reviewer's own checkout.
+
+    Raises:
+        UsageError: if there is only the installed copy.
+    """
+    file, here = entry.audit_file, Path.cwd()
+    name = file.name
+    if entry.code is not None and entry.code.importable:  # it comes with reproaudit
+        folders = (folder / "audits" for folder in (here, *here.parents))
+        file = next((one for at in folders if (one := at / name).is_file()), file)
+    if is_installed(file):
+        raise UsageError(
+            f"{file}: is the copy inside the installed package, which a review does not edit, and "
+            f"no audits/{name} stands at or above {here}. Run the command in a checkout, or copy "
+            "this file to a folder of yours and give --audits FOLDER."
+        )
+    return file
 
 
 def review_audit(
@@ -45,12 +70,14 @@ def review_audit(
     if reviewer is None or not reviewer.strip() or not reviewer.isprintable():
         raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
     if orders or sign:
+        say(f"edits {file}", stderr=as_json)
         return _carry_out(file, orders, reviewer.strip(), sign, as_json)
     read_version(file)
     try:
         from reproaudit.desk.server import serve
     except ImportError as error:
         raise UsageError(MISSING) from error
+    say(f"edits {file}")
     serve(file, reviewer.strip(), port=port, blind=blind, tell=print)
     return 0
 

@@ -14,15 +14,15 @@ import yaml
 
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import plan, seeds_of
+from reproaudit.audit.plan import Role, seeds_of
 from reproaudit.audit.scope import scope_of
 from reproaudit.cell import Cell, RunForm, SettingValue
 from reproaudit.commands.output import print_json, say
-from reproaudit.commands.progress import Roles, live_progress
+from reproaudit.commands.progress import Roles, live_progress, parts_of
 from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
-from reproaudit.records import Record
+from reproaudit.records import CellStatus, Record
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
@@ -157,13 +157,30 @@ def run_and_judge(
     return cards, summary.failed
 
 
+def shows_that_it_runs(audit: Audit, card: Scorecard) -> bool:
+    """False if the smoke tier, which judges nothing, shows that something does not run.
+
+    That is so if a run diverged of an experiment in which a claim counts this as a technical
+    failure, as at the other tiers, or if all runs with the same settings diverged.
+    """
+    wanted = {one.experiment for one in audit.claims if one.if_diverged == "technical_failure"}
+    alike: dict[str, list[bool]] = {}
+    for record in card.records:
+        diverged = record.status is CellStatus.DIVERGED
+        if diverged and record.role is Role.EXPERIMENT and record.experiment in wanted:
+            return False
+        settings = f"{record.experiment} {sorted(record.overrides.items())}"
+        alike.setdefault(settings, []).append(diverged)
+    return not any(map(all, alike.values()))
+
+
 def run_tier(papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()) -> Summary:
     """Runs every missing cell of a tier, controls included; of some claims, theirs alone."""
     cells = [cell for _, audit in papers for cell in cells_for(audit, tier, claims)]
     roles: Roles = {
-        (cell.paper, cell.tier, *cell.key): role
+        (cell.paper, cell.tier, *cell.key): part
         for _, audit in papers
-        for role, batch in plan(audit, tier)
+        for part, batch in parts_of(audit, tier)
         for cell in cells_of(audit, batch)
     }
     rules = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -80,14 +81,20 @@ _TIME = re.compile(r"\d{9,11}(\.\d+)?")
 def _with_hyperparameters(runs: Iterable[LoggedRun], skipped: list[str]) -> Iterator[LoggedRun]:
     """The runs; the hyperparameters that PyTorch's writer puts below a run's folder are the run's.
 
-    Its ``add_hparams`` writes an event file of its own to a folder that is named after the time.
+    Its ``add_hparams`` writes an event file of its own to a folder that is named after the time, or
+    as its caller says. One with such a name holds hyperparameters and single numbers, and it is the
+    only one below a run with courses.
     """
     every = list(runs)
     homes = {run.folder: dict(run.config) for run in every if run.source == "TensorBoard"}
+    courses = {run.folder for run in every if not _has_single_numbers(run)}
+    named = Counter(run.folder.parent for run in every if _is_named(run, courses))
     kept: list[LoggedRun] = []
     for run in every:
         home = homes.get(run.folder.parent)
-        if home is None or run.folder not in homes or not _TIME.fullmatch(run.folder.name):
+        is_named = _is_named(run, courses) and named[run.folder.parent] == 1
+        is_timed = run.folder in homes and _TIME.fullmatch(run.folder.name) is not None
+        if home is None or not (is_timed or is_named):
             kept.append(run)
             continue
         for name, value in run.config.items():
@@ -100,6 +107,16 @@ def _with_hyperparameters(runs: Iterable[LoggedRun], skipped: list[str]) -> Iter
         skipped.append(f"{run.name} (hyperparameters of the run above it)")
     for run in kept:
         yield run.with_config(homes[run.folder]) if run.source == "TensorBoard" else run
+
+
+def _has_single_numbers(run: LoggedRun) -> bool:
+    return all(curve.values.size <= 1 for at in run.curves.values() for curve in at.values())
+
+
+def _is_named(run: LoggedRun, courses: Collection[Path]) -> bool:
+    """True if a run may be what ``add_hparams`` wrote to a folder that its caller named."""
+    alone = run.source == "TensorBoard" and bool(run.config) and _has_single_numbers(run)
+    return alone and run.folder.parent in courses and not _TIME.fullmatch(run.folder.name)
 
 
 def _name_apart(found: FoundLogs) -> None:

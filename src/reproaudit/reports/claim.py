@@ -119,7 +119,10 @@ def claim_section(
 def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[o.Line, o.Line]]:
     part = phrasing.deciding_part(claim)
     yield "why", claim.why
-    if part is not None and (power := phrasing.power(part)):
+    is_tested = (
+        claim.verdict is not Verdict.NOT_TESTED
+    )  # else "why" says how many seeds are missing
+    if part is not None and is_tested and (power := phrasing.power(part)):
         yield "undecided", power
     yield "evidence", phrasing.evidence_words(claim)
     if told := list(phrasing.alternatives_words(card, claim)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from reproaudit.judging.model import Verdict
+from reproaudit.records import CellStatus
 from reproaudit.reports import gauge, numbers, phrasing
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.printable import clean
@@ -41,6 +43,9 @@ def print_screen(cards: Sequence[Scorecard], console: Console, pages: Sequence[P
     rows = _claims(cards) if in_lines else _papers(cards)
     for row in _aligned(list(rows), console, width):
         console.print(row, highlight=False, no_wrap=True, crop=False, overflow="ignore")
+    for card in cards:
+        if lost := _lost(card):
+            console.print(Text(lost, style="red"), soft_wrap=True, highlight=False)
     for said in _notes(cards, in_lines):
         for line in textwrap.wrap(clean(said), width):
             console.print(Text(line, style="dim"), highlight=False)
@@ -141,6 +146,15 @@ def _papers(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
             )
             + Text(scale),
         ]
+
+
+def _lost(card: Scorecard) -> str:
+    """Returns how many runs failed or diverged; what was said of each has scrolled away by now."""
+    ended = Counter(record.status for record in card.records)
+    failed, diverged = ended[CellStatus.FAILED], ended[CellStatus.DIVERGED]
+    told = [f"{n} {word}" for n, word in ((failed, "failed"), (diverged, "diverged")) if n]
+    runs = numbers.counted(len(card.records), "run")
+    return clean(f"{card.paper['slug']}: of {runs}, {' and '.join(told)}") if told else ""
 
 
 def _notes(cards: Sequence[Scorecard], with_claims: bool) -> Iterator[str]:

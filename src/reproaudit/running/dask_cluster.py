@@ -146,7 +146,8 @@ class DaskCluster:
             from distributed import Client
         except ImportError as error:
             raise UsageError(
-                "--dask needs the package 'distributed': pip install 'reproaudit[dask]'."
+                "--dask needs the package 'distributed'. In a clone of reproaudit: "
+                "pip install '.[dask]'."
             ) from error
         security = None if self._tls is None else _security(self._tls)
         file = self._address.removeprefix("@")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm, canonical_settings
@@ -83,7 +85,11 @@ class _Paper:
             raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
         if self._form == "plain" and not experiment.has_plain_form:
             raise SpecError("it has no plain form beside its own. Run it without --form plain.")
-        settings = build_settings(experiment.settings, cell.settings)
+        try:
+            settings = build_settings(experiment.settings, cell.settings)
+        except SpecError as error:
+            place = _place_of(experiment.settings, self.module.file)
+            raise SpecError(f"the settings do not fit {place}: {error}") from error
         data: Mapping[str, str] = {}
         blocked = None
         try:
@@ -97,6 +103,14 @@ class _Paper:
             together=self._device in experiment.seeds_together,
             blocked=blocked,
         )
+
+
+def _place_of(kind: type, module: Path) -> str:
+    """The place of the class of an experiment's settings; of one that was made, the module."""
+    try:
+        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return str(module)
 
 
 class Plan:

@@ -14,6 +14,7 @@ from reproaudit.audit.rules.looks import (
     looks,
     looks_declared,
 )
+from reproaudit.audit.rules.names import not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
 from reproaudit.checks.failure_rate import FailureRate
@@ -40,7 +41,7 @@ def _measurement_exists(audit: Audit) -> Iterator[Violation]:
             continue
         yield Violation(
             (*look.loc, "measurement"),
-            f"found the unknown measurement '{name}'; expected one of '{experiment}'",
+            not_of("measurement", name, experiment),
             about=name,
             known=audit.measurements_of(experiment),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Claim, Control, NoPositiveControl, TierName
 from reproaudit.audit.rules.looks import JUDGED, coordinates
-from reproaudit.audit.rules.names import known_settings
+from reproaudit.audit.rules.names import known_settings, not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, repeated, same, shown
 from reproaudit.cell import SettingValue
@@ -125,7 +125,7 @@ def _control_settings_exist(audit: Audit) -> Iterator[Violation]:
             if audit.setting_of(experiment, name) is None:
                 yield Violation(
                     (*loc, "settings", name),
-                    f"found the unknown setting '{name}'; expected one of '{experiment}'",
+                    not_of("setting", name, experiment),
                     about=name,
                     known=known_settings(audit, experiment),
                     at_key=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Figure
-from reproaudit.audit.rules.names import known_settings, unknown, unknown_experiment
+from reproaudit.audit.rules.names import known_settings, not_of, unknown, unknown_experiment
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import repeated, shown
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
@@ -73,7 +73,7 @@ def _stage_has_a_length(audit: Audit) -> Iterator[Violation]:
             if setting is None:
                 yield Violation(
                     place,
-                    f"found the unknown setting '{stage.steps}'; expected one of '{experiment}'",
+                    not_of("setting", stage.steps, experiment),
                     about=stage.steps,
                     known=known_settings(audit, experiment),
                 )
@@ -113,7 +113,7 @@ def _axis_setting_is_a_list(audit: Audit) -> Iterator[Violation]:
         if setting is None:
             yield Violation(
                 place,
-                f"found the unknown setting '{axis.setting}'; expected one of '{experiment}'",
+                not_of("setting", str(axis.setting), experiment),
                 about=axis.setting,
                 known=known_settings(audit, experiment),
             )
@@ -215,7 +215,7 @@ def _figure_measurement_exists(audit: Audit) -> Iterator[Violation]:
         if declaration is None:
             yield Violation(
                 loc,
-                f"found the unknown measurement '{name}'; expected one of '{figure.experiment}'",
+                not_of("measurement", name, figure.experiment),
                 about=name,
                 known=audit.measurements_of(figure.experiment),
             )

@@ -55,6 +55,11 @@ def unknown_experiment(audit: Audit, loc: Loc, experiment: str) -> Iterator[Viol
         )
 
 
+def not_of(word: str, name: str, experiment: str) -> str:
+    """The message on a setting or measurement, by its word, that an experiment does not have."""
+    return f"found the unknown {word} '{name}'; the experiment '{experiment}' has no such {word}"
+
+
 def known_settings(audit: Audit, experiment: str) -> Collection[str]:
     """The names of an experiment's settings, its own and the shared ones."""
     return ChainMap(audit.experiments[experiment].settings, audit.settings)
