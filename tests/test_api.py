@@ -447,5 +447,5 @@ def test_without_torch_a_run_is_one_line(
     audit_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "find_spec", lambda _name: None)
-    with pytest.raises(ra.UsageError, match=r'^torch is not installed.*reproaudit\[run\]"$'):
+    with pytest.raises(ra.UsageError, match=r"^torch is not installed.*'\.\[run\]'$"):
         ra.run_paper(audit_file, store=tmp_path / "runs", trust=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import numbers, phrasing, reviewing, seen
+from reproaudit.reports import findings, numbers, phrasing, reviewing, seen
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
@@ -130,11 +130,11 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
     yield from _history(card, claim) if history else _history_counted(claim)
     if part is not None:
         yield "tolerance", part.reason
-    about = [o.Span(name, href=f"#finding-{n}") for n, name in phrasing.findings_about(card, claim)]
+    about = [o.Span(name, href=f"#finding-{n}") for n, name in findings.findings_about(card, claim)]
     if about:
         yield "findings", o.joined(about)
-    for response in phrasing.responses_to(card, claim.id):
-        yield "response", phrasing.response_words(response)
+    for response in findings.responses_to(card, claim.id):
+        yield "response", findings.response_words(response)
     for dispute in reviewing.disputes_of_claim(card, claim.id):
         yield "disputed", reviewing.dispute_words(dispute)
 

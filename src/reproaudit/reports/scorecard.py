@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.reports import numbers, phrasing, reviewing
+from reproaudit.reports import findings, numbers, phrasing, reviewing
 from reproaudit.reports import outline as o
 from reproaudit.reports.claim import (
     EVERY_HISTORY,
@@ -292,13 +292,13 @@ def _finding(card: Scorecard, one: Mapping[str, Any]) -> Iterator[o.Line]:
     about: list[str | o.Span] = [f"Sources: {'; '.join(one['sources'])}."]
     if one["settings"]:
         about.append(f" Settings: {', '.join(one['settings'])}.")
-    if named := phrasing.claims_named(card, one):
+    if named := findings.claims_named(card, one):
         links = (o.Span(name, href=f"#claim-{n}" if n else "") for n, name in named)
         about += [" Claims: ", *o.joined(links), "."]
-    about.append(f" Measured effect: {phrasing.effect_words(one)}")
+    about.append(f" Measured effect: {findings.effect_words(one)}")
     yield tuple(about)
-    for response in phrasing.responses_to(card, str(one["id"])):
-        yield o.strong("Response"), f" of {phrasing.response_words(response)}"
+    for response in findings.responses_to(card, str(one["id"])):
+        yield o.strong("Response"), f" of {findings.response_words(response)}"
 
 
 def _not_audited(card: Scorecard) -> o.Section:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.reports import phrasing
+from reproaudit.reports import findings, phrasing
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.numbers import counted, ranges, value_words
@@ -155,7 +155,7 @@ def _difficult(card: Scorecard) -> Iterator[str]:
 
 
 def _communication(card: Scorecard) -> Iterator[str]:
-    answers = (escaped(phrasing.response_words(one)) for one in card.responses)
+    answers = (escaped(findings.response_words(one)) for one in card.responses)
     if card.responses:
         yield "Answers that the audit holds:"
         yield from _list(answers)
