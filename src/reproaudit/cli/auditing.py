@@ -15,6 +15,7 @@ from reproaudit.cli.options import (
     PaperName,
     Slugs,
     StorePath,
+    Trust,
     app,
     known_slugs,
 )
@@ -40,19 +41,25 @@ def check(
     as_sarif: Annotated[
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Import the modules; hold their settings against these.")
+    ] = False,
+    trust: Trust = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and remedy.
 
-    No module is imported: whether its settings are the audit's is seen by run --tier smoke.
+    With --run, modules are imported, and the settings, types and alternatives of
+    their experiments are held against the audits. Nothing is trained.
     """
-    from reproaudit.commands.check import audit_files, check_files, show_rule
+    from reproaudit.commands.check import Form, audit_files, check_files, show_rule
 
     if as_sarif and (as_json or explain is not None):
         raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
     if explain is not None:
         return show_rule(explain, as_json)
     files = audit_files(audits_named or (), Catalog(audits))
-    return check_files(files, "sarif" if as_sarif else "json" if as_json else "text", store)
+    form: Form = "sarif" if as_sarif else "json" if as_json else "text"
+    return check_files(files, form, store, run=run, trust=trust)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from reproaudit.audit.loading.fault import START
 from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.audit.rules.seals import DAMAGED, DIFFERS
+from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.seals.chain import last_seal
@@ -53,16 +54,31 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
     return files
 
 
-def check_files(files: Sequence[Path], form: Form, store: Path | None = None) -> int:
+def check_files(
+    files: Sequence[Path],
+    form: Form,
+    store: Path | None = None,
+    *,
+    run: bool = False,
+    trust: bool = False,
+) -> int:
     """Prints the faults of audits; the exit code is 2 if one is an error, else 0.
 
     Args:
         files: the audits.
         form: how to print.
         store: the store that may have seen entries of their chains of seals.
+        run: whether to import the modules, and to hold the audits against them.
+        trust: whether consent to code that does not come with reproaudit was given.
+
+    Raises:
+        ConsentError: if a module would be imported and there is no consent.
+        UsageError: if a library that a module needs is not installed.
     """
+    if run:
+        ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
     with _no_garbage_collection():
-        faults = [fault for file in files for fault in _faults(file, store)]
+        faults = [fault for file in files for fault in _faults(file, store, run)]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
     if form == "json":
         print_json([_as_data(fault) for fault in faults])
@@ -75,13 +91,13 @@ def check_files(files: Sequence[Path], form: Form, store: Path | None = None) ->
     return SpecError.exit_code if errors else 0
 
 
-def _faults(file: Path, store: Path | None) -> list[Fault]:
+def _faults(file: Path, store: Path | None, run: bool) -> list[Fault]:
     """The faults of an audit and of the run file beside it, or of a run file that is named."""
     audit, run_file = file, file.with_suffix(RUN_FILE)
     if file.name.endswith(RUN_FILE):
         audit = file.with_name(f"{file.name.removesuffix(RUN_FILE)}.yaml")
         run_file = file
-    faults = list(_faults_of(audit, store)) if audit == file else []
+    faults = list(_faults_of(audit, store, run)) if audit == file else []
     if run_file.is_file() or run_file == file:
         from reproaudit.repositories.reading import check_run_file
 
@@ -89,11 +105,15 @@ def _faults(file: Path, store: Path | None) -> list[Fault]:
     return faults
 
 
-def _faults_of(file: Path, store: Path | None) -> Iterator[Fault]:
-    """Yields the faults of an audit, then what is wrong with its seals."""
+def _faults_of(file: Path, store: Path | None, run: bool) -> Iterator[Fault]:
+    """Yields the faults of an audit, then what is wrong with its module and its seals."""
     audit, faults = read_audit(file)
     yield from faults
     entry = entry_of(file)
+    if run and audit is not None:
+        from reproaudit.commands.module_fit import module_faults
+
+        yield from module_faults(file, entry, audit)
     try:
         entries = Chains(entry, store).own()
         last = last_seal(entries)

@@ -1,4 +1,4 @@
-"""Rules of seals; `reproaudit check` finds what breaks them, beside the audit's own file."""
+"""Rules of seals and modules, which `reproaudit check` finds beside the audit's own file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from reproaudit.audit.rules.rule import Rule, Severity, define
 
 DIFFERS = "RA018"
 DAMAGED = "RA019"
+MISFIT = "RA020"
 
 define(
     Rule(
@@ -21,5 +22,13 @@ define(
         Severity.ERROR,
         "A chain of seals that was edited proves nothing.",
         "Put the committed file back, then see 'reproaudit seal SLUG --verify'.",
+    )
+)
+define(
+    Rule(
+        MISFIT,
+        Severity.ERROR,
+        "An experiment that does not take the audit's settings cannot be run.",
+        "Mend the audit, or the settings class of the module.",
     )
 )
