@@ -23,7 +23,7 @@ from reproaudit.running.files import explained, sha256
 EMPTY_ROOT = "0" * 64
 """The root of an empty manifest."""
 
-MOST_MANIFEST_BYTES = 2**28
+MOST_LISTED_BYTES = 2**28
 """The lines of a million records."""
 
 
@@ -52,7 +52,7 @@ class RecordManifest:
         """
         with explained("read", self.file):
             try:
-                with open_regular(self.file, MOST_MANIFEST_BYTES) as file:
+                with open_regular(self.file, MOST_LISTED_BYTES) as file:
                     self._read(file.fileno())
             except FileNotFoundError:
                 self._forget()
