@@ -12,9 +12,9 @@ import gzip
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 MOST_HEADER_BYTES = 2**16
 """Of one header before a member, which says its long name; a path has 4,096 at most."""
@@ -26,7 +26,11 @@ DAMAGES = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError)
 """What reading an archive raises where it is damaged."""
 
 _CHUNK = 2**12
-_COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_COMPRESSED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 _RECORDS = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 _NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 
@@ -65,7 +69,7 @@ def tar_members(
     start = handle.read(6)
     handle.seek(0)
     opened = next((one for magic, one in _COMPRESSED.items() if start.startswith(magic)), None)
-    stream = _Stream(opened(handle) if opened else handle, most_bytes)
+    stream = _Stream(handle if opened is None else opened(handle), most_bytes)
     everywhere: dict[str, str] = {}
     here: dict[str, str] = {}
     left = MOST_HEADERS_BYTES
@@ -135,13 +139,13 @@ def _headers(stream: _Stream) -> Iterator[tarfile.TarInfo]:
     while True:
         try:
             block = stream.read(tarfile.BLOCKSIZE)
+            if block and not block.strip(b"\0"):
+                break
             yield tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.EOFHeaderError:
-            while stream.read(_CHUNK):
-                pass  # up to the checksum of what is compressed
-            return
         except tarfile.HeaderError as error:
             raise UnfitArchiveError(f"a damaged archive ({error})") from None
+    while stream.read(_CHUNK):
+        pass  # up to the checksum of what is compressed
 
 
 def _records(text: bytes) -> Iterator[tuple[str, str]]:
