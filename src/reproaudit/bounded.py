@@ -54,7 +54,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def decode_json(text: str | bytes, **hooks: Callable[..., object]) -> Any:
-    """What a JSON text says.
+    """The value of a JSON text.
 
     Args:
         text: the text, or its bytes.

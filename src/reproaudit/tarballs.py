@@ -23,7 +23,7 @@ MOST_HEADERS_BYTES = 2**25
 MOST_DEPTH = 64
 """Of the folders in a path."""
 DAMAGES = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError)
-"""What reading an archive raises where it is damaged."""
+"""The errors of reading a damaged archive."""
 
 _CHUNK = 2**12
 _COMPRESSED: dict[bytes, Callable[..., Any]] = {
@@ -100,7 +100,7 @@ def tar_members(
 
 
 class _Stream:
-    """What an archive holds without its compression, up to a limit."""
+    """The bytes of an archive without its compression, up to a limit."""
 
     def __init__(self, raw: IO[bytes], most: int) -> None:
         self._raw = raw
