@@ -6,6 +6,8 @@ import io
 import os
 import py_compile
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +256,31 @@ def test_foreign_code_is_announced_and_needs_consent(
     assert run_command(command) == 0, "a yes is kept for this hash"
     (audits / "mini.py").write_text((audits / "mini.py").read_text() + "\nOTHER = 1\n")
     assert run_command(command) == 2, "a changed file asks again"
+
+
+def _said_by(code: str) -> tuple[int, str]:
+    """The exit code and the errors of a program of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
+    code = (
+        "from multiprocessing import resource_tracker as tracker\n"
+        "from reproaudit.running import executors\n"
+        "with executors._for_children(1):\n"
+        "    tracker.register('/reproaudit-none', 'semaphore')\n"
+    )
+    assert _said_by(code) == (0, "")
+
+
+def test_a_request_to_end_is_heard_from_the_start() -> None:
+    code = (
+        "import os, signal\n"
+        "from reproaudit import cli\n"
+        "cli.app = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "cli.main()\n"
+    )
+    ended, errors = _said_by(code)
+    assert ended == 130
+    assert errors.startswith("Interrupted.")

@@ -135,20 +135,30 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "they came with the report, and were judged again" in said
+    (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), ".json"))
+    assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "lacks 1 of the 25 records of this tier that its list names" in said
+
+
+def _without(packed: bytes, ending: str) -> bytes:
+    """An archive of records without the first member of such a name."""
+    whole = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(packed)) as archive,
+        tarfile.open(fileobj=whole, mode="w") as other,
+    ):
+        left_out = next(one.name for one in archive if one.name.endswith(ending))
+        for one in archive:
+            if one.name != left_out:
+                other.addfile(one, archive.extractfile(one))
+    return lzma.compress(whole.getvalue())
 
 
 def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) -> None:
     """Digests alone prove nothing: whoever edits a record can compute its digest again."""
     file = tmp_path / FILE_NAME
-    whole = io.BytesIO()
-    with (
-        tarfile.open(fileobj=io.BytesIO(lzma.decompress(pack_records(store, *QUICK)))) as packed,
-        tarfile.open(fileobj=whole, mode="w") as archive,
-    ):
-        for one in packed:
-            if one.name != "manifest.log":
-                archive.addfile(one, packed.extractfile(one))
-    file.write_bytes(lzma.compress(whole.getvalue()))
+    file.write_bytes(_without(pack_records(store, *QUICK), "manifest.log"))
     with pytest.raises(StoreError, match="found no list of its records"):
         unpack_records(file, tmp_path / "cache")
 

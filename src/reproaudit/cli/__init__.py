@@ -7,6 +7,7 @@ that the others start at once, and without torch.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn, cast
@@ -32,6 +33,8 @@ def main() -> NoReturn:
     """Runs the program: every error that a user can mend is one line, never a traceback."""
     output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
     sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     code = run_command(sys.argv[1:])
     output.flush()
     if output.fault is not None:

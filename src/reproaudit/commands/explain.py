@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch
+from reproaudit.bounded import decode_json, read_regular
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.commands.multiverse import Varied
 from reproaudit.commands.output import print_json, show
@@ -19,7 +19,7 @@ from reproaudit.multiverse.model import Explanation
 from reproaudit.multiverse.read import ClaimReading, explanation
 from reproaudit.multiverse.smallest_set import SmallestSet, smallest_sets
 from reproaudit.records import Record
-from reproaudit.reports.files import read_scorecard
+from reproaudit.reports.files import MOST_CARD_BYTES, read_scorecard
 from reproaudit.reports.multiverse import explanation_document
 from reproaudit.scorecard.model import Scorecard
 
@@ -83,10 +83,11 @@ def _read(path: Path) -> Record | Scorecard:
     """Reads a record's file, a scorecard.json, or the folder of one, by what it holds."""
     file = path / "scorecard.json" if path.is_dir() else path
     try:
-        data = json.loads(file.read_bytes())
+        content = read_regular(file, MOST_CARD_BYTES)
+        data = decode_json(content)
         if isinstance(data, dict) and "claims" in data:
             return read_scorecard(file)
-        return Record.model_validate_json(file.read_bytes())
+        return Record.model_validate_json(content)
     except (OSError, ValueError) as error:
         reason = "it is no record, nor a scorecard"
         if isinstance(error, OSError):

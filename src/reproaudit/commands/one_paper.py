@@ -33,7 +33,7 @@ from reproaudit.running.cores import available_cores
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, memo_folder, tool_files
-from reproaudit.running.shipped import FILE_NAME, unpack_records
+from reproaudit.running.shipped import FILE_NAME, TAKE_AGAIN, unpack_records
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import Scorecard
@@ -230,6 +230,14 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
             f"{file}: found a list of records that ends in {root[:16]}; expected {stated[:16]}, as "
             f"{beside} states. One of the two was replaced: take both from where they were "
             "published, or remove the scorecard to judge these records by themselves."
+        )
+    below = f"{store.listed_as(store.folder(entry.slug, tier, 'x').parent)}/"
+    listed = [path for path in store.manifest.digests() if path.startswith(below)]
+    if missing := sum(not (store.root / path).is_file() for path in listed):
+        say(
+            f"{file}: lacks {missing} of the {len(listed)} records of this tier that its list "
+            f"names. {TAKE_AGAIN}",
+            stderr=True,
         )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)

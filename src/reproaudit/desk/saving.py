@@ -24,6 +24,7 @@ from reproaudit.audit.loading import MAX_AUDIT_BYTES, Fault, read_text
 from reproaudit.audit.loading.fault import has_errors
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import Severity
+from reproaudit.bounded import UnfitFileError, open_regular, read_regular
 from reproaudit.desk.splicing import YamlText
 from reproaudit.errors import AuditError, SpecError
 
@@ -96,9 +97,9 @@ def read_version(path: Path, today: date | None = None) -> Version:
         SpecError: if it is no readable YAML that could be edited; the text lists the faults.
     """
     try:
-        if path.stat().st_size > MAX_AUDIT_BYTES:
-            raise SpecError(f"{path}: found more than {MAX_AUDIT_BYTES} bytes; expected an audit.")
-        data = path.read_bytes()
+        data = read_regular(path, MAX_AUDIT_BYTES)
+    except UnfitFileError as error:
+        raise SpecError(f"{path}: found {error.strerror}. Put the audit there again.") from error
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror or error}. Check the path.") from error
     version = Version(path, data, today if today is not None else date.today())
@@ -133,7 +134,7 @@ def save(before: Version, text: YamlText) -> Version:
     path = before.path.resolve()  # a link stays a link
     try:
         with _locked(path):
-            if path.read_bytes() != before.bytes:
+            if read_regular(path, MAX_AUDIT_BYTES) != before.bytes:
                 raise ChangedError(
                     f"{before.path}: was changed by something else since it was read; nothing was "
                     "saved. Look at the change, and repeat the command."
@@ -219,7 +220,7 @@ def _touches(a: tuple[str | int, ...], b: tuple[str | int, ...]) -> bool:
 def _locked(path: Path) -> Iterator[None]:
     """Holds the lock of a file, the one that bears the name now and not one replaced meanwhile."""
     while True:
-        with path.open("rb") as file:
+        with open_regular(path, MAX_AUDIT_BYTES) as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 if not _is_file(path, os.fstat(file.fileno())):

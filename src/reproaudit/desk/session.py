@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from reproaudit.audit.loading import MAX_AUDIT_BYTES
+from reproaudit.bounded import read_regular
 from reproaudit.desk.saving import ChangedError, Version, read_version, save
 from reproaudit.desk.splicing import YamlText
 
@@ -65,7 +67,8 @@ class DeskSession:
             SpecError: if it is no readable YAML any more.
         """
         with contextlib.suppress(OSError):
-            if self.path.read_bytes() == self._last.bytes and self._last.today == date.today():
+            same = read_regular(self.path, MAX_AUDIT_BYTES) == self._last.bytes
+            if same and self._last.today == date.today():
                 return self._last  # with what has been worked out already
         self._last = read_version(self.path)
         return self._last

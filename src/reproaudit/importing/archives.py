@@ -7,20 +7,21 @@ Names that lead out are refused, links are passed over, and what comes out is co
 from __future__ import annotations
 
 import stat
-import tarfile
 import zipfile
-import zlib
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import IO
 
 from reproaudit.importing.logged import LogError
 from reproaudit.importing.reading import open_log
+from reproaudit.tarballs import DAMAGES, UnfitArchiveError, path_inside, tar_members
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_UNPACKED_BYTES = 2**31
 MAX_MEMBERS = 100_000
-_CHUNK = 2**20
+_CHUNK = 2**12
+"""At each step so much is taken of a compressed file, and comes out thousandfold at most."""
 
 
 def is_archive(file: Path) -> bool:
@@ -37,56 +38,38 @@ def unpack(file: Path, place: str, into: Path) -> None:
     left = MAX_UNPACKED_BYTES
     try:
         with open_log(file, place) as handle:
-            members = _zipped if file.name.lower().endswith(".zip") else _tarred
-            for count, (name, content) in enumerate(members(handle), start=1):
-                target = into / _inside(name, place)
-                if count > MAX_MEMBERS:
-                    raise LogError(place, f"found more than {MAX_MEMBERS:,} files; expected fewer.")
+            for name, content in _members(file, handle):
+                target = into / path_inside(name)
+                if content is None:
+                    continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as out:
-                    while chunk := content.read(_CHUNK):
-                        left -= len(chunk)
+                    for piece in content:
+                        left -= len(piece)
                         if left < 0:
-                            raise LogError(
-                                place,
-                                f"found more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected "
-                                "fewer. Unpack it yourself, and import fewer runs at a time.",
+                            raise UnfitArchiveError(
+                                f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
                             )
-                        out.write(chunk)
-    except (
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        OSError,
-    ) as error:
+                        out.write(piece)
+    except UnfitArchiveError as error:
+        raise LogError(place, f"found {error}. Unpack it yourself, and import that.") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, *DAMAGES) as error:
         raise LogError(
             place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
         ) from None
 
 
-def _inside(name: str, place: str) -> Path:
-    """The path of a member below the archive's folder."""
-    pure = PurePosixPath(name.replace("\\", "/"))
-    if pure.is_absolute() or ".." in pure.parts or "\0" in name or ":" in (pure.parts or ("",))[0]:
-        raise LogError(place, f"found the path '{name}', which leads out of it; expected none.")
-    return Path(*pure.parts)
+def _members(file: Path, handle: IO[bytes]) -> Iterator[tuple[str, Iterable[bytes] | None]]:
+    if file.name.lower().endswith(".zip"):
+        return _zipped(handle)
+    return tar_members(handle, MAX_MEMBERS, MAX_UNPACKED_BYTES)
 
 
-def _zipped(handle: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+def _zipped(handle: IO[bytes]) -> Iterator[tuple[str, Iterable[bytes] | None]]:
     with zipfile.ZipFile(handle) as archive:
+        if len(archive.infolist()) > MAX_MEMBERS:
+            raise UnfitArchiveError(f"more than {MAX_MEMBERS:,} members; expected fewer")
         for one in archive.infolist():
             if not one.is_dir() and not stat.S_ISLNK(one.external_attr >> 16):
                 with archive.open(one) as content:
-                    yield one.filename, content
-
-
-def _tarred(handle: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    with tarfile.open(fileobj=handle, mode="r:*") as archive:
-        for one in archive:
-            content = archive.extractfile(one) if one.isreg() else None
-            if content is not None:
-                yield one.name, content
+                    yield one.filename, iter(partial(content.read, _CHUNK), b"")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import yaml
 
+from reproaudit.bounded import UnfitFileError, decode_json, open_regular
 from reproaudit.importing.logged import LogError
 
 MAX_TEXT_BYTES = 2**27
@@ -30,28 +28,18 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
     Raises:
         LogError: if it is no regular file, cannot be read, or holds more than so many bytes.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(path, flags)
+        return open_regular(path, most, follow=False)
+    except UnfitFileError as error:
+        raise LogError(
+            place,
+            f"found {error.strerror}. Import fewer runs at a time, or leave this file out.",
+        ) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise LogError(
             place, f"cannot be read ({why}); expected a regular file. Links are not followed."
         ) from None
-    handle = os.fdopen(descriptor, "rb")
-    status = os.fstat(descriptor)
-    if stat.S_ISREG(status.st_mode) and status.st_size <= most:
-        return handle
-    handle.close()
-    if not stat.S_ISREG(status.st_mode):
-        raise LogError(
-            place, "found something that is no regular file; expected one. Leave it out."
-        )
-    raise LogError(
-        place,
-        f"found {status.st_size:,} bytes; expected at most {most:,}. Import fewer runs at a time, "
-        "or leave this file out.",
-    )
 
 
 def read_bytes(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> bytes:
@@ -94,8 +82,8 @@ def parse_json(text: str, place: str) -> Any:
         LogError: if it is no JSON, or a name comes twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _different(pairs, place))
-    except (ValueError, RecursionError) as error:
+        return decode_json(text, object_pairs_hook=lambda pairs: _different(pairs, place))
+    except ValueError as error:
         raise LogError(
             place, f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
         ) from None

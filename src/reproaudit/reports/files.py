@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import re
 import tempfile
@@ -22,15 +23,22 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from reproaudit.bounded import decode_json, read_regular
 from reproaudit.diff.model import Comparison
 from reproaudit.errors import StoreError
 from reproaudit.multiverse.model import Multiverse
 from reproaudit.reports.difference import comparison_document
+from reproaudit.reports.drawable import undrawable
 from reproaudit.reports.formats import PAGES, Rendered, known_formats
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.scorecard.model import READ_VERSIONS, Scorecard
+
+MOST_CARD_BYTES = 2**26
+"""Of a `scorecard.json`; the largest so far has a fiftieth of it."""
+
+RENDER_AGAIN = "Render it again from the records with 'reproaudit report'."
 
 FILES = tuple(PAGES)
 """Every format that is a file."""
@@ -105,7 +113,10 @@ def read_scorecard(path: Path) -> Scorecard:
         StoreError: if it cannot be read, is no scorecard, or is one of another version.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_nan)
+        content = read_regular(path, MOST_CARD_BYTES)
+        data = decode_json(
+            content, parse_constant=_finite, parse_float=_finite, parse_int=_finite_integer
+        )
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -114,15 +125,17 @@ def read_scorecard(path: Path) -> Scorecard:
     if version not in READ_VERSIONS:
         raise StoreError(
             f"{path} has scorecard version {version!r}, and this program reads versions "
-            f"{' and '.join(map(str, READ_VERSIONS))}. Render it again from the "
-            "records with 'reproaudit report'."
+            f"{' and '.join(map(str, READ_VERSIONS))}. {RENDER_AGAIN}"
         )
     try:
-        return Scorecard.model_validate_json(json.dumps(data))
+        card = Scorecard.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "as a whole"
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
+    if fault := undrawable(card):
+        raise StoreError(f"{path} is no scorecard: {fault}. {RENDER_AGAIN}")
+    return card
 
 
 def submission_folder(scorecard: Scorecard, out_dir: Path) -> Path:
@@ -193,8 +206,15 @@ def folder_name(name: object) -> str:
     return name
 
 
-def _no_nan(constant: str) -> float:
-    raise ValueError(f"{constant} is no number of JSON")
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return value
+
+
+def _finite_integer(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def replace_file(path: Path, content: str | bytes) -> Path:

@@ -126,7 +126,7 @@ def _for_children(threads: int) -> Iterator[None]:
     """While a worker starts: its libraries' threads, and no Ctrl-C before it ignores them."""
     earlier = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-    resource_tracker.ensure_running()  # starting it unblocks signals
+    _start_tracker()  # which unblocks signals
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -137,6 +137,18 @@ def _for_children(threads: int) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _start_tracker() -> None:
+    """Starts the process that removes what killed workers leave; it need not warn of that."""
+    earlier = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if earlier is not None:
+            os.environ["PYTHONWARNINGS"] = earlier
 
 
 class _Worker:

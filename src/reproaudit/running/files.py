@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from reproaudit.bounded import UnfitFileError
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -27,6 +28,8 @@ def _fault(action: str, path: Path, error: OSError) -> AuditError:
     """One line for the user: where, what happened, what to do."""
     where = f"cannot {action} {path}"
     kept = "Records made so far are kept."
+    if isinstance(error, UnfitFileError):
+        return StoreError(f"{where}: found {error.strerror}. Move it away. {kept}")
     if error.errno in _FULL:
         return TechnicalError(
             f"{where}: no space is left. Free some, or choose another place with --store. {kept}"

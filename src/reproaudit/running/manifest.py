@@ -16,11 +16,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from reproaudit.bounded import open_regular
 from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, sha256
 
 EMPTY_ROOT = "0" * 64
 """The root of an empty manifest."""
+
+MOST_LISTED_BYTES = 2**28
+"""The lines of a million records."""
 
 
 class RecordManifest:
@@ -48,7 +52,7 @@ class RecordManifest:
         """
         with explained("read", self.file):
             try:
-                with open(self.file, "rb") as file:
+                with open_regular(self.file, MOST_LISTED_BYTES) as file:
                     self._read(file.fileno())
             except FileNotFoundError:
                 self._forget()

@@ -12,7 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from reproaudit.bounded import decode_json, read_regular
 from reproaudit.running.files import DamagedError, explained, free_name, seal, unseal, write_whole
+
+MOST_CHECKPOINT_BYTES = 2**36
+"""Of one checkpoint: more than a machine's memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +56,7 @@ class Partial:
     def clock(self) -> Clock:
         """The time spent up to the last checkpoint; zero, starting now, if there is none."""
         with suppress(ValueError, KeyError, TypeError):
-            times = json.loads(self._read(self.folder / "clock") or b"{}")
+            times = decode_json(self._read(self.folder / "clock") or b"{}")
             return Clock(datetime.fromisoformat(times["started"]), float(times["seconds"]))
         return Clock(datetime.now(UTC), 0.0)
 
@@ -66,7 +70,7 @@ class Partial:
         for path in sorted(self.folder.glob("*")):
             if not path.name.endswith(".tmp"):
                 try:
-                    unseal(path.read_bytes(), self._place(path))
+                    unseal(read_regular(path, MOST_CHECKPOINT_BYTES), self._place(path))
                 except (OSError, DamagedError) as error:
                     found.append((path, str(error)))
         return found
@@ -88,7 +92,7 @@ class Partial:
     def _read(self, path: Path) -> bytes | None:
         with explained("read", path):
             try:
-                return unseal(path.read_bytes(), self._place(path))
+                return unseal(read_regular(path, MOST_CHECKPOINT_BYTES), self._place(path))
             except FileNotFoundError:
                 return None
             except DamagedError as error:

@@ -16,16 +16,22 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
+from reproaudit.bounded import read_regular
 from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, sha256
 from reproaudit.running.manifest import EMPTY_ROOT
 from reproaudit.running.store import Store
+from reproaudit.tarballs import UnfitArchiveError, path_inside, tar_members
 
 FILE_NAME = "records.tar.xz"
 """The file's name in a report folder, beside ``scorecard.json``."""
 
-MAX_BYTES = 2**29
-"""The most bytes that the records of one file may unpack to."""
+MAX_BYTES = 2**27
+"""The most bytes that the records of one file may unpack to; the largest so far has a third."""
+MAX_RECORDS = 20_000
+"""The most files in it."""
+
+TAKE_AGAIN = "Take the file from where it was published again."
 
 _MANIFEST = "manifest.log"
 
@@ -81,7 +87,7 @@ def unpack_records(file: Path, cache: Path) -> Store:
         StoreError: if the file cannot be read, is no such file, or has no list of its records.
     """
     with explained("read", file):
-        data = file.read_bytes()
+        data = read_regular(file, MAX_BYTES)
     folder = cache / f"records-{sha256(data)[:32]}"
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -99,24 +105,22 @@ def unpack_records(file: Path, cache: Path) -> Store:
     if store.manifest.root() == EMPTY_ROOT:
         raise StoreError(
             f"{file}: found no list of its records ({_MANIFEST}); expected the one that they were "
-            "packed with. Take the file from where it was published again."
+            f"packed with. {TAKE_AGAIN}"
         )
     return store
 
 
 def _unpack(data: bytes, file: Path, into: Path) -> None:
     try:
-        with lzma.open(io.BytesIO(data)) as stream:
-            whole = stream.read(MAX_BYTES + 1)
-        if len(whole) > MAX_BYTES:
-            raise StoreError(f"{file}: more than {MAX_BYTES:,} bytes of records; refused.")
-        with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
-            for one in archive:
-                if not one.isreg():
-                    raise StoreError(f"{file}: '{one.name}' is no plain file; refused.")
-                archive.extract(one, into, filter="data")
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError, OSError) as error:
+        for name, content in tar_members(io.BytesIO(data), MAX_RECORDS, MAX_BYTES):
+            target = into / path_inside(name)
+            if content is None:
+                raise UnfitArchiveError(f"'{name[:200]}', which is no plain file")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                out.writelines(content)
+    except (UnfitArchiveError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"found {error}"
         raise StoreError(
-            f"{file}: these records cannot be unpacked ({error}). Take the file from where it was "
-            "published again."
+            f"{file}: these records cannot be unpacked ({why}). {TAKE_AGAIN}"
         ) from None

@@ -22,7 +22,6 @@ here imports torch.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -35,6 +34,7 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from reproaudit.bounded import UnfitFileError, decode_json, read_regular
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, TechnicalError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
@@ -52,6 +52,9 @@ from reproaudit.running.partial import Partial
 
 STALE_SECONDS = 3600.0
 """No write takes an hour: a temporary file that old belongs to a process that was killed."""
+
+MOST_RECORD_BYTES = 2**29
+"""Of a record's file; the largest so far have a thousandth of it."""
 
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 
@@ -184,9 +187,11 @@ class Store:
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
         try:
-            data = path.read_bytes()
+            data = read_regular(path, MOST_RECORD_BYTES)
         except FileNotFoundError:
             raise
+        except UnfitFileError as error:
+            raise DamagedError(f"not a record, but {error.strerror}") from error
         except OSError as error:
             with explained("read", path):
                 raise error
@@ -374,7 +379,7 @@ def _reason(text: bytes, error: ValidationError) -> str:
     if not text.strip():
         return "an empty file where a record should be"
     try:
-        content = json.loads(text)
+        content = decode_json(text)
     except ValueError as fault:
         return f"not a whole record ({fault})"
     if not isinstance(content, dict):

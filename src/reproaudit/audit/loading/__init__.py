@@ -48,6 +48,7 @@ from reproaudit.audit.loading.tree import (
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import RULES, Loc, Rule, Violation, broken_rules
 from reproaudit.audit.rules.papers import unfinished
+from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
 __all__ = ["Fault", "Place", "load_audit", "read_as", "read_audit", "read_text"]
@@ -56,9 +57,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
-
-PIECE = 2**16
-"""The number of bytes of a file that are read at once."""
 
 MOST_UNREADABLE = 20
 """Control characters that are reported, since a binary file has thousands."""
@@ -90,12 +88,7 @@ def load_audit(path: Path | str, *, today: date | None = None) -> Audit:
 def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | None, list[Fault]]:
     """The audit in a file and its faults by place; no audit if one of them is an error."""
     file = str(path)
-    try:
-        data = _bytes(Path(path))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
-    text, fault = _decode(data, file)
+    text, fault = _text_of(Path(path), file)
     return read_text(text, file, today=today) if fault is None else (None, [fault])
 
 
@@ -133,12 +126,7 @@ def read_as(
         noun: what the file is expected to be, with its article.
     """
     file = str(path)
-    try:
-        data = _bytes(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return None, None, [_fault(file, "RA001", f"found no readable file ({reason.lower()})")]
-    text, fault = _decode(data, file)
+    text, fault = _text_of(path, file)
     faults = [fault] if fault is not None else _unreadable(text, file)
     if faults:
         return None, None, faults
@@ -162,24 +150,15 @@ def _fault(file: str, rule: str, message: str, place: Place = START) -> Fault:
     return Fault(file, place, (), message, RULES[rule].remedy, rule)
 
 
-def _bytes(path: Path) -> bytes:
-    """The bytes of a file, up to the limit and a little beyond.
-
-    They are read in pieces, since asking for the limit at once would reserve a whole MiB for every
-    file.
-    """
-    pieces, left = [], MAX_AUDIT_BYTES + 1
-    with path.open("rb", buffering=0) as stream:
-        while left > 0 and (piece := stream.read(min(left, PIECE))):
-            pieces.append(piece)
-            left -= len(piece)
-    return b"".join(pieces)
-
-
-def _decode(data: bytes, file: str) -> tuple[str, Fault | None]:
-    """The text of a file's bytes, without a byte order mark."""
-    if len(data) > MAX_AUDIT_BYTES:
-        return "", _fault(file, "RA001", f"found more than {MAX_AUDIT_BYTES} bytes")
+def _text_of(path: Path, file: str) -> tuple[str, Fault | None]:
+    """The text of a file, without a byte order mark."""
+    try:
+        data = read_regular(path, MAX_AUDIT_BYTES)
+    except UnfitFileError as error:
+        return "", _fault(file, "RA001", f"found {error.strerror}")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return "", _fault(file, "RA001", f"found no readable file ({reason.lower()})")
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:

@@ -8,7 +8,6 @@ what has changed.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,10 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pydantic import ValidationError
-
 import reproaudit
 from reproaudit.audit.documentation import UNSCORED
+from reproaudit.bounded import decode_json, read_regular
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import identifiers
@@ -45,6 +43,10 @@ ENTRY = "register.json"
 """The name of an entry's file, in the paper's folder."""
 
 _Entry = TypeVar("_Entry", bound=ReportModel)
+
+
+MOST_ENTRY_BYTES = 2**24
+"""Of a paper's entry in a register."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,10 @@ def entry_code() -> str:
 
 def kept_entry(file: Path) -> PaperEntry | None:
     """Returns the entry that a file holds; None if it is damaged or other code wrote it."""
-    with suppress(OSError, ValueError, ValidationError):
-        data = json.loads(file.read_bytes())
-        stated = data.pop("digest", None)
-        if data.get("written_by") == entry_code() and stated == content_digest(data):
+    with suppress(OSError, ValueError, RecursionError):
+        data = decode_json(read_regular(file, MOST_ENTRY_BYTES))
+        stated = data.pop("digest", None) if isinstance(data, dict) else None
+        if stated and data.get("written_by") == entry_code() and stated == content_digest(data):
             return PaperEntry.model_validate(data)
     return None
 
