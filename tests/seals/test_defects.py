@@ -18,7 +18,7 @@ from reproaudit.seals import kept, past_code
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.entries import ChangeEntry, RunEntry, SealEntry
 
-REPORT = ("report", "mini", "--tier", "paper", "--format", "terminal")
+REPORT = ("report", "mini", "--tier", "paper", "--format", "terminal", "--verbose")
 
 
 def loosen(place: Place, before: str = "0.1", after: str = "0.12") -> None:

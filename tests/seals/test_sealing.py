@@ -168,7 +168,7 @@ def test_a_changed_stream_is_a_draw_beside_the_old_one(at: Place) -> None:
     assert sentence.startswith("Other numbers, recorded on ")
     assert f"estimate {before['estimate']:.4g}" in sentence
     assert sum(isinstance(one, ResultEntry) for one in at.entries) == 2
-    code, out, _ = at("report", "mini", "--tier", "paper", "--format", "terminal")
+    code, out, _ = at("report", "mini", "--tier", "paper", "--format", "terminal", "--verbose")
     assert code == 0
     assert "exploratory, 1 look before" in out
     assert "Other numbers" in out

@@ -44,9 +44,10 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
             files += found
         elif not path.suffix and not path.exists():
             if name not in catalog.entries:
+                near = did_you_mean(name, catalog.entries)
                 raise UsageError(
-                    f"{name}: no such folder or file, and no paper of this name. "
-                    f"{did_you_mean(name, catalog.entries)}"
+                    f"{name}: no such folder or file, and no paper of this name. {near} "
+                    "Papers of your own: --audits DIR."
                 )
             files.append(catalog[name].audit_file)
         else:
