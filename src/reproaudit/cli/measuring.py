@@ -158,11 +158,8 @@ def multiverse(
         from reproaudit.commands.explain import show_explanation
 
         return show_explanation(varied, explain, against or (), as_json)
-    design, folder = (
-        design_of(varied.audit, chosen, whole, draws),
-        report_folder(out, computing.store),
-    )
-    code = show_multiverse(varied, design, folder, as_json)
+    design = design_of(varied.audit, chosen, whole, draws)
+    code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
     if chosen == "paper" and not varied.default_failed:
         record_multiverse(entry, audit, how.store, rule)
     return code

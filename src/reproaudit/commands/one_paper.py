@@ -231,11 +231,10 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
             f"{beside} states. One of the two was replaced: take both from where they were "
             "published, or remove the scorecard to judge these records by themselves."
         )
-    below = f"{store.listed_as(store.folder(entry.slug, tier, 'x').parent)}/"
-    listed = [path for path in store.manifest.digests() if path.startswith(below)]
-    if missing := sum(not (store.root / path).is_file() for path in listed):
+    there = store.listed(entry.slug, tier).values()
+    if missing := len(there) - sum(there):
         say(
-            f"{file}: lacks {missing} of the {len(listed)} records of this tier that its list "
+            f"{file}: lacks {missing} of the {len(there)} records of this tier that its list "
             f"names. {TAKE_AGAIN}",
             stderr=True,
         )

@@ -182,11 +182,8 @@ def _lost_records(store: Store, slug: str, tier: str) -> str:
     """A sentence on the records of a tier that the store lists and lacks; empty if it has all."""
     lost = {}
     for place, name in ((tier, f"the {tier} tier"), (varied_tier(tier), "its alternatives")):
-        folder = f"{store.listed_as(store.folder(slug, place, 'x').parent)}/"
-        listed = [path for path in store.manifest.digests() if path.startswith(folder)]
-        lost[name] = sum(
-            not (path.endswith(".failed.json") or (store.root / path).exists()) for path in listed
-        )
+        there = store.listed(slug, place).values()
+        lost[name] = len(there) - sum(there)
     said = " and ".join(f"{count} of {name}" for name, count in lost.items() if count)
     return said and f"This store lists records that are missing from it: {said}."
 

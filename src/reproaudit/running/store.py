@@ -105,6 +105,18 @@ class Store:
         """A file's name in the manifest."""
         return path.relative_to(self.root).as_posix()
 
+    def listed(self, paper: str, tier: str) -> dict[str, bool]:
+        """The records of a tier that the list names, each with whether it is there.
+
+        Failures are left out: they are taken away when the cell is run again.
+        """
+        below = f"{self.listed_as(self.folder(paper, tier, 'x').parent)}/"
+        return {
+            path: (self.root / path).is_file()
+            for path in self.manifest.digests()
+            if path.startswith(below) and not path.endswith(".failed.json")
+        }
+
     def times_written(self, path: Path) -> int:
         """The number of finished records that were ever written to a file."""
         return len(self.manifest.digests().get(self.listed_as(path), ()))
