@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+
+import numpy as np
 
 from reproaudit.reports.frame import LETTER, XY, Frame, path_of
 from reproaudit.reports.numbers import bound_symbols
@@ -12,6 +13,9 @@ from reproaudit.scorecard.pictures import RangeModel
 
 LINE = 13.0
 """Height of a line of text."""
+
+Box = tuple[float, float, float, float]
+"""The left, right, upper and lower edge of a box; coordinates grow downwards."""
 
 
 @dataclass(frozen=True)
@@ -62,31 +66,41 @@ def _free_place(
     heights = [area.label_y]
     if area.label_y < area.at and area.at + LINE < frame.bottom:
         heights.append(round(area.at + LINE - 1, 1))
+    places = [(left, foot) for foot in heights for left in lefts]
+    boxes = [(left - 2, left + width + 2, foot - LINE + 3, foot + 2) for left, foot in places]
 
-    def covered(place: XY) -> float:
-        left, foot = place
-        box = (left - 2, left + width + 2), (foot - LINE + 3, foot + 2)
-        lines = sum(crosses(course, *box) for course in courses)
-        labels = sum(
+    def labels(left: float) -> int:
+        return sum(
             left < one.label_x + LETTER * len(one.label) + 8 and one.label_x < left + width + 8
             for one in near
         )
-        return float(lines + (len(courses) + 1) * labels)
 
-    return min(((x, y) for y in heights for x in lefts), key=covered)
+    covered = [
+        lines + (len(courses) + 1) * labels(left)
+        for lines, (left, _) in zip(crossings(courses, boxes), places, strict=True)
+    ]
+    return places[covered.index(min(covered))]
 
 
-def crosses(course: Sequence[XY], across: XY, upright: XY) -> bool:
-    """Returns whether a line passes through a box; a piece of it is judged by its ends there."""
-    for (x0, y0), (x1, y1) in pairwise(course):
-        left, right = max(x0, across[0]), min(x1, across[1])
-        if left > right:
-            continue
-        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
-        ends = (y0, y1) if x1 <= x0 else (y0 + slope * (left - x0), y0 + slope * (right - x0))
-        if min(ends) <= upright[1] and max(ends) >= upright[0]:
-            return True
-    return False
+def crossings(courses: Sequence[Sequence[XY]], boxes: Sequence[Box]) -> list[int]:
+    """Returns how many lines pass through each box; a piece of a line is judged by its ends there.
+
+    Args:
+        courses: lines from left to right; a piece that runs backwards passes through nothing.
+        boxes: at least one.
+    """
+    first, last, upper, lower = np.array(boxes).T[:, :, np.newaxis]
+    found = np.zeros(len(boxes), dtype=int)
+    for course in courses:
+        x, y = np.array(course, dtype=float).reshape(-1, 2).T
+        run, rise = np.diff(x), np.diff(y)
+        slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0)
+        left, right = np.maximum(x[:-1], first), np.minimum(x[1:], last)
+        begin = y[:-1] + slope * (left - x[:-1])
+        end = np.where(run > 0, y[:-1] + slope * (right - x[:-1]), y[1:])
+        inside = (np.minimum(begin, end) <= lower) & (np.maximum(begin, end) >= upper)
+        found += (inside & (left <= right)).any(axis=1)
+    return [int(one) for one in found]
 
 
 def _area(frame: Frame, one: RangeModel) -> Area:

@@ -40,11 +40,19 @@ class PlotAxis:
 
     def at(self, value: float) -> float:
         """Returns the coordinate of a number; one without a place stands at an end."""
-        place = place_on_scale(value, self.scale)
-        if place is None:
-            place = self.high if self.scale is not Scale.LOG and value > 0.5 else self.low
-        share = (min(max(place, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(self.left + share * (self.right - self.left), 2)
+        return self.along((value,))[0]
+
+    def along(self, values: Iterable[float]) -> list[float]:
+        """Returns the coordinates of numbers."""
+        place_of, low, high, left = _PLACES[self.scale], self.low, self.high, self.left
+        span, width, found = high - low, self.right - left, []
+        for value in values:
+            place = place_of(value)
+            if place is None:
+                place = high if self.scale is not Scale.LOG and value > 0.5 else low
+            share = (min(max(place, low), high) - low) / span
+            found.append(round(left + share * width, 2))
+        return found
 
     def cuts(self, value: float) -> bool:
         """Returns whether a number lies beyond the axis."""
@@ -78,13 +86,15 @@ def _label(value: float, scale: Scale) -> str:
 
 def place_on_scale(value: float, scale: Scale) -> float | None:
     """Returns the place of a value on its scale; None if it has none."""
-    if scale is Scale.LOG:
-        return math.log10(value) if value > 0 else None
-    if scale is Scale.LOG_COMPLEMENT:
-        return -math.log10(1 - value) if value < 1 else None
-    if scale is Scale.LOGIT:
-        return math.log10(value / (1 - value)) if 0 < value < 1 else None
-    return min(max(value, -FARTHEST), FARTHEST)  # so that differences and sums are finite
+    return _PLACES[scale](value)
+
+
+_PLACES: dict[Scale, Callable[[float], float | None]] = {
+    Scale.LINEAR: lambda v: min(max(v, -FARTHEST), FARTHEST),  # differences and sums are finite
+    Scale.LOG: lambda v: math.log10(v) if v > 0 else None,
+    Scale.LOG_COMPLEMENT: lambda v: -math.log10(1 - v) if v < 1 else None,
+    Scale.LOGIT: lambda v: math.log10(v / (1 - v)) if 0 < v < 1 else None,
+}
 
 
 def _linear(axis: PlotAxis) -> Iterable[list[float]]:

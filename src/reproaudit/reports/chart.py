@@ -123,22 +123,22 @@ def picture_chart(picture: PictureModel, *, strip: bool = False) -> Chart:
     means = [mean_run_of(line, picture) for line in picture.lines]
     y = _upright(picture, means)
     places = [v for one in picture.lines for v in one.x]
-    x = horizontal_axis(places, picture.x_scale, is_course=picture.kind == "course")
+    is_course = picture.kind == "course"
+    x = horizontal_axis(places, picture.x_scale, is_course=is_course)
     frame_of = Frame.strip if strip else Frame.around
     frame = frame_of(y, x, has_stages=bool(picture.stages))
     strokes, courses, runs = [], [], []
     several = len({line.control for line in picture.lines if line.role is Role.CONTROL}) > 1
     for line, mean in zip(picture.lines, means, strict=True):
-        is_course = picture.kind == "course"
-        points = frame.points(line.x, mean)
+        points, *placed = frame.runs(line.x, [mean, *line.runs])
         courses.append(points)
-        runs += [frame.points(line.x, run) for run in line.runs] if is_course else []
+        runs += placed if is_course else []
         strokes.append(
             Stroke(
                 kind=STROKE_KINDS[line.role],
                 dash=min(line.quantity, 3),
                 path=path_of(points) if picture.x_scale != "words" else "",
-                runs="".join(path_of(frame.points(line.x, run)) for run in line.runs)
+                runs="".join(map(path_of, placed))
                 if len(line.runs) > 1 and picture.x_scale != "words" and not strip
                 else "",
                 band="",
@@ -245,8 +245,7 @@ def _early(curve: CurveModel) -> bool:
 def _figure_stroke(
     frame: Frame, curve: CurveModel, place: int, log: bool, scale: str, is_course: bool
 ) -> Stroke:
-    low, high = frame.points(curve.x, curve.low), frame.points(curve.x, curve.high)
-    every = frame.points(curve.x, curve.mean)
+    every, low, high = frame.runs(curve.x, (curve.mean, curve.low, curve.high))
     has_place = [v > 0 or not log for v in curve.mean]
     mean = [point for point, has in zip(every, has_place, strict=True) if has]
     stretches = [

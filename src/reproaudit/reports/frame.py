@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -60,10 +60,11 @@ class Frame:
         upright = PlotAxis(y.scale, y.low, y.high, bottom - 5, top + 5)
         return cls(x.between(1, right), upright, 1, right, top, bottom)
 
-    def points(self, x: X, values: Sequence[float]) -> list[XY]:
-        """Returns the places of values; as many as the shorter sequence has."""
-        pairs = zip(x, values, strict=False)
-        return [(round(self.x.at(a), 1), round(self.y.at(b), 1)) for a, b in pairs]
+    def runs(self, x: X, several: Iterable[Sequence[float]]) -> list[list[XY]]:
+        """Returns the places of several runs over the same axis, some of them shorter than it."""
+        across = [round(a, 1) for a in self.x.along(x)]
+        upright = ([round(b, 1) for b in self.y.along(values)] for values in several)
+        return [list(zip(across, run, strict=False)) for run in upright]
 
     def x_ticks(self) -> tuple[tuple[float, str], ...]:
         """Returns the ticks of the horizontal axis."""
@@ -91,9 +92,12 @@ class Across:
 
     def at(self, value: float | str) -> float:
         """Returns the coordinate of a number or a word."""
-        if self.words:
-            return self.axis.at(float(self.words.index(str(value))))
-        return self.axis.at(float(value))
+        return self.along((value,))[0]
+
+    def along(self, values: X) -> list[float]:
+        """Returns the coordinates of numbers or words."""
+        place = (lambda v: self.words.index(str(v))) if self.words else float
+        return self.axis.along(map(place, values))
 
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Returns coordinates with their labels, which do not crowd."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reproaudit.reports import outline as o
 from reproaudit.reports.chart import Chart, figure_chart, picture_chart
@@ -60,9 +60,12 @@ def _contents(blocks: Iterable[o.Piece]) -> Markup:
 
 def _element(tag: str, inner: str, **attributes: str) -> Markup:
     """Returns an element; attributes without a value are left out."""
-    named = ((name.rstrip("_").replace("_", "-"), v) for name, v in attributes.items() if v)
-    start = Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in named)
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, start, inner)
+    start = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for name, value in attributes.items()
+        if value
+    )
+    return Markup(f"<{tag}{start}>{escape(inner)}</{tag}>")
 
 
 def _join(pieces: Iterable[Markup], between: str = "") -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reproaudit.reports.areas import LINE, Area, crosses
+from reproaudit.reports.areas import LINE, Area, crossings
 from reproaudit.reports.frame import LETTER, RIGHT_OF_FIELD, XY, Frame, truncated
 from reproaudit.reports.numbers import number
 from reproaudit.reports.printable import clean
@@ -80,7 +80,7 @@ def onset_marks(
 ) -> Iterator[OnsetMark]:
     """Every onset; its step stands beside its line where it covers the fewest other lines."""
     xs = [frame.x.at(one.step) for one in onsets]
-    levels = [[(frame.left, a.at), (frame.right, a.at)] for a in areas if a.label]
+    drawn = [*courses, *([(frame.left, a.at), (frame.right, a.at)] for a in areas if a.label)]
     taken = [
         (a.label_x, a.label_x + DIGIT * len(a.label), a.label_y) for a in areas if a.label
     ]  # left, right and foot of each label
@@ -90,20 +90,19 @@ def onset_marks(
         feet = [frame.bottom - 7 - LINE * i for i in range(int((frame.bottom - frame.top) / LINE))]
         sides = [(x + 4, False), (x - 4 - width, True)]
         fitting = [side for side in sides if frame.left < side[0] < frame.right - width]
-
-        def covered(place: tuple[float, tuple[float, bool]], width: float = width) -> int:
-            foot, (left, _) = place
-            box = (left - 2, left + width + 2), (foot - LINE + 2, foot + 3)
-            lines = sum(crosses(course, *box) for course in (*courses, *levels))
-            lines += sum(left - 2 < other < left + width + 2 for other in xs)
+        places = [(foot, *side) for foot in feet for side in fitting or sides[1:]]
+        boxes = [
+            (left - 2, left + width + 2, foot - LINE + 2, foot + 3) for foot, left, _ in places
+        ]
+        covered = []
+        for lines, (foot, left, _) in zip(crossings(drawn, boxes), places, strict=True):
+            others = sum(left - 2 < other < left + width + 2 for other in xs)
             labels = sum(
                 a < left + width + 4 and left < b + 4 and abs(foot - at) < LINE
                 for a, b, at in taken
             )
-            return lines + (len(courses) + len(levels) + 1) * labels
-
-        places = ((foot, side) for foot in feet for side in fitting or sides[1:])
-        foot, (left, is_left) = min(places, key=covered)
+            covered.append(lines + others + (len(drawn) + 1) * labels)
+        foot, left, is_left = places[covered.index(min(covered))]
         taken.append((left, left + width, foot))
         low, high = frame.x.at(one.low), frame.x.at(one.high)
         yield OnsetMark(
