@@ -17,7 +17,7 @@ from reproaudit.scorecard.model import Scorecard
 
 def render(card: Scorecard, form: str, *, index: bool = True) -> str:
     """The scorecard in a page format, as it is written below an index."""
-    return PAGES[form].render(Rendered(scorecard_document(card, index=index), card))
+    return PAGES[form].render(Rendered(scorecard_document(card, index=index), card.as_data()))
 
 
 def render_scorecard(card: Scorecard, console: Console) -> None:

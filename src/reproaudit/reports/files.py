@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import math
 import os
 import re
@@ -53,7 +52,7 @@ def _write(rendered: Rendered, folder: Path, stem: str, formats: Iterable[str]) 
 
 def as_read(card: Scorecard) -> Scorecard:
     """Returns the scorecard as a reader of its JSON file gets it, so that the two agree."""
-    return Scorecard.model_validate_json(json.dumps(card.as_data(), allow_nan=False))
+    return Scorecard.model_validate(card.as_data())
 
 
 def write_report(
@@ -70,12 +69,13 @@ def write_report(
     if scorecard.origin is not None:
         folder = submission_folder(scorecard, out_dir)
         wanted = known_formats([*wanted, "json"])  # by which the next one knows it again
-    card = as_read(scorecard)
+    data = scorecard.as_data()
+    card = Scorecard.model_validate({**data, "digest": None})  # one's own need not be checked
     multiverse = (folder / "multiverse.html").is_file()
-    data = FILE if "html" in wanted and has_pictures(card) else ""
-    document = scorecard_document(card, multiverse=multiverse, index=card.origin is None, data=data)
-    written = _write(Rendered(document, card), folder, "scorecard", wanted)
-    return (*written, replace_file(folder / data, pictures_csv(card))) if data else written
+    csv = FILE if "html" in wanted and has_pictures(card) else ""
+    document = scorecard_document(card, multiverse=multiverse, index=card.origin is None, data=csv)
+    written = _write(Rendered(document, data), folder, "scorecard", wanted)
+    return (*written, replace_file(folder / csv, pictures_csv(card))) if csv else written
 
 
 def write_multiverse(
@@ -87,7 +87,7 @@ def write_multiverse(
         StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
     folder = Path(out_dir) / folder_name(multiverse.tier) / folder_name(multiverse.paper["slug"])
-    rendered = Rendered(multiverse_document(multiverse), multiverse)
+    rendered = Rendered(multiverse_document(multiverse), multiverse.as_data())
     written = _write(rendered, folder, "multiverse", formats)
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
         write_report(read_scorecard(folder / "scorecard.json"), out_dir, ["html"])
@@ -102,7 +102,7 @@ def write_comparison(
     Raises:
         StoreError: if the folder cannot be written.
     """
-    rendered = Rendered(comparison_document(comparison), comparison)
+    rendered = Rendered(comparison_document(comparison), comparison.as_data())
     return _write(rendered, folder, "difference", formats)
 
 

@@ -17,7 +17,6 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
-    from reproaudit.judging.model import ReportModel
     from reproaudit.reports.outline import Document
     from reproaudit.scorecard.model import Scorecard
 
@@ -30,10 +29,10 @@ TERMINAL = "terminal"
 
 @dataclass(frozen=True)
 class Rendered:
-    """A document for people, and its data for programs."""
+    """A document for people, and its data for programs, as JSON has them."""
 
     document: Document
-    data: ReportModel
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ PAGES: Mapping[str, PageFormat] = {
             "json",
             "application/json",
             "with every number, for programs",
-            lambda one: json_text(one.data.as_data()),
+            lambda one: json_text(one.data),
         ),
         PageFormat(
             "md", "text/markdown", "as text", lambda one: str(_markdown.markdown_text(one.document))

@@ -426,6 +426,11 @@ class Scorecard(ReportModel):
 
 
 def content_digest(data: Mapping[str, Any]) -> str:
-    """The SHA-256 of a scorecard's JSON without its ``digest``, however it is laid out."""
+    """The SHA-256 of a scorecard's JSON without its ``digest``, however it is laid out.
+
+    Raises:
+        ValueError: at a number that is not finite, which JSON cannot hold.
+    """
     rest = {name: value for name, value in data.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    text = json.dumps(rest, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

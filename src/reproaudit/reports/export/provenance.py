@@ -60,5 +60,5 @@ def _utc(moment: datetime) -> datetime:
 
 def scorecard_files(card: Scorecard) -> dict[str, bytes]:
     """Returns the scorecard in every page format by name, as files that need no page above them."""
-    rendered = Rendered(scorecard_document(card), card)
+    rendered = Rendered(scorecard_document(card), card.as_data())
     return {f"scorecard.{one.name}": one.render(rendered).encode() for one in PAGES.values()}
