@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -29,6 +29,8 @@ from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.remembering import Files, files_of_paper, together
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.reports.files import folder_name, read_scorecard, write_report
+from reproaudit.reports.register.model import PaperEntry
+from reproaudit.reports.register.writing import write_entry
 from reproaudit.running.cores import available_cores
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
@@ -70,12 +72,14 @@ class PaperReport:
         written: its files.
         said: what is to be printed on standard error.
         error: why it cannot be shown.
+        entry: of pages, its entry in the register; None if there is none, or it cannot be made.
     """
 
     card: Scorecard | None = None
     written: tuple[Path, ...] = ()
     said: str = ""
     error: AuditError | None = None
+    entry: PaperEntry | None = None
 
 
 def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterator[PaperReport]:
@@ -131,9 +135,15 @@ def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) ->
             card = scorecard_of_paper(entry, store, asked.tier, asked.out, asked.group, tool)
     except AuditError as error:
         return PaperReport(said=said.getvalue(), error=error)
+    if card is None:
+        return PaperReport(said=said.getvalue())
+    shown = None
     with redirect_stderr(said):
-        written = () if card is None else _pages(card, asked, store, tool)
-    return PaperReport(card, written, said.getvalue())
+        written = _pages(card, asked, store, tool)
+    if "html" in asked.formats:
+        with suppress(StoreError):  # why is told when the register is written
+            shown = write_entry(card, asked.out, is_written="json" in asked.formats)
+    return PaperReport(card, written, said.getvalue(), entry=shown)
 
 
 # --- the scorecard ------------------------------------------------------------------------------

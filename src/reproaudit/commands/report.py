@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
@@ -19,7 +19,8 @@ from reproaudit.commands.output import print_json, say, say_written, show, termi
 from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import write_report
-from reproaudit.reports.formats import PAGES, TERMINAL
+from reproaudit.reports.formats import TERMINAL
+from reproaudit.reports.register.model import PaperEntry
 from reproaudit.reports.register.writing import PAGE, write_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.screen import print_screen
@@ -44,6 +45,7 @@ def report_papers(
     asked = AskedOfPapers(request.store, tier, out, request.group, formats - {TERMINAL})
     scorecards: list[Scorecard] = []
     written: list[Path] = []
+    papers: list[Scorecard | PaperEntry] = []
     faulty = False
     for entry, found in zip(entries, reports_of_papers(entries, asked), strict=True):
         sys.stderr.write(found.said)
@@ -55,9 +57,11 @@ def report_papers(
         elif found.card is not None:
             scorecards.append(found.card)
             written += found.written
+            papers.append(found.entry or found.card)
     if not scorecards and not faulty:
         raise _nothing_to_report(entries, request.store, tier)
-    written += _registers(scorecards, out, formats)
+    if "html" in formats:
+        written += write_register(papers, out)
     if as_json:
         print_scorecards(scorecards)
     elif TERMINAL in formats:
@@ -86,7 +90,8 @@ def finish_run(
     try:
         for one in scorecards:
             tell_of_other_store(one, store, out)
-        written = _write(scorecards, out, PAGES)
+        pages = [path for one in scorecards for path in write_report(one, out)]
+        written = [*pages, *write_register(scorecards, out)]
     finally:
         if as_json:
             print_scorecards(scorecards)
@@ -128,18 +133,6 @@ def _nothing_to_report(entries: Sequence[Entry], store: Path, tier: TierName | N
         f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}. "
         f"Make them with: reproaudit run {names}{wanted}"
     )
-
-
-def _write(scorecards: Sequence[Scorecard], out: Path, formats: Collection[str]) -> list[Path]:
-    """Writes the reports and, with HTML, the register of every tier among them."""
-    written = [path for one in scorecards for path in write_report(one, out, formats)]
-    return [*written, *_registers(scorecards, out, formats)]
-
-
-def _registers(
-    scorecards: Sequence[Scorecard], out: Path, formats: Collection[str]
-) -> tuple[Path, ...]:
-    return write_register(scorecards, out) if "html" in formats else ()
 
 
 def print_scorecards(scorecards: Sequence[Scorecard]) -> None:

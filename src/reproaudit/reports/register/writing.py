@@ -34,21 +34,41 @@ SCORECARD = "scorecard.json"
 PAGE = "index.html"
 
 
-def write_register(scorecards: Iterable[Scorecard], out_dir: Path) -> tuple[Path, ...]:
-    """Writes the register of each tier among the scorecards; returns their pages.
+Given = Scorecard | PaperEntry
+"""A paper of a register: its scorecard, or its entry as `write_entry` has just made it."""
 
-    It holds these scorecards, those of other papers that are in the folder, and what is there of
-    measurements from elsewhere.
+
+def write_entry(card: Scorecard, out_dir: Path, *, is_written: bool) -> PaperEntry | None:
+    """Writes a paper's entry with its badges, if they have changed; returns the entry.
+
+    Args:
+        card: the paper's own scorecard.
+        out_dir: the report folder.
+        is_written: whether its `scorecard.json` has just been written there.
+
+    Raises:
+        StoreError: as `write_register`.
+    """
+    slug = folder_name(card.paper.get("slug"))
+    return _entry(Path(out_dir) / folder_name(card.tier), slug, card, is_written=is_written)
+
+
+def write_register(papers: Iterable[Given], out_dir: Path) -> tuple[Path, ...]:
+    """Writes the register of each tier among the papers; returns their pages.
+
+    It holds these papers, others that are in the folder, and what is there of measurements from
+    elsewhere.
 
     Raises:
         StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
-    by_tier: dict[str, dict[str, Scorecard]] = {}
-    for card in scorecards:
-        by_tier.setdefault(card.tier, {})[folder_name(card.paper.get("slug"))] = card
+    by_tier: dict[str, dict[str, Given]] = {}
+    for one in papers:
+        slug = one.slug if isinstance(one, PaperEntry) else one.paper.get("slug")
+        by_tier.setdefault(one.tier, {})[folder_name(slug)] = one
     return tuple(
-        _write_tier(Path(out_dir) / folder_name(tier), tier, cards)
-        for tier, cards in by_tier.items()
+        _write_tier(Path(out_dir) / folder_name(tier), tier, given)
+        for tier, given in by_tier.items()
     )
 
 
@@ -62,7 +82,7 @@ def refresh_register(out_dir: Path, tier: str) -> tuple[Path, ...]:
     return (_write_tier(folder, tier, {}),) if (folder / PAGE).is_file() else ()
 
 
-def _write_tier(folder: Path, tier: str, given: dict[str, Scorecard]) -> Path:
+def _write_tier(folder: Path, tier: str, given: dict[str, Given]) -> Path:
     slugs = {file.parent.name for file in folder.glob(f"*/{SCORECARD}")}
     slugs |= {file.parents[2].name for file in folder.glob(f"*/elsewhere/*/{SCORECARD}")}
     found = (_entry(folder, slug, given.get(slug)) for slug in sorted(slugs | given.keys()))
@@ -77,11 +97,15 @@ def _write_tier(folder: Path, tier: str, given: dict[str, Scorecard]) -> Path:
 # --- a paper ------------------------------------------------------------------------------------
 
 
-def _entry(folder: Path, slug: str, given: Scorecard | None) -> PaperEntry | None:
+def _entry(
+    folder: Path, slug: str, given: Given | None, *, is_written: bool = False
+) -> PaperEntry | None:
     """Returns a paper's entry, and writes it with its badges if it has changed."""
+    if isinstance(given, PaperEntry):
+        return given
     place = folder / slug
     texts = {file.parent: _bytes(file) for file in _submitted(place)}
-    if given is not None:
+    if given is not None and not is_written:
         texts[place] = json_text(given.as_data()).encode()
     elif (place / SCORECARD).is_file():
         texts[place] = _bytes(place / SCORECARD)
