@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from reproaudit.lazy import np
 from reproaudit.reports.frame import LETTER, XY, Frame, path_of
 from reproaudit.reports.numbers import bound_symbols
 from reproaudit.scorecard.pictures import RangeModel
@@ -105,13 +104,13 @@ def crossings(courses: Sequence[Sequence[XY]], boxes: Sequence[Box]) -> list[int
 
 def _area(frame: Frame, one: RangeModel) -> Area:
     """A range: over the whole width, at one place, or along a curve."""
-    xs: list[float] = [frame.left, frame.right]
+    xs = [frame.left, frame.right]
     low, high = list(one.low), list(one.high)
     if len(one.x) == 1:
         at = frame.x.at(one.x[0])
         xs = [at, min(at + 14.0, frame.right)]
     elif one.x:
-        xs = [frame.x.at(v) for v in one.x]
+        xs = frame.x.along(one.x)
     if len(low) == 1:
         low, high = low * len(xs), high * len(xs)
     lower = [

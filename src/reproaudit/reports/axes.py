@@ -71,9 +71,11 @@ class PlotAxis:
         best: tuple[tuple[float, str], ...] = ()
         for candidates in _TICKS[self.scale](self):
             inside = sorted({v for v in candidates if not self.cuts(v)})
-            placed = tuple((self.at(v), _label(v, self.scale)) for v in inside)
-            fits = all(abs(b[0] - a[0]) >= room(b[1]) for a, b in pairwise(placed))
-            if len(placed) > len(best) and fits:
+            if len(inside) <= len(best):
+                continue
+            labels = (_label(v, self.scale) for v in inside)
+            placed = tuple(zip(self.along(inside), labels, strict=True))
+            if all(abs(b[0] - a[0]) >= room(b[1]) for a, b in pairwise(placed)):
                 best = placed
         return best
 

@@ -19,20 +19,25 @@ import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from reproaudit.bounded import decode_json, read_regular
-from reproaudit.diff.model import Comparison
 from reproaudit.errors import StoreError
-from reproaudit.multiverse.model import Multiverse
-from reproaudit.reports.difference import comparison_document
+from reproaudit.lazy import deferred
 from reproaudit.reports.drawable import undrawable
 from reproaudit.reports.formats import PAGES, Rendered, known_formats
-from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.scorecard.model import READ_VERSIONS, Scorecard
+
+if TYPE_CHECKING:
+    from reproaudit.diff.model import Comparison
+    from reproaudit.multiverse.model import Multiverse
+
+_difference = deferred("reproaudit.reports.difference")
+_multiverse = deferred("reproaudit.reports.multiverse")
 
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""
@@ -87,7 +92,7 @@ def write_multiverse(
         StoreError: if the folder cannot be written, or holds a scorecard that cannot be read.
     """
     folder = Path(out_dir) / folder_name(multiverse.tier) / folder_name(multiverse.paper["slug"])
-    rendered = Rendered(multiverse_document(multiverse), multiverse.as_data())
+    rendered = Rendered(_multiverse.multiverse_document(multiverse), multiverse.as_data())
     written = _write(rendered, folder, "multiverse", formats)
     if (folder / "scorecard.html").is_file() and (folder / "scorecard.json").is_file():
         write_report(read_scorecard(folder / "scorecard.json"), out_dir, ["html"])
@@ -102,7 +107,7 @@ def write_comparison(
     Raises:
         StoreError: if the folder cannot be written.
     """
-    rendered = Rendered(comparison_document(comparison), comparison.as_data())
+    rendered = Rendered(_difference.comparison_document(comparison), comparison.as_data())
     return _write(rendered, folder, "difference", formats)
 
 

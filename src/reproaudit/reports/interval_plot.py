@@ -136,7 +136,7 @@ def _marks(row: PlotRow, axis: PlotAxis, y: float) -> Marks:
         whisker=(axis.at(interval.low), axis.at(interval.high)) if interval else None,
         cut_low=interval is not None and axis.cuts(interval.low),
         cut_high=interval is not None and axis.cuts(interval.high),
-        seeds=tuple(axis.at(value) for value in _seeds(answer)),
+        seeds=tuple(axis.along(_seeds(answer))),
     )
 
 

@@ -55,11 +55,14 @@ class Span:
 Line = str | Span | tuple["str | Span", ...]
 
 
+_BLANKS = re.compile(r"\s+")
+
+
 def spans(text: Line) -> Iterator[Span]:
     """Yields the pieces of a line, free of line breaks and control characters."""
     for one in text if isinstance(text, tuple) else (text,):
         span = one if isinstance(one, Span) else Span(one)
-        shown = printable(re.sub(r"\s+", " ", span.text))
+        shown = printable(_BLANKS.sub(" ", span.text))
         yield Span(shown, span.mark, span.tone, span.href, printable(span.title))
 
 
