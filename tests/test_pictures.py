@@ -23,9 +23,11 @@ from reproaudit.checks import Check
 from reproaudit.checks.measurements import Declaration, MeasurementKind, Sample
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.records import Measurements, Series
+from reproaudit.reports.areas import Box, crossings
+from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.chart import picture_chart
 from reproaudit.reports.files import read_scorecard, write_report
-from reproaudit.reports.frame import CHART_WIDTH, PLOT
+from reproaudit.reports.frame import CHART_WIDTH, PLOT, XY
 from reproaudit.reports.html import html_page
 from reproaudit.reports.picture_data import FILE, pictures_csv
 from reproaudit.reports.register.strip import with_broad_stages
@@ -45,7 +47,7 @@ from reproaudit.scorecard.pictures import (
     stages_ask_for_log,
 )
 from reproaudit.scorecard.stages import find
-from reproaudit.stats import Decision, onset
+from reproaudit.stats import Decision, Scale, onset
 
 
 @pytest.fixture(scope="module")
@@ -482,6 +484,47 @@ def test_the_step_of_an_onset_covers_no_course_where_there_is_room() -> None:
     for at in (left, left + 7):
         height = np.interp(at, [x for x, _ in points], [y for _, y in points])
         assert not mark.label_y - 10 <= height <= mark.label_y + 2
+
+
+def crosses(course: list[XY], box: Box) -> bool:
+    """Whether a line passes through a box, piece by piece."""
+    left, right, upper, lower = box
+    for (x0, y0), (x1, y1) in itertools.pairwise(course):
+        first, last = max(x0, left), min(x1, right)
+        if first > last:
+            continue
+        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
+        ends = (y0 + slope * (first - x0), y0 + slope * (last - x0)) if x1 > x0 else (y0, y1)
+        if min(ends) <= lower and max(ends) >= upper:
+            return True
+    return False
+
+
+PLACES = st.one_of(st.integers(0, 40).map(float), st.floats(-50, 400).map(lambda v: round(v, 1)))
+BOXES = st.tuples(PLACES, PLACES, PLACES, PLACES).map(
+    lambda b: (min(b[:2]), max(b[:2]), min(b[2:]), max(b[2:]))
+)
+
+
+@given(
+    st.lists(st.lists(st.tuples(PLACES, PLACES), max_size=6), max_size=4),
+    st.lists(BOXES, min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_lines_through_boxes_are_counted_as_one_by_one(
+    courses: list[list[XY]], boxes: list[Box], forwards: bool
+) -> None:
+    """Courses run to the right; upright pieces and, in foreign data, backward ones may be there."""
+    courses = [sorted(one, key=lambda place: place[0]) if forwards else one for one in courses]
+    expected = [sum(crosses(course, box) for course in courses) for box in boxes]
+    assert crossings(courses, boxes) == expected
+
+
+@given(st.sampled_from(Scale), st.lists(st.floats(allow_nan=False), max_size=5))
+def test_an_axis_places_many_numbers_as_one(scale: Scale, values: list[float]) -> None:
+    axis = PlotAxis(scale, -2.0, 3.0, 20.0, 340.0)
+    assert axis.along(values) == [axis.at(value) for value in values]
+    assert all(20 <= place <= 340 for place in axis.along(values))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from reproaudit.reports.register.page import register_page
 from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, MOST_LABELLED, TOP, panels
 from reproaudit.reports.register.strip import strip_entry
 from reproaudit.reports.register.table import REGISTER_COLUMNS, register_csv
-from reproaudit.reports.register.writing import refresh_register, write_register
+from reproaudit.reports.register.writing import refresh_register, write_entry, write_register
 from reproaudit.scorecard.elsewhere import OriginModel
 from reproaudit.scorecard.model import Scorecard, content_digest
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
@@ -145,6 +145,20 @@ def test_a_claim_whose_id_is_no_file_name_has_no_badge(tmp_path: Path, card: Sco
     write_register([card.model_copy(update={"claims": (claim,)})], tmp_path)
     assert Register.model_validate(written(tmp_path)).papers[0].measured[0].claims[0].badge is None
     assert not list((tmp_path / "paper" / "toy").glob("badges/*"))
+
+
+def test_an_entry_is_the_same_whether_it_was_made_before_or_with_the_register(
+    out: Path, card: Scorecard
+) -> None:
+    write_register([card], out)
+    together = files_below(out)
+    for file in out.rglob("register.json"):
+        file.unlink()
+    made = [write_entry(card, out, is_written=is_written) for is_written in (True, False)]
+    assert made[0] is not None
+    assert made[0] == made[1]
+    write_register([made[0]], out)
+    assert files_below(out) == together
 
 
 # --- what is kept -------------------------------------------------------------------------------

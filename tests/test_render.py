@@ -32,7 +32,7 @@ from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.reports import numbers, phrasing
 from reproaudit.reports import outline as o
 from reproaudit.reports.chart import figure_chart
-from reproaudit.reports.files import FILES, read_scorecard, write_report
+from reproaudit.reports.files import FILES, as_read, read_scorecard, write_report
 from reproaudit.reports.heat_map import heat_maps
 from reproaudit.reports.html import html_page
 from reproaudit.reports.interval_plot import PlotRow, lay_out
@@ -696,6 +696,7 @@ def test_a_report_can_be_made_again_from_its_json(card: Scorecard, tmp_path: Pat
     again = read_scorecard(first[1])
     assert again == card.model_copy(update={"digest": again.digest})
     assert again.digest is not None
+    assert as_read(card) == again
     second = write_report(again, tmp_path / "b")
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
     assert [p.read_bytes() for p in write_register([card], tmp_path / "a")] == [
