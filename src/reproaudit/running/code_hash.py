@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
@@ -202,8 +203,9 @@ def _parsed(source: bytes, name: str, is_package: bool) -> _Module:
     try:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
-        text = loading = (_encoded(_piece(source.hex())), *sorted(reader.imports))
-    return _Module(text, loading, reader.bound, defined, frozenset(reader.imports))
+        text = loading = (source.hex(), *sorted(reader.imports))
+    pieces = tuple(_joined(text)), tuple(_joined(loading))
+    return _Module(*pieces, reader.bound, defined, frozenset(reader.imports))
 
 
 _ONLY_BINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
@@ -315,89 +317,53 @@ class _Writer:
 
     def __init__(self, bound: Mapping[str, Imported]) -> None:
         self._bound = bound
-        self._written: list[bytes | Imported] = []
-        self._open: list[str] = []
+        self._parts: list[str | Imported] = []
 
-    def written(self, body: Sequence[ast.stmt]) -> tuple[bytes | Imported, ...]:
-        """The text, with everything between two imported names in one piece."""
+    def written(self, body: Sequence[ast.stmt]) -> tuple[str | Imported, ...]:
+        """The text, in parts."""
         self._write(list(body))
-        self._close()
-        return tuple(self._written)
-
-    def _close(self) -> None:
-        if self._open:
-            self._written.append(_encoded("".join(self._open)))
-            self._open.clear()
-
-    def _write_imported(self, imported: Imported) -> None:
-        self._close()
-        self._written.append(imported)
+        return tuple(self._parts)
 
     def _write(self, value: Any) -> None:
-        add = self._open.append
         if isinstance(value, list):
-            add("1:[")
+            self._parts.append("[")
             for one in value:
                 self._write(one)
-            add("1:]")
+            self._parts.append("]")
         elif isinstance(value, ast.Name) and value.id in self._bound:
-            self._write_imported(self._bound[value.id])
+            self._parts.append(self._bound[value.id])
         elif isinstance(value, ast.Constant):
-            add(_constant(value.value))
+            self._parts.append(_constant(value.value))
         elif isinstance(value, ast.JoinedStr):
             self._write_joined(value)
         elif isinstance(value, _Import):
-            add(_piece("(import "))
-            for imported in value.imported:
-                self._write_imported(imported)
-            self._open += [*map(_piece, value.renamed), "1:)"]
+            self._parts += ["(import ", *value.imported, *value.renamed, ")"]
         elif isinstance(value, ast.AST):
-            opening, fields = _form_of(type(value).__name__, value._fields)
-            add(opening)
-            for name, named in fields:
+            self._parts.append(f"({type(value).__name__} ")
+            for name in sorted(set(value._fields) - _NOT_COMPUTED):
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
-                    add(named)
+                    self._parts.append(f"{name}=")
                     self._write(inner)
-            add("1:)")
+            self._parts.append(")")
         else:
-            add(_piece(f"{value!s} "))
+            self._parts.append(f"{value!s} ")
 
     def _write_joined(self, node: ast.JoinedStr) -> None:
         """An f-string; Python versions cut its constant parts differently."""
-        self._open.append(_piece("(JoinedStr "))
+        self._parts.append("(JoinedStr ")
         constant = ""
         for one in node.values:
             if isinstance(one, ast.Constant):
                 constant += str(one.value)
             else:
-                self._open.append(_constant(constant))
+                self._parts.append(_constant(constant))
                 self._write(one)
                 constant = ""
-        self._open.append(_piece(f"{_shown(constant)})"))
-
-
-@cache
-def _form_of(kind: str, fields: tuple[str, ...]) -> tuple[str, list[tuple[str, str]]]:
-    """What a kind of node begins with, and its fields that count: the names, plain and written."""
-    counting = sorted(set(fields) - _NOT_COMPUTED)
-    return _piece(f"({kind} "), [(name, _piece(f"{name}=")) for name in counting]
-
-
-def _piece(text: str) -> str:
-    """A piece of text with its length in bytes before it: no two rows of pieces read alike."""
-    return f"{len(text if text.isascii() else _encoded(text))}:{text}"
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+        self._parts.append(_constant(constant) + ")")
 
 
 def _constant(value: Any) -> str:
-    return _piece(_shown(value))
-
-
-def _shown(value: Any) -> str:
     """A constant by type and exact value; text by its length, so that nothing runs into it."""
     shown = value.hex() if isinstance(value, float) else ascii(value)
     return f"<{type(value).__name__} {len(shown)}:{shown}>"
@@ -473,3 +439,12 @@ def _hashed(
 def _measured(part: bytes) -> bytes:
     """A part with its length before it, so that no two sequences of parts run together alike."""
     return b"%d:%b" % (len(part), part)
+
+
+def _joined(parts: Iterable[str | Imported]) -> Iterator[bytes | Imported]:
+    """The same text with everything between two imported names in one piece."""
+    for is_text, several in itertools.groupby(parts, lambda part: isinstance(part, str)):
+        if is_text:
+            yield b"".join(_measured(str(one).encode("utf-8", "surrogatepass")) for one in several)
+        else:
+            yield from cast(Iterator[Imported], several)
