@@ -39,6 +39,14 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class CellPrinted:
+    """What computes these cells printed these lines, which may hold any character."""
+
+    cells: tuple[Cell, ...]
+    text: str
+
+
+@dataclass(frozen=True)
 class CellWaiting:
     """Another run is at these cells; this one takes their records when they are there."""
 
@@ -75,7 +83,16 @@ class CellFinished:
     reused: bool = False
 
 
-Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | NotRepeated | CellFinished
+Event = (
+    PlanReady
+    | CellStarted
+    | Progress
+    | CellPrinted
+    | CellWaiting
+    | SetAside
+    | NotRepeated
+    | CellFinished
+)
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[tuple[Cell, ...]], bool]
 
