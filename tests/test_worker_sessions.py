@@ -16,7 +16,7 @@ from miniatures import finish, program, setting, write_paper
 from reproaudit.reports.printable import printable
 from reproaudit.running.events import CellPrinted, Event, Summary
 from reproaudit.running.executors import Limits
-from reproaudit.running.printout import MOST_SHOWN
+from reproaudit.running.printout import MOST_PRINTED
 from reproaudit.running.store import Store
 from test_hostile import cell, run
 
@@ -46,8 +46,8 @@ def test_all_that_an_experiment_prints_is_told_and_no_more(
     assert found.pop("scatters") == "this is no JSON\nnor is this"
     *lines, last = found.pop("floods").split("\n")
     assert set(lines) == {"0123456789abcde"}
-    assert len(lines) == MOST_SHOWN // 16
-    assert last == f"… {100_000_000 - MOST_SHOWN:,} more characters"
+    assert len(lines) == MOST_PRINTED // 16
+    assert last == f"… {100_000_000 - MOST_PRINTED:,} more characters"
     assert found == {}
     assert capfd.readouterr() == ("", "")
 

@@ -40,7 +40,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class CellPrinted:
-    """What computes these cells printed these lines, which may hold any character."""
+    """These lines were printed by what computes these cells; they may hold any character."""
 
     cells: tuple[Cell, ...]
     text: str

@@ -185,7 +185,7 @@ class _Worker:
 
     @property
     def sources(self) -> list[Any]:
-        """What can be waited on, beside its pipe: its end, and something printed."""
+        """The sources to wait on beside its pipe: its end, and something printed."""
         printed = [] if self.printout.pipe is None else [self.printout.pipe]
         return [self.process.sentinel, *printed]
 

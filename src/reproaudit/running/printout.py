@@ -1,4 +1,4 @@
-"""What a process prints, by whatever way: shown as it comes, up to a limit, and its end kept."""
+"""The prints of a process, by whatever way: shown as they come, up to a limit, the end kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from reproaudit.running.jobs import LONGEST_TRACE
 
-MOST_SHOWN = 2**16
+MOST_PRINTED = 2**16
 """Characters of what a job prints that are shown: its beginning."""
 
 _PIECE = 2**20
@@ -52,7 +52,7 @@ class Printout:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self._line = ""  # begun, and not shown yet
-        self._room = MOST_SHOWN
+        self._room = MOST_PRINTED
         self._left_out = 0
         self.end = ""
 
@@ -67,7 +67,7 @@ class Printout:
         return whole
 
     def last_lines(self) -> str:
-        """What the job printed last, and how much of it was not shown."""
+        """The last lines that the job printed, and how much of it was not shown."""
         told = [self.lines(), self._line]
         if self._left_out:
             told.append(f"… {self._left_out:,} more characters")
