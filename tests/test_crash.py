@@ -127,10 +127,11 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
     ("jobs", "interrupt"),
     [
         (1, lambda process: process.send_signal(signal.SIGTERM)),
-        # a terminal sends Ctrl-C to the whole group; the workers leave it to the parent
+        # a terminal and `timeout` signal the whole group: the process that forks the workers, too
         (2, lambda process: os.killpg(process.pid, signal.SIGINT)),
+        (2, lambda process: os.killpg(process.pid, signal.SIGTERM)),
     ],
-    ids=["SIGTERM", "Ctrl-C"],
+    ids=["SIGTERM", "Ctrl-C", "timeout"],
 )
 def test_an_interrupted_run_saves_and_resumes(
     tmp_path: Path,

@@ -1,15 +1,18 @@
-"""The folder of reports; and new folders, renamed into place whole: there is no half of one."""
+"""The folder of reports; new folders, renamed into place whole; and folders of passing things."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reproaudit.errors import StoreError, UsageError
+
+_SCRATCH = "reproaudit-scratch-"
 
 
 def report_folder(given: Path | None, store: Path) -> Path:
@@ -53,3 +56,35 @@ def new_folder(folder: Path, remedy: str, replaces: str | None = None) -> Iterat
         raise StoreError(f"{folder}: cannot be written ({error.strerror or error}).") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Gives an empty folder among the system's temporary files, and removes it in the end.
+
+    It is locked for so long, and the system ends a lock with its process. So those that are free
+    were left by processes that were killed; they are removed here, if they are this user's.
+    """
+    for one in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError), _opened(one) as descriptor:
+            if os.fstat(descriptor).st_uid == os.getuid():
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(one, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="reproaudit-"))
+    try:
+        with _opened(folder) as descriptor:
+            with suppress(OSError):  # without locks it keeps a name that nobody removes
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                folder = folder.rename(folder.with_name(_SCRATCH + folder.name[-8:]))
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -6,7 +6,10 @@ import json
 import math
 import os
 import re
+import subprocess
+import sys
 import tarfile
+import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -720,3 +723,41 @@ def test_the_command_refuses_in_one_line_with_exit_code_2(
     assert run_command(command) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+WAITS = """
+import sys, time
+from pathlib import Path
+from reproaudit.commands import import_logs
+from samples import run_import
+
+def wait(logs, axes, step, scratch):
+    print(scratch, flush=True)
+    time.sleep(60)
+
+import_logs.find_runs = wait
+run_import(Path(sys.argv[1]), [Path(sys.argv[1])])
+"""
+
+
+def test_what_a_killed_import_has_unpacked_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("temporary", "killed"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITS, str(tmp_path / "killed")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    scratch = Path(process.stdout.readline().strip())
+    process.kill()
+    process.communicate()
+    assert scratch.parent == tmp_path / "temporary"
+    assert scratch.exists()
+    run_import(tmp_path, [write(tmp_path / "logs")])
+    assert list((tmp_path / "temporary").iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,10 @@ from reproaudit.lab import Experiment, Measurements, Series, Session
 @dataclass(frozen=True)
 class Settings:
     size: int
+
+
+NAP = 4_321
+"""The seconds that the children of `beget` sleep, unless they are ended."""
 
 
 class SilentError(Exception):
@@ -62,6 +67,33 @@ def scatter() -> None:
     os.chdir("/")
 
 
+def shout() -> None:
+    os.write(2, b"\x1b[2J\x07evil \xe2\x80")
+    os.write(1, b"\xae\nhalf a line")
+
+
+def flood() -> None:
+    for _ in range(100):
+        os.write(1, b"0123456789abcde\n" * 62_500)
+
+
+def beget() -> None:
+    subprocess.Popen(["sleep", str(NAP)])
+    if os.fork() == 0:  # it has all that is open here
+        time.sleep(NAP)
+        os._exit(0)
+
+
+def beget_and_leave() -> None:
+    beget()
+    os._exit(0)
+
+
+def beget_and_loop() -> None:
+    beget()
+    loop()
+
+
 def close_pipes() -> None:
     os.closerange(3, 64)
 
@@ -78,6 +110,11 @@ DEEDS: dict[str, Callable[[], None]] = {
     "raises_silent": lambda: raises(SilentError()),
     "raises_surrogate": lambda: raises(ValueError("\ud800")),
     "closes_pipes": close_pipes,
+    "begets_and_leaves": beget_and_leave,
+    "begets_and_loops": beget_and_loop,
+    "begets": beget,
+    "shouts": shout,
+    "floods": flood,
     "good": lambda: None,
     "scatters": scatter,
 }

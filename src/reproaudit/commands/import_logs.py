@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -19,7 +18,7 @@ from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.commands.foretelling import untested_claims
 from reproaudit.errors import UsageError
-from reproaudit.folders import new_folder
+from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
 from reproaudit.importing.comparing import (
     LAST_LOGGED,
@@ -84,8 +83,8 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         for axis in declaration.axes
     )
     remedy = "Name another with --out, or remove it."
-    with new_folder(asked.out, remedy) as folder, tempfile.TemporaryDirectory() as scratch:
-        found = find_runs(asked.logs, axes, mapping.step, Path(scratch))
+    with new_folder(asked.out, remedy) as folder, scratch_folder() as scratch:
+        found = find_runs(asked.logs, axes, mapping.step, scratch)
         placed = place_runs(audit, scope, found.runs, mapping, seeds)
         if not placed:
             raise LogError(str(asked.logs[0]), "found no run that is not ignored; expected one.")

@@ -17,6 +17,7 @@ from reproaudit.records import CellStatus
 from reproaudit.reports.printable import printable
 from reproaudit.running.events import (
     CellFinished,
+    CellPrinted,
     CellStarted,
     Event,
     NotRepeated,
@@ -99,6 +100,9 @@ class _Watcher:
             self._bar.update(self._task, description=self._name(event.cells[0]))
         elif isinstance(event, Advance):
             self._advance(event)
+        elif isinstance(event, CellPrinted):
+            name = self._name(event.cells[0])
+            self._say("\n".join(f"{name} | {line}" for line in event.text.split("\n")))
         elif isinstance(event, CellFinished):
             self._finished += 1
             if event.record.status is not CellStatus.COMPLETED:
@@ -128,7 +132,7 @@ class _Watcher:
         )
 
     def _say(self, text: str) -> None:
-        self._console.print(printable(text), highlight=False, markup=False)
+        self._console.print(printable(text), highlight=False, markup=False, emoji=False)
 
 
 def _name(cell: Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from reproaudit.cell import Cell
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.folders import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault, inspect_store, leftovers, remove
@@ -96,7 +96,7 @@ def _recomputed(
         for tier in listing(store.root / paper):
             records += store.records(paper, tier.name, lambda _damaged: None)
     random.Random(store.manifest.root()).shuffle(records)
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         for record in records:
             if count == 0:
                 return
@@ -104,7 +104,7 @@ def _recomputed(
                 continue
             cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
             device = record.environment.device.split(" ")[0]
-            form, again = record.environment.form, Store(Path(folder))
+            form, again = record.environment.form, Store(folder)
             try:
                 (task,) = Plan([cell], catalog.locate, again, device, form).tasks
             except SpecError:

@@ -32,7 +32,7 @@ from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.running.executors import STOP_SECONDS
 from reproaudit.running.fingerprint import NOT_PACKAGES, CodeClosure, closure_of, versions
-from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
+from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
 """The seconds to wait for the scheduler, and for a first worker."""
@@ -207,13 +207,13 @@ class DaskCluster:
             if name == "ended":
                 keys.discard(key)
 
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
         self._last_seen = time.monotonic()
         while True:
             self._feed(waiting)
-            self._tell(on_advance)
+            self._tell(on_news)
             if not self._running:
                 return
             done = [future for future in self._running if future.done()]
@@ -271,7 +271,7 @@ class DaskCluster:
 
     # --- taking what comes back
 
-    def _tell(self, on_advance: OnAdvance) -> None:
+    def _tell(self, on_news: OnNews) -> None:
         running = {job.key for job, _ in self._running.values()}
         while True:
             try:
@@ -279,7 +279,7 @@ class DaskCluster:
             except queue.Empty:
                 return
             if name == "advanced" and key in running:
-                on_advance(Advanced(key, *rest))
+                on_news(Advanced(key, *rest))
 
     def _outcome(self, future: Any) -> Outcome:
         job, _ = self._running.pop(future)

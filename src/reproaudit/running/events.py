@@ -39,6 +39,14 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class CellPrinted:
+    """These lines were printed by what computes these cells; they may hold any character."""
+
+    cells: tuple[Cell, ...]
+    text: str
+
+
+@dataclass(frozen=True)
 class CellWaiting:
     """Another run is at these cells; this one takes their records when they are there."""
 
@@ -75,7 +83,16 @@ class CellFinished:
     reused: bool = False
 
 
-Event = PlanReady | CellStarted | Progress | CellWaiting | SetAside | NotRepeated | CellFinished
+Event = (
+    PlanReady
+    | CellStarted
+    | Progress
+    | CellPrinted
+    | CellWaiting
+    | SetAside
+    | NotRepeated
+    | CellFinished
+)
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[tuple[Cell, ...]], bool]
 

@@ -5,7 +5,8 @@ order in which they end. It writes no record: the caller does, alone. Whoever co
 its checkpoints.
 
 A worker lives on from job to job and is replaced when it dies, so that nothing that an experiment
-does (leaving the process, a segmentation fault, an endless loop) ends the run.
+does (leaving the process, a segmentation fault, an endless loop) ends the run. It is alone with
+what it starts in a session, without a terminal, and what they print comes here; they end with it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import dataclasses
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -28,7 +30,8 @@ from typing import Any, Protocol
 
 from reproaudit.audit.paper_module import one_line
 from reproaudit.running.devices import THREAD_VARIABLES
-from reproaudit.running.jobs import Advanced, Job, OnAdvance, Outcome, compute, lost
+from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, Printed, compute, lost
+from reproaudit.running.printout import Printout, print_into
 
 STOP_SECONDS = 10.0
 """The seconds in which a worker must reach a border and save, before it is killed."""
@@ -66,7 +69,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def threads(self) -> int:
         """The number of threads that each of its jobs may use."""
 
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
         """Yields an outcome per job, as they end.
 
         A job is taken from ``jobs`` only when it can start, and ``jobs`` is asked for the next
@@ -82,14 +85,16 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)
 
 
-def _work(pipe: connection.Connection[Any, Any]) -> None:
+def _work(pipe: connection.Connection[Any, Any], output: connection.Connection[Any, Any]) -> None:
     """A worker's life: jobs in, progress and outcomes out, until None comes or the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
+    os.setsid()
+    print_into(output)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which decides
     signal.signal(signal.SIGTERM, _interrupt)
-    os.dup2(2, 1)  # what an experiment prints shall not mix with --json
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     with suppress(OSError):  # if memory runs out, this process goes and not the one that records
         Path("/proc/self/oom_score_adj").write_text("1000")
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -103,6 +108,8 @@ def _work(pipe: connection.Connection[Any, Any]) -> None:
         os.environ.update(pipe.recv())  # the process that forks has those of its own start
         while (job := pipe.recv()) is not None:
             outcome = compute(job, send, is_ending=pipe.poll)
+            with suppress(Exception):  # an experiment may have closed it
+                sys.stdout.flush()
             try:
                 send(outcome)
             except OSError:
@@ -123,11 +130,14 @@ def _quiet_end() -> Iterator[None]:
 
 @contextmanager
 def _for_children(threads: int) -> Iterator[None]:
-    """While a worker starts: its libraries' threads, and no Ctrl-C before it ignores them."""
+    """While a worker starts: its libraries' threads, and no signal before it can take one.
+
+    The process that forks the workers takes none at all: it ends with this one.
+    """
     earlier = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     _start_tracker()  # which unblocks signals
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -152,21 +162,32 @@ def _start_tracker() -> None:
 
 
 class _Worker:
-    """A process, its pipe, and the job that it has."""
+    """A process, its pipe, what it prints, and the job that it has."""
 
     def __init__(self, threads: int) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
         self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs,))
+        printed, output = context.Pipe(duplex=False)
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, output))
         with _for_children(threads):
             self.process.start()
             environment = dict(os.environ)
         theirs.close()  # so that the worker's death closes the pipe
+        output.close()
+        assert self.process.pid is not None
+        self.group = self.process.pid
+        self.printout = Printout(printed)
         self.job: Job | None = None
         self._began = 0.0
         with suppress(OSError):
             self.pipe.send(environment)
+
+    @property
+    def sources(self) -> list[Any]:
+        """The sources to wait on beside its pipe: its end, and something printed."""
+        printed = [] if self.printout.pipe is None else [self.printout.pipe]
+        return [self.process.sentinel, *printed]
 
     def start(self, job: Job) -> bool:
         """Gives it a job; False if it has died while idle."""
@@ -175,16 +196,25 @@ class _Worker:
         except OSError:
             return False
         self.job = job
+        self.printout.begin()
         self._began = time.monotonic()
         return True
 
     def receive(self) -> Advanced | Outcome | None:
         """Its next message, or None if it has died or sends something else."""
         try:
+            if not self.pipe.poll():  # and yet open: a process that it forked has the other end
+                return None
             message = self.pipe.recv()
         except Exception:  # the end of the pipe, or bytes that an experiment wrote to it
             return None
         return message if isinstance(message, Advanced | Outcome) else None
+
+    def tell(self, on_news: OnNews, *, is_last: bool = False) -> None:
+        """Tells what its job has printed since the last time."""
+        text = self.printout.last_lines() if is_last else self.printout.lines()
+        if text and self.job is not None:
+            on_news(Printed(self.job.key, text))
 
     def over(self, limits: Limits) -> str | None:
         """The limit that its job exceeds, in words, or None."""
@@ -197,17 +227,23 @@ class _Worker:
             return f"it took more than {limits.memory:,} bytes of memory (--memory)"
         return None
 
-    def death(self) -> str:
-        """The way it ended, in words; a worker that is still there is killed."""
-        self.process.join(STOP_SECONDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
+    def end(self, seconds: float) -> str:
+        """Ends what is left of it and of all that it started, after some seconds; how it ended."""
+        self.process.join(seconds)
+        with suppress(OSError):  # there is none left, or not yet one
+            os.killpg(self.group, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
         code = self.process.exitcode
         if code is not None and code < 0:
             memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
             return f"was killed by signal {-code} ({signal.Signals(-code).name}){memory}"
         return f"ended with exit code {code}"
+
+    def close(self) -> None:
+        """Closes what it was spoken to through."""
+        self.pipe.close()
+        self.printout.close()
 
 
 def _resident(pid: int | None) -> int:
@@ -252,17 +288,19 @@ class LocalProcesses:
                     worker.pipe.send(None)
                 if worker.job is not None:
                     worker.process.terminate()
-            for worker in self._workers:
-                worker.process.join(max(0.0, deadline - time.monotonic()))
+            alive = self._workers
+            while alive and (left := deadline - time.monotonic()) > 0:
+                connection.wait([source for one in alive for source in one.sources], left)
+                for worker in alive:
+                    worker.printout.lines()  # so that it need not wait for a reader
+                alive = [one for one in alive if one.process.is_alive()]
         finally:
             for worker in self._workers:
-                if worker.process.is_alive():
-                    worker.process.kill()
-                worker.process.join()
-                worker.pipe.close()
+                worker.end(0)
+                worker.close()
             self._workers.clear()
 
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
         again: deque[Job] = deque()
@@ -270,30 +308,36 @@ class LocalProcesses:
         watch = WATCH_SECONDS if self._limits != NO_LIMITS else None
         while True:
             self._feed(waiting, again)
-            busy = {one.pipe: one for one in self._workers if one.job is not None}
+            busy = [one for one in self._workers if one.job is not None]
             if not busy:
                 return
-            for pipe in connection.wait(list(busy), watch):
-                worker = busy[pipe]  # type: ignore[index]
+            sources = [source for one in busy for source in (one.pipe, *one.sources)]
+            ready = connection.wait(sources, watch)
+            for worker in busy:
+                worker.tell(on_news)
+                job = worker.job
+                assert job is not None
+                if worker.pipe not in ready and worker.process.sentinel not in ready:
+                    continue
                 message = worker.receive()
                 if isinstance(message, Advanced):
-                    on_advance(message)
+                    on_news(message)
                 elif isinstance(message, Outcome):
+                    worker.tell(on_news, is_last=True)
                     worker.job = None
                     yield message
-                elif worker.job is not None:
-                    job = worker.job
-                    death = self._bury(worker)
+                else:
+                    death = self._bury(worker, on_news)
                     if job.key in tried_again:
-                        yield lost(job, f"twice, the worker process {death}")
+                        why = f"twice, the worker process {death}"
+                        yield lost(job, why, worker.printout.end)
                     else:
                         tried_again.add(job.key)
                         again.append(job)
-            for worker in busy.values():
+            for worker in busy:
                 if worker in self._workers and worker.job and (limit := worker.over(self._limits)):
-                    worker.process.kill()
-                    self._bury(worker)
-                    yield lost(worker.job, limit)
+                    self._bury(worker, on_news, 0)
+                    yield lost(worker.job, limit, worker.printout.end)
 
     def _feed(self, waiting: Iterator[Job], again: deque[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
@@ -311,7 +355,15 @@ class LocalProcesses:
     def _idle(self) -> _Worker | None:
         return next((one for one in self._workers if one.job is None), None)
 
-    def _bury(self, worker: _Worker) -> str:
+    def _bury(
+        self,
+        worker: _Worker,
+        on_news: OnNews = lambda _news: None,
+        seconds: float = STOP_SECONDS,
+    ) -> str:
         self._workers.remove(worker)
         worker.pipe.close()
-        return worker.death()
+        death = worker.end(seconds)
+        worker.tell(on_news, is_last=True)
+        worker.close()
+        return death

@@ -79,6 +79,14 @@ class Advanced:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """A job printed these lines, or the process that computes it did, or what that started."""
+
+    key: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The outcome of a job.
 
@@ -90,7 +98,8 @@ class Outcome:
         steps: how many steps its phases reported together.
         measurements: by seed, whatever came back; not checked.
         error: why there are no (more) measurements; one line.
-        trace: the traceback of what the experiment raised, if it raised something.
+        trace: the traceback of what the experiment raised, if it raised something; of a process
+            that has ended, its last words.
         fault: the store could not be written to; nothing else can go on.
     """
 
@@ -106,9 +115,10 @@ class Outcome:
 
 
 OnAdvance = Callable[[Advanced], None]
+OnNews = Callable[[Advanced | Printed], None]
 
 
-def lost(job: Job, error: str) -> Outcome:
+def lost(job: Job, error: str, last_words: str = "") -> Outcome:
     """The outcome of a job whose process has ended; its time is that of its checkpoints."""
     clock = Partial(job.partial).clock()
     return Outcome(
@@ -117,6 +127,7 @@ def lost(job: Job, error: str) -> Outcome:
         started=clock.started,
         seconds=clock.seconds,
         error=error,
+        trace=last_words or None,
     )
 
 

@@ -29,6 +29,7 @@ from reproaudit.records import (
 )
 from reproaudit.running.events import (
     CellFinished,
+    CellPrinted,
     CellStarted,
     CellWaiting,
     MayStart,
@@ -41,7 +42,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.fingerprint import NOT_PACKAGES
-from reproaudit.running.jobs import Advanced, Job, Outcome
+from reproaudit.running.jobs import Advanced, Job, Outcome, Printed
 from reproaudit.running.partial import Partial
 from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
@@ -181,7 +182,7 @@ class _Run:
         told: set[str] = set()
         while groups:
             busy: list[tuple[QueuedCell, ...]] = []
-            for outcome in executor.run(self._jobs(groups, busy, executor), self._advanced):
+            for outcome in executor.run(self._jobs(groups, busy, executor), self._hear):
                 self._settle(outcome)
             for group in busy:
                 if group[0].fingerprint not in told:
@@ -295,9 +296,12 @@ class _Run:
     def _revision(self) -> str | None:
         return _revision(Path(reproaudit.__file__))
 
-    def _advanced(self, event: Advanced) -> None:
-        cells = tuple(task.cell for task in self._held[event.key].tasks)
-        self.on_event(Progress(cells, event.phase, event.done, event.total))
+    def _hear(self, news: Advanced | Printed) -> None:
+        cells = tuple(task.cell for task in self._held[news.key].tasks)
+        if isinstance(news, Printed):
+            self.on_event(CellPrinted(cells, news.text))
+        else:
+            self.on_event(Progress(cells, news.phase, news.done, news.total))
 
     def _settle(self, outcome: Outcome) -> None:
         """Writes the records of an outcome and gives its cells back."""

@@ -1,0 +1,187 @@
+"""What a worker prints passes through the run, and what it starts does not outlive it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from miniatures import finish, program, setting, write_paper
+from reproaudit.reports.printable import printable
+from reproaudit.running.events import CellPrinted, Event, Summary
+from reproaudit.running.executors import Limits
+from reproaudit.running.printout import MOST_PRINTED
+from reproaudit.running.store import Store
+from test_hostile import cell, run
+
+PROC = Path("/proc")
+needs_proc = pytest.mark.skipif(not (PROC / "self/cmdline").exists(), reason="looks into /proc")
+
+
+def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[str, str]]:
+    """What a run of some misdeeds tells that they printed, by experiment."""
+    found: dict[str, list[str]] = {}
+
+    def note(event: Event) -> None:
+        if isinstance(event, CellPrinted):
+            found.setdefault(event.cells[0].experiment, []).append(event.text)
+
+    summary, _ = run(Store(tmp_path), *map(cell, names), on_event=note, **how)
+    return summary, {name: "\n".join(texts) for name, texts in found.items()}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_that_an_experiment_prints_is_told_and_no_more(
+    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    summary, found = printed_by(tmp_path, "shouts", "floods", "good", "scatters", jobs=jobs)
+    assert summary == Summary(completed=4)
+    assert found.pop("shouts") == "\x1b[2J\x07evil \u202e\nhalf a line"
+    assert found.pop("scatters") == "this is no JSON\nnor is this"
+    *lines, last = found.pop("floods").split("\n")
+    assert set(lines) == {"0123456789abcde"}
+    assert len(lines) == MOST_PRINTED // 16
+    assert last == f"… {100_000_000 - MOST_PRINTED:,} more characters"
+    assert found == {}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> None:
+    _, found = run(Store(tmp_path), cell("segfaults"), cell("begets_and_leaves"))
+    words = found["segfaults", 0].traceback
+    assert words is not None
+    assert words.startswith("Fatal Python error: Segmentation fault")
+    assert "in segfault" in words
+    assert found["begets_and_leaves", 0].traceback is None
+
+
+# --- as a program -------------------------------------------------------------------------------
+
+MISDEED = """
+def measure(settings, session):
+    import os, subprocess
+    os.write(2, b"\\x1b[2J\\x07evil\\n")
+    os.write(1, b"no JSON")
+    subprocess.Popen(["sleep", "4321.5"])
+    return _measure(settings, session)
+
+EXPERIMENTS"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path: Path, jobs: str) -> None:
+    """As `reproaudit run | cat` does, which waits until nobody has the pipe any more."""
+    module = write_paper(tmp_path / "audits") / "mini.py"
+    text = module.read_text().replace("def measure(", "def _measure(", 1)
+    module.write_text(text.replace("\nEXPERIMENTS", MISDEED, 1))
+    arguments = ["--tier", "smoke", "--jobs", jobs, "--json", "--store", str(tmp_path / "runs")]
+    process = program("run", "mini", "--audits", str(module.parent), *arguments)
+    code, out, errors = finish(process, timeout=90)
+    assert code == 0, errors
+    assert "no JSON" not in out
+    assert "smoke" in out
+    assert printable(errors) == errors
+    assert "seed 0 | \\x1b[2J\\x07evil\n" in errors
+    assert "seed 0 | no JSON\n" in errors
+    assert not list(sleepers("4321.5"))
+
+
+# --- what workers start -------------------------------------------------------------------------
+
+
+def sleepers(seconds: str) -> Iterator[int]:
+    """The processes that sleep so long."""
+    for place in PROC.glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            if words[:2] == [b"sleep", seconds.encode()]:
+                yield int(place.name)
+        except OSError:
+            continue
+
+
+def group(pid: int) -> list[int]:
+    """The living processes of a group."""
+    members = []
+    for place in PROC.glob("[0-9]*"):
+        try:
+            state, _, its = (place / "stat").read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        members += [int(place.name)] if int(its) == pid and state != "Z" else []
+    return members
+
+
+def until(happened: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The groups of the workers that are started, noted as they are."""
+    from reproaudit.running import executors
+
+    noted: list[int] = []
+    start = executors._Worker.__init__
+
+    def note(self: Any, threads: int) -> None:
+        start(self, threads)
+        noted.append(self.process.pid)
+
+    monkeypatch.setattr(executors._Worker, "__init__", note)
+    return noted
+
+
+@needs_proc
+@pytest.mark.parametrize("name", ["begets", "begets_and_leaves"])
+def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: list[int]) -> None:
+    beside = subprocess.Popen(["sleep", "60"])  # of another group
+    try:
+        began = time.monotonic()
+        summary, _ = run(Store(tmp_path), cell(name), cell("good"))
+        assert time.monotonic() - began < 60, "no child is waited for"
+        assert summary.completed == (2 if name == "begets" else 1)
+        assert groups
+        until(lambda: not any(map(group, groups)))
+        assert beside.poll() is None
+    finally:
+        beside.kill()
+        beside.wait()
+
+
+@needs_proc
+def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[int]) -> None:
+    limits = Limits(seconds=6.0)
+    summary, found = run(Store(tmp_path), cell("begets_and_loops"), limits=limits)
+    assert summary.failed == 1
+    assert "--cell-timeout" in str(found["begets_and_loops", 0].error)
+    until(lambda: not any(map(group, groups)))
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
+    seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps
+    module = write_paper(tmp_path / "audits", settings={"pause": setting(1.0)}) / "mini.py"
+    text = module.read_text().replace("def measure(", "def _measure(", 1)
+    module.write_text(text.replace("\nEXPERIMENTS", MISDEED.replace("4321.5", seconds), 1))
+    process = program(
+        "run", "mini", "--audits", str(module.parent), "--store", str(tmp_path / "runs"),
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        until(lambda: list(sleepers(seconds)))
+    finally:
+        os.killpg(process.pid, number)  # as a terminal or `timeout` does
+    code, _, _ = finish(process, timeout=90)
+    assert code == (130 if number != signal.SIGKILL else -signal.SIGKILL)
+    until(lambda: not list(sleepers(seconds)))
