@@ -11,10 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.lab import Experiment, Measurements, Session, generator, per_seed, train, training
-
-if "MINI_CHECKPOINT_SECONDS" in os.environ:
-    training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])
+from reproaudit.lab import Experiment, Measurements, Session
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,11 @@ class Settings:
 
 
 def measure(settings: Settings, session: Session) -> Mapping[int, Measurements]:
+    # Here, since torch comes with them, and most tests start a program that measures elsewhere.
+    from reproaudit.lab import generator, per_seed, train, training
+
+    if "MINI_CHECKPOINT_SECONDS" in os.environ:
+        training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])
     if settings.outcome == "fails":
         raise RuntimeError("out of order")
     seeds = session.seeds

@@ -127,6 +127,9 @@ def test_no_linear_rule_of_the_signals_is_right_on_hard_samples_of_three_classes
 
 # ------------------------------------------------------------------------------- plain against fast
 
+STEPS = 25
+"""For which the two forms are compared; `test_training_moved_…` says that it is enough."""
+
 
 @pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -140,10 +143,10 @@ def test_seeds_together_train_as_each_alone(name: str, start: float) -> None:
     ]
     alone = [model.copy() for model in several]
     rates = Rates(0.3, 0.1, 0.02)
-    descend_together(several, populations, steps=60, output_scale=1.5, rates=rates, device="cpu")
+    descend_together(several, populations, steps=STEPS, output_scale=1.5, rates=rates, device="cpu")
     for together, model, population in zip(several, alone, populations, strict=True):
         before = model.copy()
-        fast.descend(model, population, steps=60, output_scale=1.5, rates=rates)
+        fast.descend(model, population, steps=STEPS, output_scale=1.5, rates=rates)
         for which, array in model.state().items():
             np.testing.assert_allclose(together.state()[which], array, rtol=1e-10, atol=1e-12)
             assert np.abs(array - before.state()[which]).max() > 1e-5
@@ -158,7 +161,7 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     scale = 1.0 if output == "mean" else float(neurons)
     rate = 0.1 * scale / neurons  # a literal rate per parameter, as a row sees it
     losses = plain.descend(
-        weights, population, steps=60, output_scale=scale / neurons, rates=(0.3, 0.1, 0.02)
+        weights, population, steps=STEPS, output_scale=scale / neurons, rates=(0.3, 0.1, 0.02)
     )
     rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
     for loss in losses:
@@ -180,7 +183,7 @@ def test_training_moved_what_the_forms_were_compared_on() -> None:
     population = task.mixture(2)
     _, model = both_forms(population, neurons=5, start=0.0)
     before = model.copy()
-    fast.descend(model, population, steps=60, output_scale=1.0, rates=Rates(0.3, 0.1, 0.0))
+    fast.descend(model, population, steps=STEPS, output_scale=1.0, rates=Rates(0.3, 0.1, 0.0))
     assert np.abs(model.responses - before.responses).max() > 0.1
     assert np.abs(model.scores - before.scores).max() > 1e-4
 

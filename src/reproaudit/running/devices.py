@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from reproaudit.errors import UsageError
@@ -18,6 +20,16 @@ def _torch() -> Any:
     return torch
 
 
+def _has_driver() -> bool:
+    """False where no card can be found, so that torch, which imports slowly, need not be asked."""
+    if os.path.exists("/dev/kfd"):  # AMD's
+        return True
+    with suppress(OSError):
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        return True
+    return False
+
+
 def pick_device(wish: str) -> str:
     """The device to run on, from the user's ``auto``, ``cpu`` or ``cuda``.
 
@@ -26,7 +38,8 @@ def pick_device(wish: str) -> str:
     """
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
-    torch = None if wish == "cpu" else _torch()
+    asks = wish == "cuda" or (wish == "auto" and _has_driver())
+    torch = _torch() if asks else None
     present = torch is not None and torch.cuda.is_available()
     if wish == "cuda" and not present:
         this = "there is no torch, which" if torch is None else f"this torch ({torch.__version__})"
