@@ -10,6 +10,8 @@ COMPUTES := torch|torchvision|triton|nvidia|cuda|numpy|scipy|scikit-learn|numba|
 COMPAT := tests/papers tests/test_training.py tests/test_papers.py tests/test_stats.py \
   tests/test_checks.py tests/test_movement.py tests/test_sharing.py
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# One tester more than there are cores: tests that wait for a process leave one idle.
+TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 
 .PHONY: audit test lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
 
@@ -17,7 +19,7 @@ audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
 
 test: lint types contracts seals
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 seals: $(READY)
 	$(BIN)/reproaudit seal --verify
