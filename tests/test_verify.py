@@ -150,17 +150,17 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
     before = set(place.iterdir())
     prune = ["prune", "mini", "--store", str(folder / "runs")]
     assert run_command([*prune, "--dry-run", "--json"]) == 0
-    told = {Path(one["path"]) for one in json.loads(capsys.readouterr().out)}
+    told = {Path(one["path"]): one["size"] for one in json.loads(capsys.readouterr().out)}
     assert told == {
-        finished.folder,
-        place / "a.json.tmp",
-        place / "a.json.bad",
-        place / "a.lock",
+        finished.folder: sum(one.stat().st_size for one in finished.folder.iterdir()),
+        place / "a.json.tmp": len("half"),
+        place / "a.json.bad": len("bad"),
+        place / "a.lock": 0,
     }
     assert set(place.iterdir()) == before
     assert run_command(prune) == 0
     assert "4 left-overs, " in capsys.readouterr().out
-    assert set(place.iterdir()) == before - told
+    assert set(place.iterdir()) == before - told.keys()
     lock = store.try_lock(cell, record.fingerprint)
     assert lock is not None
     assert run_command([*prune, "--unfinished"]) == 0
