@@ -414,6 +414,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies", 8].error == (
         "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )
+    assert parallel["dies", 8].steps == 0
     assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
