@@ -93,6 +93,7 @@ def of(folder: Path, paper: str, **more: str) -> str:
             "from ours import shared\nimport numpy as np\n",
         ),
         ("import numpy as np\n", "import numpy\n"),
+        ("from __future__ import annotations\n", ""),
         ("import Sequence", "import Mapping, Sequence"),
         ("    from collections.abc import Sequence\n", "    import torch\n"),
         ("    return np.log(total)\n", "    pass\n    return np.log(total)\n"),

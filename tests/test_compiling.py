@@ -7,7 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import pytest
+
+from reproaudit.audit.paper_module import Module
 from reproaudit.lab.compiling import machine_code_folder
+from reproaudit.running import jobs
+from reproaudit.running.code_hash import closure_of
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """
@@ -65,3 +71,20 @@ def test_the_modules_of_a_paper_share_a_folder() -> None:
     one, other = wang2024.__name__, yang2025.__name__
     assert machine_code_folder(f"{one}.fast.layer") == machine_code_folder(one)
     assert machine_code_folder(one) != machine_code_folder(other)
+
+
+@pytest.mark.parametrize("importable", [True, False])
+def test_machine_code_of_a_users_module_lies_by_the_hash_of_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, importable: bool
+) -> None:
+    """What lies compiled in the user's own folder need not be of these sources."""
+    name = f"jones_{importable}"
+    (tmp_path / f"{name}.py").write_text("EXPERIMENTS = {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "as it was")
+    module = Module(name, tmp_path / f"{name}.py", importable=importable)
+    code = closure_of(module).digest
+    jobs._loaded(module, code)
+    own = Path.home() / ".cache" / "reproaudit" / "numba" / code
+    found = numba.config.CACHE_DIR
+    assert found == ("as it was" if importable else str(own))

@@ -9,7 +9,7 @@ import pytest
 from cells import TOY, cell
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.running.fingerprint import code_closure, fingerprint, versions
+from reproaudit.running.fingerprint import code_closure, fingerprint, package_versions, versions
 
 FILES = {
     "ours/__init__.py": "",
@@ -168,6 +168,19 @@ def test_versions_hold_what_the_paper_imports_beside() -> None:
     assert more.keys() - versions("cpu").keys() == {"scikit-learn", "no_such_package"}
     assert more["scikit-learn"] == metadata.version("scikit-learn")
     assert more["no_such_package"] == "absent"
+
+
+@pytest.mark.parametrize(
+    ("imported", "installed"),
+    [("sklearn", "scikit-learn"), ("PIL", "pillow"), ("cv2", "opencv-python")],
+)
+def test_a_package_is_named_as_it_is_installed(imported: str, installed: str) -> None:
+    assert package_versions([imported]).keys() - package_versions().keys() == {installed}
+
+
+def test_packages_that_compute_nothing_have_no_version() -> None:
+    nothing = ["reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"]
+    assert package_versions(nothing) == package_versions()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])

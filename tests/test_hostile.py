@@ -6,8 +6,10 @@ import io
 import os
 import py_compile
 import re
+import signal
 import subprocess
 import sys
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,8 @@ from reproaudit.commands.run import parse_limits
 from reproaudit.consent import foreign_code
 from reproaudit.errors import UsageError
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.events import CellStarted, Summary
+from reproaudit.running import executors
+from reproaudit.running.events import CellStarted, Event, Progress, Summary
 from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -119,23 +122,47 @@ def test_a_batch_that_dies_is_tried_seed_by_seed(tmp_path: Path, jobs: int) -> N
     assert {seed for (_, seed), one in found.items() if one.status is CellStatus.FAILED} == {1}
 
 
-def test_a_worker_lives_on_from_job_to_job(tmp_path: Path) -> None:
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
+    """The processes of the workers that are started from here on."""
+    started: list[BaseProcess] = []
+    start = executors._Worker.__init__
+
+    def note(self: Any, threads: int) -> None:
+        start(self, threads)
+        started.append(self.process)
+
+    monkeypatch.setattr(executors._Worker, "__init__", note)
+    return started
+
+
+def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
     """Processes are started for jobs that die, not for each job."""
-    from reproaudit.running import executors
+    run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
+    assert len(workers) == 1
+    run(Store(tmp_path / "more"), cell("leaves"), cell("good"))
+    assert len(workers) == 4  # one, its heir that dies too, and the heir's heir
 
-    started: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        start = executors._Worker.__init__
 
-        def note(self: Any, threads: int) -> None:
-            start(self, threads)
-            started.append(self.process.pid)
+def test_workers_without_a_job_end_by_themselves(
+    tmp_path: Path, workers: list[BaseProcess]
+) -> None:
+    run(Store(tmp_path / "runs"), cell("good"))
+    assert [one.exitcode for one in workers] == [0]
 
-        patch.setattr(executors._Worker, "__init__", note)
-        run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
-        assert len(started) == 1
-        run(Store(tmp_path / "more"), cell("leaves"), cell("good"))
-        assert len(started) == 4  # one, its heir that dies too, and the heir's heir
+
+def test_a_worker_that_is_deaf_to_its_end_is_killed(
+    tmp_path: Path, workers: list[BaseProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "STOP_SECONDS", 0.1)
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Progress):  # it computes, and is deaf by now
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Store(tmp_path / "runs"), cell("deaf"), on_event=interrupt)
+    assert [one.exitcode for one in workers] == [-signal.SIGKILL]
 
 
 def test_the_environment_of_now_reaches_the_workers(

@@ -137,6 +137,30 @@ def test_the_folder_stays_small(file: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Memo(39, look_at([file])).answer() == 39
 
 
+def test_an_answer_does_not_wait_for_the_disk(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: pytest.fail("it waited"))
+    kept(file)
+    assert asked(file) == "yes"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_another_version_of_an_installed_package_is_another_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """Also in the working directory, which "" stands for in the list of places."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path) if named else ""])
+    for name in ("numpy-2.0.dist-info", "numpy-2.1.dist-info"):
+        (tmp_path / name).mkdir()
+    before = memo.tool_files()
+    (tmp_path / "numpy-2.0.dist-info").rmdir()
+    after = memo.tool_files()
+    assert before is not None
+    assert after is not None
+    (gone,) = before.keys() - after.keys()
+    assert "numpy-2.0.dist-info" in gone
+    assert not after.keys() - before.keys()
+
+
 def test_too_many_files_are_not_looked_at(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memo, "MOST_FILES", 3)
     for name in "abcd":

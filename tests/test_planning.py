@@ -156,7 +156,9 @@ def test_a_tie_is_named_and_can_be_broken(tmp_path: Path) -> None:
     _, own = next(claim_batches(audit, audit.claims[0], "quick"))
     for name in ("a", "b"):
         store.write(record_of(audit, own, 0, name, started=START + timedelta(days=ord(name))))
-    with pytest.raises(TiedGroupsError, match=r"2 groups of records .* Choose one with --group"):
+    one = r"[0-9a-f]{8} \(code [^)]*\)"
+    tie = rf"2 groups of records .*: {one}; {one}\. Choose one with --group"
+    with pytest.raises(TiedGroupsError, match=tie):
         found_in(store, audit, own)
     for group in grouped(store.records("toy", "quick")):
         chosen = choose_records(store, audit, "quick", wanted=group.id, today=[])

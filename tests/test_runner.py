@@ -99,6 +99,17 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     assert run_module._revision(file) == git("rev-parse", "HEAD") + "+dirty"
 
 
+def test_a_record_names_the_revision(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_revision", lambda file: f"that of {file.name}")
+    run(store, cell(steps=0), executor=InProcess())
+    assert records(store)["descent", 0].environment.revision == "that of __init__.py"
+
+
+def test_a_summary_of_nothing_counts_nothing() -> None:
+    counts = dict.fromkeys(("present", "completed", "diverged", "failed", "not_repeated"), 0)
+    assert vars(Summary()) == {**counts, "planned": {}}
+
+
 def test_nothing_but_the_record_is_left(store: Store) -> None:
     run(store, cell(), cell("together", 0), cell("together", 1))
     assert {path.suffix for path in store.root.rglob("*") if path.is_file()} == {".json", ".log"}
@@ -328,6 +339,27 @@ def test_a_cell_held_by_another_run_comes_last(
     assert len(naps) == 3
 
 
+def test_a_batch_held_by_another_run_is_told_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = (cell("together", 0), cell("together", 1))
+    plan = Plan(cells, locate, store, "cpu")
+    lock = store.try_lock(cells[1], plan.tasks[1].fingerprint)
+    assert lock is not None
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        if seconds == run_module.POLL_SECONDS:  # and not one of the toy's own
+            naps.append(seconds)
+        if len(naps) == 3:
+            lock.release(finished=False)
+
+    monkeypatch.setattr(time, "sleep", nap)
+    summary, events = run(store, *cells, executor=InProcess())
+    assert summary == Summary(completed=2)
+    assert [one for one in events if isinstance(one, CellWaiting)] == [CellWaiting(cells)]
+
+
 def test_a_full_disk_ends_the_run_and_keeps_what_is_there(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,6 +414,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies", 8].error == (
         "twice, the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )
+    assert parallel["dies", 8].steps == 0
     assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
