@@ -268,27 +268,45 @@ def test_a_module_that_cannot_be_used_is_a_bad_audit(
         run_cells([cell()], lambda _paper: module, store)
 
 
-def test_a_users_module_may_import_its_siblings(store: Store, tmp_path: Path) -> None:
-    for folder, value in (("one", 1.0), ("two", 2.0)):
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in one run"])
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ("from .near import VALUE", ""),
+        ("from near import VALUE", ""),
+        ("", "from near import VALUE"),
+    ],
+    ids=["relatively", "by name", "by name, while it measures"],
+)
+def test_a_users_module_may_import_its_siblings(
+    store: Store, tmp_path: Path, early: str, late: str, together: bool
+) -> None:
+    """Its own ones, though another folder has some of the same name."""
+    values = {"one": 1.0, "two": 2.0, "three": 3.0}
+    modules: dict[str, Module] = {}
+    for folder, value in values.items():
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "near.py").write_text(f"VALUE = {value}\n")
-        (tmp_path / folder / "mine2020.py").write_text(
+        (tmp_path / folder / f"{folder}2020.py").write_text(
+            f"{early}\n"
             "from dataclasses import dataclass\n"
-            "from reproaudit.lab.experiment import Experiment\n"
-            "from reproaudit.records import Measurements\n"
-            "from .near import VALUE\n"
+            "from reproaudit.lab import Experiment, Measurements\n"
             "@dataclass(frozen=True)\n"
             "class Settings:\n"
-            "    steps: 'int'\n"
-            "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: {\n"
-            "    seed: Measurements(scalars={'x': VALUE}) for seed in session.seeds})}\n"
+            "    steps: int\n"
+            "def measure(settings, session):\n"
+            f"    {late}\n"
+            "    x = {'x': VALUE}\n"
+            "    return {seed: Measurements(scalars=x) for seed in session.seeds}\n"
+            "EXPERIMENTS = {'e': Experiment(Settings, measure)}\n"
         )
-    for folder, value in (("one", 1.0), ("two", 2.0)):
-        module = Module("mine2020", tmp_path / folder / "mine2020.py", importable=False)
-        one = Cell("mine2020", "quick", "e", {"steps": 1}, 0)
-        here = Store(store.root / folder)
-        run_cells([one], lambda _paper, module=module: module, here)  # type: ignore[misc]
-        (record,) = here.records("mine2020", "quick")
+        file = tmp_path / folder / f"{folder}2020.py"
+        modules[f"{folder}2020"] = Module(f"{folder}2020", file, importable=False)
+    wanted = [Cell(paper, "quick", "e", {"steps": 1}, 0) for paper in modules]
+    for cells in [wanted] if together else [[one] for one in wanted]:
+        run_cells(cells, modules.__getitem__, store)
+    for folder, value in values.items():
+        (record,) = store.records(f"{folder}2020", "quick")
         assert record.measurements.scalars == {"x": value}
 
 
