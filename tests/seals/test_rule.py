@@ -123,6 +123,15 @@ def test_settings_whose_names_are_words_decide() -> None:
     assert rule_and_text(mutated(add))[0]["settings/weight/value"] == 1
 
 
+def test_axes_whose_names_are_words_decide() -> None:
+    def look(audit: dict[str, Any]) -> None:
+        claim(audit)["checks"][0]["error"] = {"measurement": "x", "at": {"unit": 2}}
+
+    rule, text = rule_and_text(mutated(look))
+    assert [path for path in rule if path.endswith("/at/unit")]
+    assert not [path for path in text if path.endswith("/at/unit")]
+
+
 def test_how_an_audit_is_laid_out_is_no_part_of_its_rule() -> None:
     def share(audit: dict[str, Any]) -> None:
         for one in audit["claims"]:

@@ -88,7 +88,7 @@ WORDING = frozenset(
 OTHERS_WORDS = frozenset({"variables", "responses", "disputes", "sign_offs"})
 """Parts of an audit in which reviewers and others speak; no seal is about them."""
 
-NAMING = frozenset({"settings", "experiments", "measurements", "controls", "substitutes"})
+NAMING = frozenset({"settings", "experiments", "measurements", "controls", "substitutes", "at"})
 """Fields whose keys are names that an audit's author chose."""
 
 MOST_LEAVES = 200_000
