@@ -21,6 +21,7 @@ from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_seeds, parse_setting
 from reproaudit.errors import UsageError
+from reproaudit.running.devices import has_driver
 
 CONTRACT = {
     "schema_version",
@@ -635,7 +636,7 @@ sys.exit(code)
 """
 
 
-def test_what_runs_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
+def test_what_computes_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
     known = ["--audits", str(finished / "audits")]
     stored = [*known, "--store", str(finished / "runs")]
     commands = [
@@ -643,6 +644,7 @@ def test_what_runs_nothing_starts_without_torch(finished: Path, tmp_path: Path) 
         ["check", *known],
         ["report", "mini", *stored, "--out", str(tmp_path)],
         ["schema"],
+        ["run", "mini", *stored, "--device", "cpu" if has_driver() else "auto"],
     ]
     started = [
         subprocess.Popen(

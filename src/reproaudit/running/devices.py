@@ -20,12 +20,12 @@ def _torch() -> Any:
     return torch
 
 
-def _has_driver() -> bool:
+def has_driver() -> bool:
     """False where no card can be found, so that torch, which imports slowly, need not be asked."""
     if os.path.exists("/dev/kfd"):  # AMD's
         return True
     with suppress(OSError):
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        ctypes.CDLL("libcuda.so.1")
         return True
     return False
 
@@ -38,7 +38,7 @@ def pick_device(wish: str) -> str:
     """
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
-    asks = wish == "cuda" or (wish == "auto" and _has_driver())
+    asks = wish == "cuda" or (wish == "auto" and has_driver())
     torch = _torch() if asks else None
     present = torch is not None and torch.cuda.is_available()
     if wish == "cuda" and not present:
