@@ -368,6 +368,18 @@ def test_a_signal_is_separated_from_the_nearest_other_identifier() -> None:
     assert seen["score_other"] == pytest.approx((0.5 + 0.25) / 6)
 
 
+def test_heads_that_are_apart_in_opposite_directions_are_not_even() -> None:
+    """Their mean is, so that a check on the mean would call them nearly non-separable."""
+    population = task.mixture(2)
+    _, model = both_forms(population, neurons=1, start=0.0)
+    signals = population.signal_class >= 0
+    model.scores[:, 0, signals] = np.log(3)  # both heads alike: so one is for, the other against
+    model.scores[:, 1, signals] = 0.0
+    seen = measures.observe(model, population, 1.0)
+    assert seen["identifier_share"] == pytest.approx(0.5)
+    assert seen["share_off_even"] == pytest.approx(0.25)
+
+
 # -------------------------------------------------------------------------------------- experiments
 
 

@@ -32,6 +32,7 @@ def observed(
     easy, hard = population.easy, population.hard
     scores = class_scores(model, population)
     own, other = _own_and_other(scores)
+    shares = identifier_shares(model, population)
     return {
         "loss": fast.expected_loss(f, population.positive),
         "accuracy": float((margin > 0).mean()),
@@ -41,11 +42,11 @@ def observed(
         "hard_confidence": float(expit(margin[hard]).mean()),
         "neuron_confidence": float(expit(uniform[easy]).mean()),
         "hard_without_attention": float(expit(uniform[hard]).mean()),
-        "identifier_share": identifier_share(model, population),
+        "identifier_share": float(shares.mean()),
+        "share_off_even": float(np.abs(shares - 1 / population.classes).max()),
         "score_own": float(own.mean()),
         "score_other": float(other.mean()),
         "separation": float((own - other.max(axis=-1)).min()),
-        "own_part": _own_part(own, other),
         **_neurons(model, population),
     }
 
@@ -88,25 +89,21 @@ def _own_and_other(
     return own, other
 
 
-def identifier_share(model: InnerProducts, population: Population) -> float:
+def identifier_shares(
+    model: InnerProducts, population: Population
+) -> Float[np.ndarray, "head class"]:
     """Returns the attention that signals give their own identifier among all K of them.
 
     The softmax over the K identifiers' scores alone, each times μ as in `class_scores`, averaged
-    over heads and signals: 1/K where the scores do not tell identifiers apart, 1 where they do.
+    over the signals of a class: 1/K where the scores do not tell identifiers apart, 1 where they
+    do.
     """
-    signals = np.flatnonzero(population.signal_class >= 0)
-    scores = (_SIGNS[:, None, None] * model.scores)[:, : population.classes, signals]
+    classes = population.classes
+    scores = (_SIGNS[:, None, None] * model.scores)[:, :classes]
     shares = softmax(scores, axis=1)
-    own = population.signal_class[signals]
-    return float(shares[:, own, np.arange(len(signals))].mean())
-
-
-def _own_part(
-    own: Float[np.ndarray, "head class"], other: Float[np.ndarray, "head class other"]
-) -> float:
-    """|own| / (|own| + |other|) of the mean scores: how much of what separates is the own one's."""
-    sizes = abs(float(own.mean())), abs(float(other.mean()))
-    return sizes[0] / sum(sizes) if sum(sizes) > 0 else 0.5
+    return np.stack(
+        [shares[:, k, population.signal_class == k].mean(axis=1) for k in range(classes)], axis=1
+    )
 
 
 def _neurons(model: InnerProducts, population: Population) -> dict[str, float]:
