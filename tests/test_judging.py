@@ -534,24 +534,29 @@ def test_what_records_come_to(
 
 
 @pytest.mark.parametrize(
-    ("reason", "verdict", "text"),
-    [
-        (None, Verdict.INCONCLUSIVE, "the control trained for 1 of the claim's 3,000 steps, and"),
-        ("It is slow.", Verdict.SUPPORTED, "every part is missed on its ablation"),
-    ],
+    ("steps", "size"),
+    [(1, "smaller"), (2_699, "smaller"), (2_700, ""), (3_300, ""), (3_334, "larger")],
 )
-def test_an_ablation_that_trained_for_less_needs_a_reason(
-    reason: str | None, verdict: Verdict, text: str
-) -> None:
-    """One step of three thousand: whatever starts at zero has moved by all of its size."""
+def test_an_ablation_that_trained_for_less_or_longer_needs_a_reason(steps: int, size: str) -> None:
+    """One step of three thousand: whatever starts at zero has moved by all of its size. And one
+    that trains for longer may miss a check for that alone."""
 
     def said(mechanism: str, seed: int) -> dict[str, Any]:
-        return {**fine(mechanism, seed), "steps": 1 if mechanism == "none" else 3_000}
+        return {**fine(mechanism, seed), "steps": steps if mechanism == "none" else 3_000}
 
-    audit = toy(controls=[{**CONTROL, **({"scale_reason": reason} if reason else {})}])
-    found = verdict_of(audit, said)
-    assert found.verdict is verdict
-    assert text in found.why
+    found = verdict_of(toy(controls=[CONTROL]), said)
+    assert found.verdict is (Verdict.INCONCLUSIVE if size else Verdict.SUPPORTED), found.why
+    trained = f"{steps:,} in place of the claim's 3,000 steps"
+    assert (
+        f"the control trained for {trained}, and gives no reason for another scale, so it counts "
+        "for nothing" in found.why
+    ) is bool(size)
+    reason = {"scale": "same", "scale_reason": "It is slow."}
+    found = verdict_of(toy(controls=[{**CONTROL, **reason}]), said)
+    assert found.verdict is Verdict.SUPPORTED
+    assert "every part is missed on its ablation" in found.why
+    named = f"({trained})" if size else "(for the reason given with it)"
+    assert f"the control runs at a {size or 'smaller'} scale {named}" in found.why
 
 
 @pytest.mark.parametrize(

@@ -516,17 +516,88 @@ def test_only_shuffles_that_begin_after_stage_one_leave_stage_two_a_gradient() -
         assert least <= change <= most
 
 
-def test_movement_is_that_of_all_parameters_and_of_each_stage_s_loss() -> None:
-    still: dict[str, Any] = {f"stage_{stage}_learning_rate": 0.0 for stage in (1, 2, 3)}
-    scalars = measured("staged", **still).scalars
-    assert (scalars["parameters_moved"], scalars["training_loss_moved"]) == (0.0, 0.0)
-    run = measured("staged")
-    assert run.scalars["parameters_moved"] > 0
-    assert run.scalars["training_loss_moved"] > 0
+def moved_by_stage(**changed: Any) -> dict[int, tuple[float, float]]:
+    """How far each stage moved what it trains, and its loss."""
+    scalars = measured("staged", **changed).scalars
+    assert "training_loss_moved" not in scalars, "no number for all stages together"
+    return {
+        stage: (
+            scalars[f"stage_{stage}_parameters_moved"],
+            scalars[f"stage_{stage}_training_loss_moved"],
+        )
+        for stage in (1, 2, 3)
+    }
+
+
+@pytest.mark.parametrize("still", [1, 2, 3])
+def test_a_stage_that_stands_still_has_moved_by_nothing_whatever_the_others_do(still: int) -> None:
+    moved = moved_by_stage(**{f"stage_{still}_learning_rate": 0.0})
+    assert moved[still] == (0.0, 0.0)
+    assert all(min(moved[other]) > 0 for other in {1, 2, 3} - {still})
+
+
+def test_movement_is_that_of_what_a_stage_trains_and_of_its_own_loss() -> None:
+    run, moved = measured("staged"), moved_by_stage()
+    a = run.series["sharpness"].values
+    assert moved[3][0] == pytest.approx(abs(a[-1] - a[0]) / a[0])
+    losses = run.series["sharpening_trained_loss"].values
+    assert moved[3][1] == pytest.approx(abs(losses[-1] - losses[0]) / losses[0])
+    whole = run.series["trained_loss"]
+    until = np.searchsorted(whole.steps, settings_of("staged").stage_1_epochs)
+    first, last = whole.values[[0, until]]
+    assert moved[1][1] == pytest.approx(abs(last - first) / first)
     together = measured("simultaneous")
     losses = together.series["trained_loss"].values
     moved = abs(losses[-1] - losses[0]) / losses[0]
     assert together.scalars["training_loss_moved"] == pytest.approx(moved)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
+def test_no_loss_shows_training_before_stage_three(lag_windows: str, reading: Any) -> None:
+    """The bounds that the audit derives, on each sequence alone: so on any sequences together.
+
+    They are approached where a sequence's last tokens tell its target for certain.
+    """
+    s = settings_of("staged", lag_windows=lag_windows, precision="float64")
+    drawn, of = sequences(400, 40), s.architecture
+    counted = fast.count_windows(drawn, of, 3, np.float64)
+    start = initial_parameters(s)
+    sets = np.eye(len(of.subsets))
+    copies = np.full_like(start.lag_weights, -30.0)
+    copies[np.arange(3), of.own_places] = 0.0
+
+    def losses(at: fast.Parameters) -> np.ndarray:
+        predictions = torch.from_numpy(fast.predict(counted, at))
+        each = zip(predictions, torch.from_numpy(drawn.targets), strict=True)
+        return np.array(
+            [float(model.trained_loss(p[None], t[None], reading, s.epsilon)) for p, t in each]
+        )
+
+    def falls(before: fast.Parameters, after: fast.Parameters) -> float:
+        """The largest share of itself by which the loss of one sequence falls."""
+        return float(np.max(1 - losses(after) / losses(before)))
+
+    selected = start._replace(coefficients=sets[of.subsets.index((1, 2))])
+    a = s.initial_sharpness
+    assert 0 < falls(start, selected) < 1 - np.exp(-a) < 0.01
+    assert 0 < falls(selected, selected._replace(lag_weights=copies)) < 1 - np.exp(-0.22 * a)
+    for one in sets:
+        assert falls(start, start._replace(coefficients=one)) < 0.013
+
+
+def test_who_meets_a_claim_on_a_stage_has_moved_its_parameters_by_far_more_than_is_asked() -> None:
+    """The changes that the audit's reasons state, at the least."""
+    alike = np.full(7, 1 / np.sqrt(7))
+    selected = np.sqrt(np.array([0.05 / 6] * 6 + [0.95]))
+    cosine = float(alike @ selected)
+    assert np.sqrt(2 - 2 * cosine) > 0.9
+    weights = initial_parameters(settings_of("staged", precision="float64")).lag_weights
+    own = np.exp(3.0) / (np.exp(3.0) + 2 * np.exp(0.01))
+    half = (1 + own) / 2
+    apart = np.log(half / (1 - half)) - np.log(own / (1 - own))
+    moved = np.sqrt(2 * apart**2 * 2 / 3) / np.linalg.norm(weights)
+    assert moved == pytest.approx(0.165, abs=0.001)
 
 
 def test_a_constructed_run_starts_where_training_starts() -> None:

@@ -122,7 +122,8 @@ class Control(StrictModel):
     """The control's scale at the paper tier: `quick` for the quick tier's, `same` for the
     paper's."""
     scale_reason: Text | None = None
-    """Of a control that runs below its claim's scale, for example for fewer steps: why it may."""
+    """Of a control that runs at another scale than its claim, for example for fewer steps or for
+    more: why it may."""
     loss_stays: Text | None = None
     """Of a control whose training loss cannot fall: why not, by what the control is, for example
     because its labels do not depend on its inputs. It then needs only parameters that moved."""
@@ -160,6 +161,25 @@ AnyPositiveControl = Annotated[
 ]
 
 
+class Movement(StrictModel):
+    """The measurements that show whether a run trained at all, so that inert controls are found."""
+
+    parameters: Name
+    """A number for each run: the norm of the change of all trained parameters over training, or
+    over the stage of it that a claim reads, divided by their norm at the start."""
+    training_loss: Name
+    """A number for each run: the size of the change of the training loss over the same stretch,
+    divided by its size at the start."""
+    at_least: float = Field(gt=0)
+    """A control whose training loss moved by less is inert, and counts for nothing; where the loss
+    stays (`loss_stays`, here or of the control), if its parameters moved by less as well."""
+    loss_stays: Text | None = None
+    """Where no run's training loss can fall by `at_least`: why not, by the equations. Every run
+    then needs only parameters that moved, the claim's own as well as its controls'."""
+    reason: Text
+    """Why a run that moved by this much has trained."""
+
+
 class Claim(StrictModel):
     """One claim of the paper, with the rule by which it is judged."""
 
@@ -186,25 +206,12 @@ class Claim(StrictModel):
     trains: bool = True
     """false for a claim that something exists: nothing is trained, its ablation takes away a part
     of what is built, and rules on learning, looks and confirmation do not apply."""
+    movement: Movement | None = None
+    """Of a claim on one stage of a training: how far that stage moved, in place of the audit's own
+    `movement`."""
     if_diverged: Literal["missed", "technical_failure"] = "technical_failure"
     """The meaning of a seed whose run diverged: the check counts as missed, or there is no
     verdict."""
-
-
-class Movement(StrictModel):
-    """The measurements that show whether a run trained at all, so that inert controls are found."""
-
-    parameters: Name
-    """A number for each run: the norm of the change of all trained parameters over training,
-    divided by their norm at the start."""
-    training_loss: Name
-    """A number for each run: the size of the change of the training loss, divided by its size at
-    the start."""
-    at_least: float = Field(gt=0)
-    """A control whose training loss moved by less is inert, and counts for nothing; one that says
-    why its loss stays (`loss_stays`), if its parameters moved by less as well."""
-    reason: Text
-    """Why a run that moved by this much has trained."""
 
 
 class Figure(StrictModel):
@@ -257,7 +264,8 @@ class Audit(StrictModel):
     """Measurements that several experiments make, declared once, by name. Every experiment makes
     all of them unless it lists some under `measures`; it may replace one by its own."""
     movement: Movement | None = None
-    """The measurements that tell a control that trained from an inert one."""
+    """The measurements that tell a control that trained from an inert one; of every claim that does
+    not name its own."""
     experiments: dict[Name, ExperimentSpec] = Field(default_factory=dict)
     """The experiments that are run, by name. None where only the documentation is audited."""
     controls: dict[Name, Control] = Field(default_factory=dict)
@@ -317,6 +325,10 @@ class Audit(StrictModel):
             return own
         return self.measurements.get(measurement)
 
+    def movement_of(self, claim: Claim) -> Movement | None:
+        """The measurements that show whether a claim's runs trained: its own, else the audit's."""
+        return claim.movement or self.movement
+
     def controls_of(self, claim: Claim) -> tuple[Control, ...]:
         """The controls of a claim in order, shared ones written out, each with its experiment."""
         return tuple(self.control(claim, one) for one in claim.controls)
@@ -368,7 +380,7 @@ class Audit(StrictModel):
             control if control.name in ablations else control.model_copy(update={"name": None})
             for control in self.controls_of(claim)
         ]
-        positive = self.positive_control_of(claim)
+        positive, movement = self.positive_control_of(claim), self.movement_of(claim)
         at_quick = any(isinstance(c, Control) and c.scale == "quick" for c in (*controls, positive))
         tiers = {tier, "quick"} if tier == "paper" and at_quick else {tier}
         return {
@@ -389,7 +401,10 @@ class Audit(StrictModel):
             "positive_control": positive.model_dump(mode="json", exclude={*worded, "name"}),
             "if_diverged": claim.if_diverged,
             "trains": claim.trains,
-            "movement": self.movement.model_dump(exclude=worded) if self.movement else None,
+            "movement": movement.model_dump(exclude=worded)
+            | ({"loss_stays": True} if movement.loss_stays else {})
+            if movement
+            else None,
             "confidence": self.confidence,
             "seeds": {name: list(getattr(self.seeds, name)) for name in sorted(tiers)},
         }

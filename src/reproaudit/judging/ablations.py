@@ -70,10 +70,9 @@ class Ablations:
         return {name: labels for name, labels in found.items() if labels}
 
     @property
-    def smaller(self) -> tuple[BatchOutcome, ...]:
-        """The ablations that run below the claim's scale, each once."""
-        used = {id(control): control for control, _ in self.answers.values()}
-        return tuple(control for control in used.values() if control.smaller)
+    def controls(self) -> tuple[BatchOutcome, ...]:
+        """The controls that answer for a part, each once."""
+        return tuple({id(control): control for control, _ in self.answers.values()}.values())
 
 
 def judge_ablations(own: Sequence[PartResult], controls: Sequence[BatchOutcome]) -> Ablations:

@@ -13,11 +13,12 @@ only a number is not finite that the checks do not read, while its series are wh
 had completed.
 
 **Inert controls.** A control is inert if, for most of its seeds, its training loss did not move by
-the share that the audit states (`movement`). Its parameters are no sign of training: where they
-start near zero, the smallest step moves them by many times their size. Only a control whose loss
-cannot fall by what it is, for the reason that the audit gives (`loss_stays`), is asked for
-parameters that moved instead. A control that trained for fewer steps than the claim, and gives no
-reason for a smaller scale, counts for nothing either. A control that only reads other measurements
+the share that the audit states (`movement`), or that a claim on one stage of a training states for
+that stage. Its parameters are no sign of training: where they start near zero, the smallest step
+moves them by many times their size. Only where the loss cannot fall by what the control or the
+stage is, for the reason that the audit gives (`loss_stays`), parameters that moved are asked for
+instead. A control that trained for fewer or more steps than the claim, and gives no reason for
+another scale, counts for nothing either. A control that only reads other measurements
 of the claim's own runs is as trained as the claim. Nothing is said of a control whose movement was
 not measured, nor of a claim that trains nothing.
 """
@@ -33,7 +34,7 @@ from statistics import median
 from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
 from reproaudit.audit.plan import Batch, Role
 from reproaudit.audit.rules.values import shown
-from reproaudit.audit.scale import smaller_settings
+from reproaudit.audit.scale import rescaled_settings
 from reproaudit.cell import CellKey, canonical_settings
 from reproaudit.checks import (
     Check,
@@ -96,13 +97,14 @@ class BatchOutcome:
         conditions: the result of every condition; each part shows its deciding one.
         inert: of a control: whether it did not train; None if that was not measured.
         unsupplied: of a control from elsewhere: the measurements of its movement that are missing.
-        brief: of a control that trained for fewer steps than the claim and gives no reason: in
-            words, how many; else empty.
+        length: of a control that trained for fewer or more steps than the claim and gives no
+            reason: in words, how many; else empty.
         moved: of a control: by how much of their size at the start its parameters and its training
             loss moved, medians over its seeds; None if that was not measured.
         loss_stays: of a control: why its training loss cannot fall.
         smaller: of a control below the claim's scale: in what; else empty.
-        scale_reason: of such a control: why it may.
+        larger: of a control above the claim's scale: in what; else empty.
+        scale_reason: of a control at another scale than the claim's: why it may.
     """
 
     batch: Batch
@@ -118,10 +120,11 @@ class BatchOutcome:
     conditions: tuple[ConditionResult, ...] = ()
     inert: bool | None = None
     unsupplied: tuple[str, ...] = ()
-    brief: str = ""
+    length: str = ""
     moved: tuple[float, float] | None = None
     loss_stays: str | None = None
     smaller: str = ""
+    larger: str = ""
     scale_reason: str | None = None
 
     @property
@@ -144,9 +147,9 @@ class BatchOutcome:
             if self.loss_stays:
                 stayed = "neither its parameters nor its training loss moved"
             return f"{self.label} is inert: {stayed}, so it counts for nothing"
-        if self.brief:
+        if self.length:
             return (
-                f"{self.label} trained for {self.brief}, and gives no reason for a smaller scale, "
+                f"{self.label} trained for {self.length}, and gives no reason for another scale, "
                 "so it counts for nothing"
             )
         if self.diverged and not self.parts:
@@ -174,23 +177,25 @@ def judge_control(
     """
     checks = [check.reading(control.substitutes) for check in claim.checks]
     outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
-    movement, smaller, fewer = None, "", None
+    movement, smaller, larger, steps = None, "", "", None
     if role is Role.CONTROL:
-        smaller = _smaller(audit, claim, control, tier)
         if claim.trains and control.settings:
-            movement, fewer = audit.movement, _fewer_steps(outcome.records, own.records)
+            movement, steps = audit.movement_of(claim), _other_steps(outcome.records, own.records)
+        smaller, larger = _scale(audit, claim, control, tier, steps)
     moves = _movements(movement, outcome.records)
+    loss_stays = control.loss_stays or (movement.loss_stays if movement is not None else None)
     return replace(
         outcome,
         name=control.name,
         why=control.why,
         substitutes=tuple(sorted(control.substitutes.items())),
-        inert=_is_inert(movement, moves, control.loss_stays),
+        inert=_is_inert(movement, moves, loss_stays),
         unsupplied=_unsupplied(movement, audit, batch, outcome.records),
-        brief=fewer if fewer and control.scale_reason is None else "",
+        length=_in_place_of(*steps) if steps and control.scale_reason is None else "",
         moved=(median(p for p, _ in moves), median(loss for _, loss in moves)) if moves else None,
-        loss_stays=control.loss_stays,
+        loss_stays=loss_stays,
         smaller=smaller,
+        larger=larger,
         scale_reason=control.scale_reason,
     )
 
@@ -246,15 +251,16 @@ def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
     return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(a).max(initial=0.0))
 
 
-def untrained(audit: Audit, outcome: BatchOutcome) -> str | None:
+def untrained(movement: Movement | None, outcome: BatchOutcome) -> str | None:
     """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
-    moves = _movements(audit.movement, outcome.records)
-    if audit.movement is None or not _is_inert(audit.movement, moves):
+    moves = _movements(movement, outcome.records)
+    if movement is None or not _is_inert(movement, moves, movement.loss_stays):
         return None
+    parameters, loss = (median(several) for several in zip(*moves, strict=True))
+    also = f", and their parameters by {parameters:.2g} times theirs" if movement.loss_stays else ""
     return (
-        "the claim's own runs did not train: over training their loss moved by "
-        f"{median(loss for _, loss in moves):.2g} times its size at the start, less than the "
-        f"{audit.movement.at_least:g} that the audit asks for"
+        f"the claim's own runs did not train: their training loss moved by {loss:.2g} times its "
+        f"size at the start{also}, less than the {movement.at_least:g} that the audit asks for"
     )
 
 
@@ -310,12 +316,13 @@ def _is_inert(
 
 
 SHORTER = 0.9
-"""A control trained for less than the claim if it made fewer than this share of its steps. The
-claim's own runs may have trained on for a tenth, to see whether they had settled."""
+"""A control trained for less than the claim if it made fewer than this share of its steps, and for
+longer if the claim made fewer than this share of the control's. The claim's own runs may have
+trained on for a tenth, to see whether they had settled."""
 
 
-def _fewer_steps(records: Sequence[Record], own: Sequence[Record]) -> str | None:
-    """That a control trained, but for fewer steps than the claim's own runs; None if it did not.
+def _other_steps(records: Sequence[Record], own: Sequence[Record]) -> tuple[float, float] | None:
+    """A control's steps and those of the claim's own runs; None if it trained for as long.
 
     A control without a step has not trained; whether it is inert is asked elsewhere.
     """
@@ -323,13 +330,31 @@ def _fewer_steps(records: Sequence[Record], own: Sequence[Record]) -> str | None
         median([one.steps for one in several if one.steps is not None] or [0])
         for several in (records, own)
     )
-    return f"{its:,g} of the claim's {ours:,g} steps" if 0 < its < SHORTER * ours else None
+    return (its, ours) if 0 < min(its, ours) < SHORTER * max(its, ours) else None
 
 
-def _smaller(audit: Audit, claim: Claim, control: Control, tier: TierName) -> str:
-    below = smaller_settings(audit, claim, control, tier)
-    listed = ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in below.items())
-    return listed or ("for the reason given with it" if control.scale_reason else "")
+def _in_place_of(its: float, ours: float) -> str:
+    return f"{its:,g} in place of the claim's {ours:,g} steps"
+
+
+def _scale(
+    audit: Audit,
+    claim: Claim,
+    control: Control,
+    tier: TierName,
+    steps: tuple[float, float] | None,
+) -> tuple[str, str]:
+    """What of a control is smaller than the claim's, in words, and what larger."""
+    smaller, larger = (
+        ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in found.items())
+        for found in rescaled_settings(audit, claim, control, tier)
+    )
+    said = _in_place_of(*steps) if steps else "for the reason given with it"
+    if control.scale_reason and steps and steps[0] > steps[1]:
+        larger = larger or said
+    elif control.scale_reason and not larger:
+        smaller = smaller or said
+    return smaller, larger
 
 
 def judge_batch(

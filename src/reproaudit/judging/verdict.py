@@ -148,7 +148,7 @@ def _unfit(audit: Audit, claim: Claim, own: BatchOutcome) -> str | None:
     """Why a claim's own runs do not test it, though they ended well; None if they do."""
     if not claim.trains:
         return trained_after_all(own) or differing_runs(own)
-    return one_run_repeated(claim, own) or untrained(audit, own)
+    return one_run_repeated(claim, own) or untrained(audit.movement_of(claim), own)
 
 
 def decide_verdict(
@@ -333,9 +333,11 @@ def _met_elsewhere(controls: Sequence[BatchOutcome], ablations: Ablations) -> It
 
 
 def _scales(ablations: Ablations) -> Iterator[str]:
-    """The ablations below the claim's scale, and the parts that exist at the claim's alone."""
-    for control in ablations.smaller:
-        yield f"{control.label} runs at a smaller scale ({control.smaller})"
+    """The ablations at another scale than the claim's, and the parts that exist at it alone."""
+    for control in ablations.controls:
+        for size, words in (("smaller", control.smaller), ("larger", control.larger)):
+            if words:
+                yield f"{control.label} runs at a {size} scale ({words})"
     if ablations.alone:
         total = ablations.alone + len(ablations.answers)
         yield f"{ablations.alone} of {total} parts exist at the claim's scale alone"

@@ -2,7 +2,8 @@
 
 A control that never moves fails almost every check, whatever the claim. So every experiment that
 trains measures how far its parameters and its training loss moved, and the audit names the two
-numbers under `movement`.
+numbers under `movement`. Training in stages is measured stage by stage, each with what it trains,
+since a claim on one stage names that stage's numbers.
 
 Both ends are measured on the same data, so that a difference is due to training alone:
 

@@ -151,13 +151,15 @@ def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]
 
 def control_notes(control: ControlModel) -> Iterator[str]:
     """Yields what limits a control: its scale, seeds that diverged, and whether it trained."""
-    if control.smaller:
-        reason = control.scale_reason or "no reason is given"
-        yield f"below the claim's scale, {control.smaller}: {reason}"
+    reason = control.scale_reason or "no reason is given"
+    for side, found in (("below", control.smaller), ("above", control.larger)):
+        if found:
+            yield f"{side} the claim's scale, {found}: {reason}"
     if control.parameters_moved is not None and control.loss_moved is not None:
         yield (
-            f"over training its parameters moved by {control.parameters_moved:.2g} and its "
-            f"training loss by {control.loss_moved:.2g} times their size at the start"
+            "in the training that is judged, its parameters moved by "
+            f"{control.parameters_moved:.2g} and its training loss by {control.loss_moved:.2g} "
+            "times their size at the start"
         )
     if control.loss_stays:
         yield f"its training loss cannot fall: {control.loss_stays}"

@@ -255,6 +255,7 @@ def _control(outcome: BatchOutcome, confidence: float) -> ControlModel:
         loss_moved=outcome.moved[1] if outcome.moved else None,
         loss_stays=outcome.loss_stays,
         smaller=outcome.smaller,
+        larger=outcome.larger,
         scale_reason=outcome.scale_reason,
     )
 

@@ -140,8 +140,10 @@ class ControlModel(ReportModel):
     """Why its training loss cannot fall, if the audit says so."""
     smaller: str = ""
     """Of a control below the claim's scale: in what; else empty."""
+    larger: str = ""
+    """Of a control above the claim's scale: in what; else empty."""
     scale_reason: str | None = None
-    """Of such a control: why it may."""
+    """Of a control at another scale than the claim's: why it may."""
 
 
 class ClaimModel(ReportModel):

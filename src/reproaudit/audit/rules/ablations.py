@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from reproaudit.audit.model import Audit, Claim, Control, TierName
+from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
 from reproaudit.audit.plan import control_batch
 from reproaudit.audit.rules.looks import JUDGED, coordinates
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, shown
-from reproaudit.audit.scale import smaller_settings
+from reproaudit.audit.scale import rescaled_settings
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
 from reproaudit.checks.measurements import Coordinate, MeasurementKind
@@ -69,26 +69,37 @@ def _control_names_differ(audit: Audit) -> Iterator[Violation]:
     "Name measurements of kind 'scalar'.",
 )
 def _movement_is_a_number(audit: Audit) -> Iterator[Violation]:
-    for field, name in _movement(audit):
-        declared = [audit.declaration(one, name) for one in audit.experiments]
-        known = [one for one in declared if one is not None]
-        if not known:
-            yield Violation(
-                ("movement", field),
-                f"found the unknown measurement '{name}'; expected one that experiments make",
-                about=name,
-                known=audit.measurements,
-            )
-        elif any(one.kind is not MeasurementKind.SCALAR for one in known):
-            yield Violation(
-                ("movement", field), f"found '{name}', which is no number; expected a scalar"
-            )
+    for loc, movement, experiments in _movements(audit):
+        one_of = "experiments make"
+        if loc != ("movement",):
+            one_of = f"experiment '{experiments[0]}' makes"
+        for field, name in _named(movement):
+            declared = [audit.declaration(one, name) for one in experiments]
+            found = [one for one in declared if one is not None]
+            if not found:
+                yield Violation(
+                    (*loc, field),
+                    f"found the unknown measurement '{name}'; expected one that {one_of}",
+                    about=name,
+                    known=[n for one in experiments for n in audit.measurements_of(one)],
+                )
+            elif any(one.kind is not MeasurementKind.SCALAR for one in found):
+                yield Violation(
+                    (*loc, field), f"found '{name}', which is no number; expected a scalar"
+                )
 
 
-def _movement(audit: Audit) -> Iterator[tuple[str, str]]:
+def _movements(audit: Audit) -> Iterator[tuple[Loc, Movement, Sequence[str]]]:
+    """Every `movement` at its place, with the experiments of which one must measure it."""
     if audit.movement is not None:
-        yield "parameters", audit.movement.parameters
-        yield "training_loss", audit.movement.training_loss
+        yield ("movement",), audit.movement, list(audit.experiments)
+    for i, claim in enumerate(audit.claims):
+        if claim.movement is not None and claim.experiment in audit.experiments:
+            yield ("claims", i, "movement"), claim.movement, (claim.experiment,)
+
+
+def _named(movement: Movement) -> tuple[tuple[str, str], ...]:
+    return ("parameters", movement.parameters), ("training_loss", movement.training_loss)
 
 
 @warning(
@@ -98,19 +109,20 @@ def _movement(audit: Audit) -> Iterator[tuple[str, str]]:
 )
 def _controls_show_that_they_trained(audit: Audit) -> Iterator[Violation]:
     training = [
-        (loc, str(control.experiment))
+        (loc, str(control.experiment), audit.movement_of(claim))
         for loc, claim, control in _written(audit)
         if claim.trains and control.settings and control.experiment in audit.experiments
     ]
-    if audit.movement is None:
-        if training:
-            yield Violation(
-                ("claims",), "found controls that train; expected 'movement', which shows that"
-            )
-        return
-    for loc, experiment in dict.fromkeys(training):
-        missing = [n for _, n in _movement(audit) if audit.declaration(experiment, n) is None]
-        if missing:
+    if any(movement is None for _, _, movement in training):
+        yield Violation(
+            ("claims",), "found controls that train; expected 'movement', which shows that"
+        )
+    told: set[tuple[Loc, str]] = set()  # a shared control is told of once
+    for loc, experiment, movement in training:
+        named = _named(movement) if movement is not None else ()
+        missing = [name for _, name in named if audit.declaration(experiment, name) is None]
+        if missing and (loc, missing[0]) not in told:
+            told.add((loc, missing[0]))
             yield Violation(
                 loc,
                 f"found no '{missing[0]}' in experiment '{experiment}', so that nothing shows "
@@ -175,20 +187,20 @@ def _ablations_miss_conditions(audit: Audit) -> Iterator[Violation]:
 
 @error(
     "RA186",
-    "A control below its claim's scale may miss a check for that alone.",
+    "A control at another scale than its claim's may meet or miss a check for that alone.",
     "Say in 'scale_reason' why it may, or run it at the claim's scale.",
 )
-def _smaller_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
+def _rescaled_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
     told: set[Loc] = set()  # a shared control is told of once
     for loc, claim, control in _written(audit):
         known = control.experiment in audit.experiments and claim.experiment in audit.experiments
         if control.scale_reason is not None or not known or loc in told:
             continue
         for tier in reversed(JUDGED):
-            smaller = smaller_settings(audit, claim, control, tier)
-            if smaller:
+            below, above = rescaled_settings(audit, claim, control, tier)
+            if below or above:
                 told.add(loc)
-                name, (its, ours) = next(iter(smaller.items()))
+                name, (its, ours) = next(iter({**below, **above}.items()))
                 yield Violation(
                     loc,
                     f"found {name} {shown(its)} at the {tier} tier, where the claim runs "

@@ -52,10 +52,10 @@ def _experiments(audit: Audit, claim: Claim) -> list[str]:
 
 def _sign_of_training(audit: Audit, experiment: str) -> str | None:
     """The sign by which an experiment shows that it trains, in words; None if it shows none."""
-    moved = audit.movement
-    for name in (moved.parameters, moved.training_loss) if moved is not None else ():
-        if audit.declaration(experiment, name) is not None:
-            return f"it measures '{name}', how far training moved"
+    for moved in (audit.movement, *(claim.movement for claim in audit.claims)):
+        for name in (moved.parameters, moved.training_loss) if moved is not None else ():
+            if audit.declaration(experiment, name) is not None:
+                return f"it measures '{name}', how far training moved"
     for name, declaration in audit.measurements_of(experiment).items():
         if declaration.kind is MeasurementKind.SERIES:
             return f"'{name}' is a series over training steps"

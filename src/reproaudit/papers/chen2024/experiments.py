@@ -281,8 +281,13 @@ def _staged(
     whole = join_phases(zip((stage.epochs for stage in s.stages), observed, strict=True))
     del whole["sharpness"]  # followed in its own stage, from that stage's start
     last = observed[-1]
+    moved = {
+        f"{stage.name}_{name}": by
+        for stage, series in zip(s.stages, observed, strict=True)
+        for name, by in _movement(s, at, stage, series).items()
+    }
     return Measurements(
-        scalars={**limit_losses(run.evaluation), **_movement(s, at, observed)},
+        scalars={**limit_losses(run.evaluation), **moved},
         series={
             **whole,
             "sharpness": last["sharpness"],
@@ -309,7 +314,7 @@ def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Meas
     return {
         run.seed: Measurements(
             series=series,
-            scalars={**limit_losses(run.evaluation), **_movement(s, at, [series])},
+            scalars={**limit_losses(run.evaluation), **_movement(s, at, s.together, series)},
             arrays={"information": run.information},
         )
         for run, at, series in zip(runs, ats, observed, strict=True)
@@ -317,13 +322,18 @@ def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Meas
 
 
 def _movement(
-    s: Shared, at: Parameters, phases: Sequence[Mapping[str, Series]]
+    s: Shared, at: Parameters, phase: Phase, observed: Mapping[str, Series]
 ) -> dict[str, float]:
-    """The movement of all parameters, and of each phase's training loss on its own data."""
-    losses = [phase["trained_loss"].values for phase in phases]
-    return measure_movement(
-        initial_parameters(s), at, [one[0] for one in losses], [one[-1] for one in losses]
+    """The movement of what a phase trains, and of the training loss over that phase.
+
+    No other phase trains the same parameters: they began as they were initialised, and have ended
+    as the phase left them.
+    """
+    begin, end = (
+        [getattr(one, name) for name in phase.trained] for one in (initial_parameters(s), at)
     )
+    losses = observed["trained_loss"].values
+    return measure_movement(begin, end, [losses[0]], [losses[-1]])
 
 
 _CARD = frozenset({"cuda"})
