@@ -251,6 +251,12 @@ def test_within_noise_says_what_could_have_been_seen() -> None:
     assert "paired by 5 seeds" in text
 
 
+def test_a_ratio_that_rounds_to_one_is_told_in_percent() -> None:
+    text = printed(compared(PLAIN, card(audit(), by=1.0, noise=1e-6, code="feed" * 4)))
+    assert "a ratio of 1.00 or more" not in text
+    assert re.search(r"would have shown a change by \d\S* % either way", " ".join(text.split()))
+
+
 def test_beyond_noise_is_laid_to_the_class_that_alone_differs() -> None:
     found = compared(PLAIN, card(audit(), by=1.5, noise=0.01, code="feed" * 4))
     one = of(found)

@@ -143,6 +143,8 @@ def _noise_words(part: PartChange) -> str:
         return "The seeds do not spread, so that any difference would have been seen."
     if part.form == "difference":
         least = f"a difference of {number(part.detectable)} either way"
+    elif part.detectable < 1.01:  # which rounds to a ratio of 1
+        least = f"a change by {number(100 * (part.detectable - 1))} % either way"
     else:
         least = (
             f"a {part.form} of {number(part.detectable)} or more, or of "
