@@ -64,6 +64,31 @@ def test_a_rule_that_is_loosened_and_run_again_is_a_look(
     assert seals[1].since == seals[0].rule
 
 
+def test_a_reason_that_makes_a_short_control_count_is_a_look(at: Place) -> None:
+    """The defect: it was sealed as wording, so that the claim was supported with 0 looks."""
+    short = "Settings(0.8, settings.outcome, settings.steps // 2, 0.0)"
+    before = '    if settings.outcome == "fails":'
+    at.edit(
+        "mini.py",
+        before,
+        f"    settings = {short} if settings.level == 0.8 else settings\n{before}",
+    )
+    first = at.card(*PAPER)
+    assert first["verdict"] == "inconclusive"
+    assert "gives no reason for a smaller scale" in first["why"]
+    reason = "    scale_reason: It settles in a tenth of the steps.\n"
+    at.edit("mini.yaml", "    why: ends at 0.8\n", f"    why: ends at 0.8\n{reason}")
+    again = at.card(*PAPER)
+    assert (again["verdict"], again["looks"]) == ("supported", 1)
+    assert again["rule_hash"] != first["rule_hash"]
+    told = "control '1' of mini.supported, scale reason: nothing → given"
+    assert told in " ".join(again["history"])
+    assert told in page(at)
+    at.edit("mini.yaml", "in a tenth of the steps", "by the tenth step")
+    reworded = at.card(*PAPER)
+    assert (reworded["looks"], reworded["rule_hash"]) == (1, again["rule_hash"])
+
+
 def test_the_first_seal_enters_what_was_committed_and_what_was_not(
     at: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
