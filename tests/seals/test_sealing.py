@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -318,17 +317,3 @@ def test_another_rule_is_another_look_with_other_seeds(sealed: Place) -> None:
     assert len(told) == 2, "the earlier confirmation stays visible"
     assert "look 1 of 2" in told[0]
     assert second["looks"] >= 1
-
-
-def test_what_fails_is_not_recorded_and_can_be_tried_again(sealed: Place) -> None:
-    fails = 'settings.outcome == "fails"'
-    sealed.edit("mini.py", fails, f'{fails} or "MINI_FAILS" in os.environ')
-    sealed("seal", "mini", "--why", "x")
-    commit(sealed.folder)
-    os.environ["MINI_FAILS"] = "1"
-    try:
-        assert sealed(*CONFIRM)[0] == 3
-    finally:
-        del os.environ["MINI_FAILS"]
-    assert isinstance(sealed.entries[-1], BegunEntry)
-    assert sealed.card(*CONFIRM)["status"] == "confirmed"

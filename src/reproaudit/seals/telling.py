@@ -146,6 +146,25 @@ def draw_sentences(
             earlier.append((result.numbers, result.verdict))
 
 
+def failure_sentences(past: Past, claim: str, shown: str | None) -> Iterator[str]:
+    """Yields a sentence on the other runs that failed, for each outcome that they gave.
+
+    Args:
+        past: of the claim.
+        claim: its id.
+        shown: the failed run that is shown; None if none is.
+    """
+    days: dict[str, list[str]] = {}
+    for run, (entry, name, result) in past.failures.items():
+        who = f", as {name}" if name != claim else ""
+        if run != shown:
+            days.setdefault(f"{who}, gave {_outcome(result)}", []).append(date_of(entry))
+    for outcome, several in days.items():
+        runs = "A run" if len(several) == 1 else f"{len(several)} runs"
+        last = "" if len(several) == 1 else "the last "
+        yield f"{runs} that failed or diverged, {last}recorded on {several[-1]}{outcome}."
+
+
 def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]) -> Iterator[str]:
     """Yields a sentence on each confirmation that was begun."""
     rules = looks_sealed(entries)
