@@ -329,6 +329,15 @@ def test_a_run_that_fails_by_chance_until_it_is_supported(
     assert at.card(*PAPER)["looks"] == 2, "nothing was run again"
 
 
+def test_the_default_of_a_multiverse_that_fails_by_chance_is_told(at: Place) -> None:
+    """Without a second for an alternative, it tries the paper tier's own cells alone."""
+    by_chance(at, "fails")
+    for _ in range(2):
+        assert at("multiverse", "mini", "--tier", "paper", "--budget", "0s")[0] == 3
+    (at.folder / "unlucky").unlink()
+    assert at.card(*PAPER)["looks"] == 2
+
+
 def test_a_run_that_diverged_and_is_only_judged_again_is_one_look(at: Place) -> None:
     by_chance(at, "diverges")
     before = at.entries

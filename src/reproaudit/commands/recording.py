@@ -245,8 +245,9 @@ def recorded(
 def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) -> None:
     """Records each claim's verdict with the alternatives that were run at the paper tier.
 
-    It is entered beside the audit, once for each set of records, so that a condition stays known
-    when the alternatives' records are gone.
+    It is entered beside the audit, once for each set of records and failed try, so that a condition
+    stays known when the alternatives' records are gone. Where the paper's own cells failed, that is
+    entered without any alternative, too.
 
     Args:
         entry: the paper.
@@ -265,7 +266,7 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
         for record in store.records(slug, varied_tier("paper"))
         if chosen.group is not None and chosen.group.made(record)
     ]
-    if own and varied:
+    if own and (varied or any(one.status is not CellStatus.COMPLETED for one in own)):
         card = scorecard_of(store, audit, "paper", today=today)
         result = {
             "rule": digest(rule),
