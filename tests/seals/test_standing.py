@@ -31,8 +31,8 @@ def told(file: Path, numbers: list[float], verdict: str = "supported", **more: A
         fields.pop("rule"),
         fields.pop("claims", frozenset({CLAIM})),
         fields.pop("unsealed", ()),
-        fields.pop("confirming", False),
-        fields.pop("confirmed", {CLAIM: verdict}),
+        confirming=fields.pop("confirming", False),
+        confirmed=fields.pop("confirmed", {CLAIM: verdict}),
     )
     return sealed.standing(
         fields.pop("claim", CLAIM),

@@ -49,17 +49,18 @@ def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
     entries = Chains(entry, store.root).entries()
     claims = frozenset(claim.id for claim in audit.claims)
     judged = [one.judged_by for one in entries if isinstance(one, RunEntry)]
-    is_sealed = last_seal(entries) is not None
-    if not is_sealed and not judged:
+    seal = last_seal(entries)
+    if seal is None and not judged:
         return Sealed(entries, "", claims)
-    rule, _ = rule_of(entry, audit)
+    rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
-    if is_sealed:
+    if seal is not None:
         unsealed = changes_since(entries, rule)
     elif judged_by(rule) != judged[-1]:
         unsealed = (RuleChange(what="the rule, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
-    return Sealed(entries, digest(rule), claims, unsealed, confirmed=verdicts)
+    is_reworded = seal is not None and seal.text != text
+    return Sealed(entries, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
 
 
 def enter_run(

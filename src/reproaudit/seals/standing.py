@@ -24,6 +24,7 @@ from reproaudit.seals.entries import (
 )
 from reproaudit.seals.past import Past, same_draw
 from reproaudit.seals.telling import (
+    WORDS,
     change_sentences,
     confirmation_sentences,
     draw_sentences,
@@ -63,6 +64,7 @@ class Sealed:
         rule: the hash of today's rule.
         claims: the ids of today's claims.
         unsealed: what today's rule has changed since the last seal, or since the last run.
+        is_reworded: whether today's words are others than those of the last seal.
         confirming: whether what is shown is judged on the seeds that follow from the rule.
         confirmed: by claim id, the verdicts that the records of the rule's confirmation give; empty
             if they are not here, or differ from what the chain says of them.
@@ -72,6 +74,7 @@ class Sealed:
     rule: str
     claims: frozenset[str] = frozenset()
     unsealed: tuple[RuleChange, ...] = ()
+    is_reworded: bool = False
     confirming: bool = False
     confirmed: Mapping[str, str] = field(default_factory=dict)
 
@@ -94,6 +97,8 @@ class Sealed:
         if unsealed:
             changes = (*changes, f"Changed, and not sealed: {named_changes(unsealed)}.")
             past.rule_changed()
+        if self.is_reworded:
+            changes = (*changes, f"{WORDS} were changed, and not sealed.")
         shown = numbers if tier == "paper" else {}
         failed = self._shown_failure(past, verdict, shown) if tier == "paper" else None
         draws = (

@@ -25,6 +25,8 @@ from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 MOST_NAMED = 6
 """Additions, or files, that one sentence names at most."""
 
+WORDS = "Words of this audit that decide nothing (reasons, findings, titles)"
+
 
 def change_sentences(past: Past) -> Iterator[str]:
     """Yields sentences on the changes of a claim's rule, before and after its numbers were seen."""
@@ -94,8 +96,7 @@ def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
     if late:
         times = "once" if len(late) == 1 else f"{len(late)} times"
         yield (
-            "Words of this audit that decide nothing (reasons, findings, titles) were changed "
-            f"{times} after a run, last by the seal of {date_of(late[-1])}."
+            f"{WORDS} were changed {times} after a run, last by the seal of {date_of(late[-1])}."
         )
 
 
