@@ -11,7 +11,7 @@ import pytest
 
 from factories import CLAIMS, LEVELS, aligns, claim, make_audit, make_lookup
 from factories import measurements as measured
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import REASONS_THAT_COUNT, Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules import broken_rules
 from reproaudit.judging.alternatives import AlternativeRun
@@ -349,12 +349,16 @@ def test_beside_a_control_stands_how_far_it_moved() -> None:
     assert f"its training loss cannot fall: {reason}" in notes
 
 
-def test_why_a_loss_stays_belongs_to_the_rule_and_its_wording_does_not() -> None:
+@pytest.mark.parametrize("reason", REASONS_THAT_COUNT)
+def test_that_a_reason_is_given_belongs_to_the_rule_and_its_wording_does_not(reason: str) -> None:
+    """Both decide by being there whether a control counts at all."""
+    plain = {name: value for name, value in CONTROL.items() if name not in REASONS_THAT_COUNT}
+
     def hash_of(**more: Any) -> str:
-        audit = toy(controls=[{**CONTROL, **more}])
+        audit = toy(controls=[{**plain, **more}])
         return audit.rule_hash(audit.claims[0], "paper")
 
-    assert hash_of() != hash_of(loss_stays="One.") == hash_of(loss_stays="Another.")
+    assert hash_of() != hash_of(**{reason: "One."}) == hash_of(**{reason: "Another."})
 
 
 # A claim on one stage of a training in stages.

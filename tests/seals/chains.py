@@ -71,7 +71,7 @@ def result(file: Path, numbers: list[float], verdict: str = "supported", **more:
         file: the chain.
         numbers: the part's numbers.
         verdict: the verdict.
-        more: other fields; `claim` names another claim.
+        more: other fields; `claim` names another claim, `failed_run` the try that failed.
     """
     if not more.get("reconstructed") and "rule" not in more:
         if last_seal(read_chain(file, "toy")) is None:
@@ -80,7 +80,11 @@ def result(file: Path, numbers: list[float], verdict: str = "supported", **more:
         more = {"rule": digest(rule), "judged_by": judged_by(rule), **more}
     claim = more.pop("claim", CLAIM)
     outcome = ClaimResult(
-        decision="met", verdict=verdict, estimate=0.05, numbers=numbers_of([("loss", numbers)])
+        decision="met",
+        verdict=verdict,
+        estimate=0.05,
+        numbers=numbers_of([("loss", numbers)]),
+        failed_run=more.pop("failed_run", None),
     )
     fields = {
         "revision": None,

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from chains import commit, git
-from places import PAPER, Place
+from places import CONFIRM, PAPER, Place
 
 from reproaudit.errors import UsageError
 from reproaudit.running.memo import memo_folder
 from reproaudit.seals import kept, past_code
 from reproaudit.seals.chain import read_chain
-from reproaudit.seals.entries import ChangeEntry, RunEntry, SealEntry
+from reproaudit.seals.entries import ChangeEntry, ResultEntry, RunEntry, SealEntry
 
 REPORT = ("report", "mini", "--tier", "paper", "--format", "terminal", "--verbose")
 
@@ -62,6 +62,31 @@ def test_a_rule_that_is_loosened_and_run_again_is_a_look(
     seals = [one for one in at.entries if isinstance(one, SealEntry)]
     assert [one.by for one in seals] == ["run", "run"]
     assert seals[1].since == seals[0].rule
+
+
+def test_a_reason_that_makes_a_short_control_count_is_a_look(at: Place) -> None:
+    """The defect: it was sealed as wording, so that the claim was supported with 0 looks."""
+    short = "Settings(0.8, settings.outcome, settings.steps // 2, 0.0)"
+    before = '    if settings.outcome == "fails":'
+    at.edit(
+        "mini.py",
+        before,
+        f"    settings = {short} if settings.level == 0.8 else settings\n{before}",
+    )
+    first = at.card(*PAPER)
+    assert first["verdict"] == "inconclusive"
+    assert "gives no reason for a smaller scale" in first["why"]
+    reason = "    scale_reason: It settles in a tenth of the steps.\n"
+    at.edit("mini.yaml", "    why: ends at 0.8\n", f"    why: ends at 0.8\n{reason}")
+    again = at.card(*PAPER)
+    assert (again["verdict"], again["looks"]) == ("supported", 1)
+    assert again["rule_hash"] != first["rule_hash"]
+    told = "control '1' of mini.supported, scale reason: nothing → given"
+    assert told in " ".join(again["history"])
+    assert told in page(at)
+    at.edit("mini.yaml", "in a tenth of the steps", "by the tenth step")
+    reworded = at.card(*PAPER)
+    assert (reworded["looks"], reworded["rule_hash"]) == (1, again["rule_hash"])
 
 
 def test_the_first_seal_enters_what_was_committed_and_what_was_not(
@@ -261,6 +286,78 @@ def test_a_run_that_was_cut_off_and_goes_on_is_no_look(
         patch.setattr("reproaudit.commands.run.run_tier", cut)
         at.refused(*PAPER)
     assert at.card(*PAPER)["looks"] == 0
+
+
+# --- a run that fails by chance ------------------------------------------------------------------
+
+
+def by_chance(place: Place, outcome: str) -> None:
+    """The module ends so while the file `unlucky` is there, which no rule knows of."""
+    chance = f'Path({str(place.folder)!r}, "unlucky").exists()'
+    unlucky = f'Settings(settings.level, "{outcome}", settings.steps, 0.0)'
+    before = '    if settings.outcome == "fails":'
+    place.edit("mini.py", before, f"    settings = {unlucky} if {chance} else settings\n{before}")
+    place.edit("mini.py", "import os\n", "import os\nfrom pathlib import Path\n")
+    assert place("seal", "mini")[0] == 0
+    commit(place.folder)
+    (place.folder / "unlucky").touch()
+
+
+def unlucky(place: Place, *arguments: str) -> dict[str, Any]:
+    """The supported claim, as a run shows it of which cells may have failed."""
+    found: dict[str, Any] = json.loads(place(*arguments, "--json")[1])["claims"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("outcome", "more"), [("fails", ()), ("diverges", ("--fresh",))], ids=["fails", "diverges"]
+)
+def test_a_run_that_fails_by_chance_until_it_is_supported(
+    at: Place, outcome: str, more: tuple[str, ...]
+) -> None:
+    """The defect: failed cells are run again, and nothing said how often they had been."""
+    by_chance(at, outcome)
+    for looks in (0, 1):
+        failed = unlucky(at, *PAPER, *more)
+        assert (failed["verdict"], failed["looks"]) == ("technical_failure", looks)
+    (at.folder / "unlucky").unlink()
+    shown = at.card(*PAPER, *more)
+    assert (shown["verdict"], shown["looks"]) == ("supported", 2)
+    (sentence,) = [one for one in shown["history"] if "failed" in one]
+    assert sentence.startswith("2 runs that failed or diverged, the last recorded on ")
+    assert sentence in page(at)
+    assert at.card(*PAPER)["looks"] == 2, "nothing was run again"
+
+
+def test_the_default_of_a_multiverse_that_fails_by_chance_is_told(at: Place) -> None:
+    """Without a second for an alternative, it tries the paper tier's own cells alone."""
+    by_chance(at, "fails")
+    for _ in range(2):
+        assert at("multiverse", "mini", "--tier", "paper", "--budget", "0s")[0] == 3
+    (at.folder / "unlucky").unlink()
+    assert at.card(*PAPER)["looks"] == 2
+
+
+def test_a_run_that_diverged_and_is_only_judged_again_is_one_look(at: Place) -> None:
+    by_chance(at, "diverges")
+    before = at.entries
+    for _ in range(2):
+        assert unlucky(at, *PAPER)["looks"] == 0
+    assert len(at.entries) == len(before) + 2, "a beginning and a result"
+
+
+def test_a_confirmation_that_fails_by_chance_is_told(at: Place) -> None:
+    """It has no result yet, and is tried again; the defect was that nobody knew how often."""
+    by_chance(at, "fails")
+    assert at(*CONFIRM)[0] == 3
+    failed = at.entries[-1]
+    assert isinstance(failed, ResultEntry)
+    assert not failed.confirmation
+    assert {one.verdict for one in failed.claims.values()} == {"technical_failure"}
+    (at.folder / "unlucky").unlink()
+    shown = at.card(*CONFIRM)
+    assert (shown["status"], shown["looks"]) == ("confirmed", 1)
+    assert any(one.startswith("A run that failed or diverged") for one in shown["history"])
 
 
 # --- a chain that is removed or cut short --------------------------------------------------------

@@ -43,6 +43,14 @@ def claim(audit: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def short_control(audit: dict[str, Any]) -> dict[str, Any]:
+    """The control of toy.beats-ridge, which trains for fewer steps and says why it may."""
+    (found,) = (one for one in audit["claims"] if one["id"] == "toy.beats-ridge")
+    control: dict[str, Any] = found["controls"][0]
+    assert "scale_reason" in control
+    return control
+
+
 WORDS: dict[str, Mutation] = {
     "reason": lambda a: claim(a)["checks"][0].update(reason="Other words."),
     "why of a control": lambda a: claim(a)["controls"][0].update(why="Other words."),
@@ -50,6 +58,7 @@ WORDS: dict[str, Mutation] = {
     "reason of a scale": lambda a: a["settings"]["steps"]["quick"].update(reason="Other words."),
     "title": lambda a: a["paper"].update(title="Another title"),
     "weight": lambda a: claim(a).update(weight=0.25),
+    "words of a reason that counts": lambda a: short_control(a).update(scale_reason="Other words."),
 }
 OTHERS: dict[str, Mutation] = {
     "review": lambda a: a["variables"][0]["reviews"][0].update(reason="Other words."),
@@ -121,6 +130,56 @@ def test_settings_whose_names_are_words_decide() -> None:
         audit["settings"]["weight"] = {"value": 1, "source": "paper", "locator": "p. 1"}
 
     assert rule_and_text(mutated(add))[0]["settings/weight/value"] == 1
+
+
+REASONS = ("loss_stays", "scale_reason")
+
+
+@pytest.mark.parametrize("reason", REASONS)
+@pytest.mark.parametrize("shared", [False, True], ids=["in its claims", "shared"])
+def test_that_a_reason_which_counts_is_there_is_part_of_the_rule(reason: str, shared: bool) -> None:
+    """The defect: a short control counts only with a reason, and one could be added unseen."""
+    two = [claim(TOY)["id"], "toy.beats-ridge"]
+
+    def given(words: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+        audit = copy.deepcopy(TOY)
+        control = {k: v for k, v in short_control(audit).items() if k != "scale_reason"}
+        control |= {"name": "shuffled", **({reason: words} if words else {})}
+        named: Any = control
+        if shared:
+            audit["controls"], named = {"shuffled": {**control, "name": None}}, "shuffled"
+        for one in audit["claims"]:
+            if one["id"] in two:
+                one["controls"] = [named]
+        return rule_and_text(audit)
+
+    (without, no_words), (there, words), (reworded, others) = map(given, (None, "One.", "Two."))
+    assert there == reworded
+    assert len({digest(one) for one in (no_words, words, others)}) == 3
+    named = reason.replace("_", " ")
+    for before, after, how in (
+        (without, there, "nothing → given"),
+        (there, without, "given → nothing"),
+    ):
+        told = {one.what: (one.claims, one.is_addition) for one in changes_between(before, after)}
+        assert told == {
+            f"control 'shuffled' of {name}, {named}: {how}": ((name,), False) for name in two
+        }
+
+
+def test_an_older_rule_that_held_the_words_of_a_reason_is_no_other_one() -> None:
+    rule = rule_and_text(mutated(lambda a: short_control(a).update(loss_stays="It may.")))[0]
+    (path,) = [one for one in rule if one.endswith("/loss_stays")]
+    assert rule[path] is True
+    assert changes_between({**rule, path: "It may."}, rule) == ()
+
+
+def test_a_setting_that_is_called_like_a_reason_is_told_with_its_value() -> None:
+    def replace(audit: dict[str, Any]) -> None:
+        short_control(audit)["substitutes"] = {"loss_stays": "other"}
+
+    (change,) = changes_between(*(rule_and_text(one)[0] for one in (TOY, mutated(replace))))
+    assert change.what.endswith("substitutes loss stays: nothing → other")
 
 
 def test_axes_whose_names_are_words_decide() -> None:

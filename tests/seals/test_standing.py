@@ -31,8 +31,8 @@ def told(file: Path, numbers: list[float], verdict: str = "supported", **more: A
         fields.pop("rule"),
         fields.pop("claims", frozenset({CLAIM})),
         fields.pop("unsealed", ()),
-        fields.pop("confirming", False),
-        fields.pop("confirmed", {CLAIM: verdict}),
+        confirming=fields.pop("confirming", False),
+        confirmed=fields.pop("confirmed", {CLAIM: verdict}),
     )
     return sealed.standing(
         fields.pop("claim", CLAIM),
@@ -296,6 +296,84 @@ def test_a_run_in_a_store_keeps_its_place_in_time(tmp_path: Path) -> None:
     entries = (*read_chain(own, "toy"), *read_chain(stored, "toy"))
     shown = Sealed(entries, digest(rule_with(0.2)), frozenset({CLAIM}))
     assert shown.standing(CLAIM, True, "paper", "supported", {}).looks == 1
+
+
+FAILURE = "technical_failure"
+TRIES = ("0" * 8, "1" * 8)
+
+
+def test_every_run_that_failed_is_told_and_is_one_look(tmp_path: Path) -> None:
+    """The defect: what fails by chance could be run until it was supported, with 0 looks."""
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    run(file, rule_with())
+    for number, failed in enumerate(TRIES):
+        result(file, [], FAILURE, failed_run=failed)
+        assert told(file, [], FAILURE) == told(file, [], FAILURE, claims=frozenset({CLAIM}))
+        assert told(file, [], FAILURE).looks == number, "the one that is shown is not before it"
+    result(file, [], FAILURE, failed_run=TRIES[1], records="b" * 64)
+    assert told(file, [], FAILURE).looks == 1, "with the alternatives, or other claims run again"
+    result(file, FIRST)
+    found = told(file, FIRST)
+    assert found.looks == 2
+    (sentence,) = found.history
+    assert sentence.startswith("2 runs that failed or diverged, the last recorded on ")
+    assert sentence.endswith(", gave technical failure (decision met, estimate 0.05).")
+    assert told(file, FIRST, tier="quick").looks == 3
+
+
+def test_a_failure_and_the_change_that_mends_it_are_one_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    seal(file, rule_with())
+    run(file, rule_with())
+    result(file, [], FAILURE, failed_run=TRIES[0])
+    mended = rule_with(code="b" * 32)
+    seal(file, mended)
+    assert told(file, [], FAILURE, rule=digest(mended)).looks == 1
+    result(file, FIRST)
+    changed, failed = told(file, FIRST, rule=digest(mended)).history
+    assert told(file, FIRST, rule=digest(mended)).looks == 1
+    assert "code that computes the measurements" in changed
+    assert failed.startswith("A run that failed or diverged, recorded on ")
+
+
+def test_a_control_that_failed_before_the_same_numbers_were_judged_is_a_look(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, FIRST, FAILURE, failed_run=TRIES[0])
+    assert told(file, FIRST, FAILURE) == Standing(looks=0)
+    result(file, FIRST, records="b" * 64)
+    assert told(file, FIRST).looks == 1
+    result(file, SECOND, FAILURE, failed_run=TRIES[1])
+    assert told(file, SECOND, FAILURE).looks == 2
+    assert not any("No entry" in one for one in told(file, SECOND, FAILURE).history)
+
+
+def test_a_run_that_diverged_and_counts_as_missed_is_a_look(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    result(file, [], "contradicted", failed_run=TRIES[0])
+    assert told(file, [], "contradicted").looks == 0
+    result(file, FIRST)
+    assert told(file, FIRST).looks == 1
+    assert "gave contradicted" in told(file, FIRST).history[0]
+
+
+def test_an_older_failure_is_one_for_each_set_of_records(tmp_path: Path) -> None:
+    file = tmp_path / "toy.jsonl"
+    for records in ("b" * 64, "b" * 64, "c" * 64):
+        result(file, [], FAILURE, records=records)
+    assert b"failed_run" not in file.read_bytes(), "as it was written before there was this field"
+    result(file, FIRST)
+    assert told(file, FIRST).looks == 2
+
+
+def test_what_was_not_tested_is_no_failure(tmp_path: Path) -> None:
+    """Seeds that are missing, as where some claims alone were run."""
+    file = tmp_path / "toy.jsonl"
+    result(file, [], "not_tested")
+    result(file, FIRST)
+    assert told(file, FIRST) == Standing(looks=0)
 
 
 def other_id(claim: str, bound: float = 0.1, **more: Any) -> dict[str, Any]:

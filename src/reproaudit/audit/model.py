@@ -101,6 +101,10 @@ class ExperimentSpec(StrictModel):
         return None if self.measures is None else frozenset(self.measures)
 
 
+REASONS_THAT_COUNT = ("loss_stays", "scale_reason")
+"""Fields of a control of which it decides that they are there, and nothing what they say."""
+
+
 class Control(StrictModel):
     """A run on which the claim's checks must fail; of a positive control, must pass."""
 
@@ -371,10 +375,11 @@ class Audit(StrictModel):
         """Everything that decides a claim at a tier, besides the measurements, as plain data.
 
         Reasons are left out, since no decision depends on their wording, and so are names of
-        controls by which no part calls its ablation. At the paper tier the quick tier's seeds
-        belong to it if a control runs at quick scale.
+        controls by which no part calls its ablation. Of a reason that decides by being there,
+        that alone is kept. At the paper tier the quick tier's seeds belong to it if a control
+        runs at quick scale.
         """
-        worded = {"reason", "why", "not_constructible", "scale_reason", "loss_stays"}
+        worded = {"reason", "why", "not_constructible", *REASONS_THAT_COUNT}
         ablations = {check.ablation for check in claim.checks}
         controls = [
             control if control.name in ablations else control.model_copy(update={"name": None})
@@ -395,7 +400,7 @@ class Audit(StrictModel):
             ],
             "controls": [
                 one.model_dump(mode="json", exclude=worded)
-                | ({"loss_stays": True} if one.loss_stays else {})
+                | {name: True for name in REASONS_THAT_COUNT if getattr(one, name)}
                 for one in controls
             ],
             "positive_control": positive.model_dump(mode="json", exclude={*worded, "name"}),

@@ -157,10 +157,11 @@ def multiverse(
     if explain is not None:
         from reproaudit.commands.explain import show_explanation
 
-        return show_explanation(varied, explain, against or (), as_json)
-    design = design_of(varied.audit, chosen, whole, draws)
-    code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
-    if chosen == "paper" and not varied.default_failed:
+        code = show_explanation(varied, explain, against or (), as_json)
+    else:
+        design = design_of(varied.audit, chosen, whole, draws)
+        code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
+    if chosen == "paper":
         record_multiverse(entry, audit, how.store, rule)
     return code
 

@@ -36,7 +36,8 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
     """Runs the confirmation of each paper's last seal, and records what it shows.
 
     Returns:
-        The scorecards, and how many cells failed. A failed cell is tried again by the next call.
+        The scorecards, and how many cells failed. A failed cell is tried again by the next call,
+        and each try is recorded.
 
     Raises:
         UsageError: if a paper has no seal of its present rule, if the seal or a file is not
@@ -54,9 +55,7 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
     for (entry, audit, _), (_, drawn), rule in zip(begun, confirming, rules, strict=True):
         planned = summary.planned[entry.slug]
         card = scorecard_of(how.store, drawn, "paper", planned=planned, sealed_audit=audit)
-        if not summary.failed:
-            card = recorded(card, entry, drawn, how.store, planned, rule, sealed_audit=audit)
-        cards.append(card)
+        cards.append(recorded(card, entry, drawn, how.store, planned, rule, sealed_audit=audit))
     return cards, summary.failed
 
 

@@ -60,7 +60,7 @@ def verdicts_on_records(
     if len(records) < len(wanted) or digest_of_records(records) != result.records:
         return {}
     card = scorecard_of(store, drawn, "paper", today=today, sealed_audit=audit)
-    judged = recorded_claims(card)
+    judged = recorded_claims(card, drawn, chosen)
     if judged.keys() != result.claims.keys() or any(
         one.decision != result.claims[name].decision for name, one in judged.items()
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
@@ -11,7 +12,7 @@ from reproaudit.audit.plan import experiment_batch
 from reproaudit.cell import Cell, CellKey
 from reproaudit.commands.confirmed import verdicts_on_records
 from reproaudit.multiverse.completions import varied_tier
-from reproaudit.records import Record
+from reproaudit.records import CellStatus, Record
 from reproaudit.running.groups import TierKey, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
@@ -26,6 +27,7 @@ from reproaudit.scorecard.sealed import digest_of_records, recorded_claims, with
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.entries import (
     SEEN_BEFORE,
+    ClaimResult,
     Draft,
     ResultEntry,
     RuleChange,
@@ -47,17 +49,18 @@ def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
     entries = Chains(entry, store.root).entries()
     claims = frozenset(claim.id for claim in audit.claims)
     judged = [one.judged_by for one in entries if isinstance(one, RunEntry)]
-    is_sealed = last_seal(entries) is not None
-    if not is_sealed and not judged:
+    seal = last_seal(entries)
+    if seal is None and not judged:
         return Sealed(entries, "", claims)
-    rule, _ = rule_of(entry, audit)
+    rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
-    if is_sealed:
+    if seal is not None:
         unsealed = changes_since(entries, rule)
     elif judged_by(rule) != judged[-1]:
         unsealed = (RuleChange(what="the rule, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
-    return Sealed(entries, digest(rule), claims, unsealed, confirmed=verdicts)
+    is_reworded = seal is not None and seal.text != text
+    return Sealed(entries, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
 
 
 def enter_run(
@@ -198,7 +201,10 @@ def recorded(
     *,
     sealed_audit: Audit | None = None,
 ) -> Scorecard:
-    """Records what a run at the paper tier showed, once for each set of records.
+    """Records what a run at the paper tier showed, once for each set of records and failed try.
+
+    A confirmation of which a cell failed has no result yet. The claims that failed are recorded as
+    any failed run is, so that it shows how often it was tried.
 
     Args:
         card: the scorecard of the run; one of another tier is not recorded.
@@ -218,15 +224,20 @@ def recorded(
     is_confirmation = sealed_audit is not None
     if card.tier == "paper":
         chosen = choose_records(store, audit, "paper", planned=planned)
+        claims = recorded_claims(card, audit, chosen.records)
+        is_open = is_confirmation and any(
+            one.status is CellStatus.FAILED for one in chosen.records.values()
+        )
+        if is_open:
+            claims = {name: one for name, one in claims.items() if one.has_failed}
         result = {
             "rule": digest(rule),
             "judged_by": judged_by(rule),
-            "confirmation": is_confirmation,
+            "confirmation": is_confirmation and not is_open,
             "records": digest_of_records(chosen.records.values()),
-            "claims": recorded_claims(card),
+            "claims": claims,
         }
-
-        if chosen.records:
+        if chosen.records and claims:
             _enter_result(entry, store, result)
     found = sealed_of(entry, sealed_audit or audit, store)
     return with_standings(card, audit, replace(found, confirming=is_confirmation))
@@ -235,8 +246,9 @@ def recorded(
 def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) -> None:
     """Records each claim's verdict with the alternatives that were run at the paper tier.
 
-    It is entered beside the audit, once for each set of records, so that a condition stays known
-    when the alternatives' records are gone.
+    It is entered beside the audit, once for each set of records and failed try, so that a condition
+    stays known when the alternatives' records are gone. Where the paper's own cells failed, that is
+    entered without any alternative, too.
 
     Args:
         entry: the paper.
@@ -255,19 +267,20 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
         for record in store.records(slug, varied_tier("paper"))
         if chosen.group is not None and chosen.group.made(record)
     ]
-    if own and varied:
+    if own and (varied or any(one.status is not CellStatus.COMPLETED for one in own)):
+        card = scorecard_of(store, audit, "paper", today=today)
         result = {
             "rule": digest(rule),
             "judged_by": judged_by(rule),
             "tier": "multiverse",
             "confirmation": False,
             "records": digest_of_records([*own, *varied]),
-            "claims": recorded_claims(scorecard_of(store, audit, "paper", today=today)),
+            "claims": recorded_claims(card, audit, chosen.records),
         }
         _enter_result(entry, store, result)
 
 
-def _enter_result(entry: Entry, store: Store, result: Mapping[str, object]) -> None:
+def _enter_result(entry: Entry, store: Store, result: Mapping[str, Any]) -> None:
     """Enters a result, unless it says nothing new."""
 
     def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:
@@ -277,10 +290,21 @@ def _enter_result(entry: Entry, store: Store, result: Mapping[str, object]) -> N
     Chains(entry, store.root).add(made)
 
 
-def _is_same(entry: SealsEntry, result: Mapping[str, object]) -> bool:
-    """True if a result adds nothing: the same records judged alike, or confirmed already."""
+def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:
+    """True if a result adds nothing: the same records judged alike, or confirmed already.
+
+    Records of which some failed are the same if nothing was tried again.
+    """
     if not isinstance(entry, ResultEntry) or entry.confirmation != result["confirmation"]:
         return False
     if entry.confirmation:
         return entry.rule == result["rule"]
-    return (entry.records, entry.judged_by) == (result["records"], result["judged_by"])
+    return (entry.records, entry.judged_by, _failed_runs(entry.claims)) == (
+        result["records"],
+        result["judged_by"],
+        _failed_runs(result["claims"]),
+    )
+
+
+def _failed_runs(claims: Mapping[str, ClaimResult]) -> set[tuple[str, str]]:
+    return {(name, one.failed_run) for name, one in claims.items() if one.failed_run}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reproaudit.audit.model import REASONS_THAT_COUNT
 from reproaudit.seals.entries import ADDED, Changes, RuleChange, SucceededClaim
 from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue
 
@@ -167,12 +168,22 @@ def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | No
     name = _name(steps)
     if steps[0] in (CODE, STREAM, JUDGING):
         return name
+    if _is_reason_that_counts(steps):
+        if before is not None and after is not None:
+            return None  # an older rule held its words as well
+        before, after = (None if leaf is None else "given" for leaf in (before, after))
     if steps[-1] == ORDER and isinstance(before, list) and isinstance(after, list):
         if before[0] != after[0]:
             return f"primary part of {steps[1]}: '{before[0]}'{ARROW}'{after[0]}'"
         if sorted(before) != sorted(after):
             return None
     return f"{name}: {_shown(before)}{ARROW}{_shown(after)}"
+
+
+def _is_reason_that_counts(steps: RulePath) -> bool:
+    """True of a field of a control of which a rule says only that it is there."""
+    above = {"controls": 4, "positive_control": 3}.get("".join(steps[2:3]))
+    return steps[0] == "claims" and len(steps) - 1 == above and steps[-1] in REASONS_THAT_COUNT
 
 
 def _steps(path: str) -> RulePath:

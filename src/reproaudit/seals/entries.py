@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    model_serializer,
+)
 
 from reproaudit.seals.rule import canonical, digest
 
@@ -70,6 +78,28 @@ class ClaimResult(_Part):
     numbers: dict[Short, Short]
     """By a hash of each part's name, a hash of its numbers, seed by seed. Other numbers of the
     same part are another draw."""
+    failed_run: Short | None = None
+    """Of a claim whose run failed: a hash of what failed, and of the time at which it was tried.
+    Another one is another try. None of any other claim, and in older entries."""
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the run failed, or diverged so that it was judged without a number."""
+        return has_failed(self.verdict, self.numbers)
+
+    @model_serializer(mode="wrap")
+    def _as_older_entries(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out a field that older entries lack where it says nothing: their hashes stay."""
+        data: dict[str, Any] = dump(self)
+        return {k: v for k, v in data.items() if k != "failed_run" or v is not None}
+
+
+def has_failed(verdict: str, numbers: Mapping[str, str]) -> bool:
+    """True of a claim whose run failed, or diverged so that it was judged without a number.
+
+    A claim that is not tested, for want of seeds for instance, has not failed.
+    """
+    return verdict == "technical_failure" or not (numbers or verdict == "not_tested")
 
 
 class _Entry(_Part):

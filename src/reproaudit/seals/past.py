@@ -27,11 +27,18 @@ class Epoch:
 
     Attributes:
         draws: the distinct draws that were judged.
+        failed: the distinct runs that failed, and were judged so.
         was_run: whether a run was begun.
     """
 
     draws: list[Mapping[str, str]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     was_run: bool = False
+
+    @property
+    def judged(self) -> int:
+        """The number of occasions on which something was judged."""
+        return len(self.draws) + len(self.failed)
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,10 @@ class LateChange:
 _AFTER_RUN = "after a run had begun whose numbers may have been seen"
 
 
+PastResult = tuple[ResultEntry, str, ClaimResult]
+"""A result of a claim, with its entry and the claim's id at that time."""
+
+
 @dataclass
 class Past:
     """The past of one claim, and of the claims that it took the place of.
@@ -75,6 +86,7 @@ class Past:
         early: the entries that changed its rule before its numbers may have been seen.
         late: the changes after that.
         results: its exploratory results, with the entries and the ids.
+        failures: by failed run, the first result that judged it.
         looks: sentences about runs of smaller tiers, and about changes that nothing explains.
         epochs: the times of its rules since its numbers may have been seen.
     """
@@ -83,7 +95,8 @@ class Past:
     was_judged: bool = False
     early: list[SealEntry | ChangeEntry] = field(default_factory=list)
     late: list[LateChange] = field(default_factory=list)
-    results: list[tuple[ResultEntry, str, ClaimResult]] = field(default_factory=list)
+    results: list[PastResult] = field(default_factory=list)
+    failures: dict[str, PastResult] = field(default_factory=dict)
     looks: list[str] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
     _judged_by: str | None = None
@@ -110,9 +123,8 @@ class Past:
 
     def has_entered(self, shown: Mapping[str, str]) -> bool:
         """True if the numbers stand in a result, or if there is none that they could stand in."""
-        return not self.results or any(
-            same_draw(shown, result.numbers) for _, _, result in self.results
-        )
+        entered = [one.numbers for _, _, one in (*self.results, *self.failures.values())]
+        return not any(entered) or any(same_draw(shown, one) for one in entered)
 
     def rule_changed(self) -> None:
         """Begins another epoch, if numbers may have been seen."""
@@ -172,14 +184,20 @@ class Past:
         self._take_rule(entry)
         for name in sorted(self.names & entry.claims.keys()):
             result = entry.claims[name]
-            if not result.numbers:
+            if not (result.numbers or result.has_failed):
                 continue
             self.was_judged = True
-            self.results.append((entry, name, result))
             self.epochs = self.epochs or [Epoch()]
-            draws = self.epochs[-1].draws
-            if not any(same_draw(result.numbers, one) for one in draws):
-                draws.append(result.numbers)
+            epoch = self.epochs[-1]
+            if result.has_failed:
+                run = result.failed_run or entry.records
+                self.failures.setdefault(run, (entry, name, result))
+                if run not in epoch.failed:
+                    epoch.failed.append(run)
+                continue
+            self.results.append((entry, name, result))
+            if not any(same_draw(result.numbers, one) for one in epoch.draws):
+                epoch.draws.append(result.numbers)
 
 
 def numbers_of(parts: Iterable[tuple[str, Sequence[float]]]) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 The data are flat: one value for each path, such as ``claims/toy.depth/checks/loss/at_most``. So two
 rules can be compared path by path, and a seal keeps only what changed. Wording (reasons, titles,
-locators) is no part of the rule; it has a hash of its own. How an audit is laid out is no part of
-it either: a shared control stands in every claim that names it, and a shared measurement in every
-experiment that makes it.
+locators) is no part of the rule; it has a hash of its own. Where it decides that a reason is given
+at all, the rule holds that it is there, and not its words. How an audit is laid out is no part of
+the rule either: a shared control stands in every claim that names it, and a shared measurement in
+every experiment that makes it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.catalog import PACKAGE, Entry
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import REASONS_THAT_COUNT, Audit
 from reproaudit.errors import SpecError
 from reproaudit.running.code_hash import CodeClosure, closure_of, code_closure
 
@@ -76,14 +77,17 @@ WORDING = frozenset(
         "meaning",
         "not_constructible",
         "reason",
-        "scale_reason",
         "title",
         "unit",
         "weight",
         "why",
     }
 )
-"""Fields that word something, or weigh claims against each other, and decide no verdict."""
+"""Fields that word something, or weigh claims against each other, and decide no verdict.
+
+What a control gives as a reason that counts (`REASONS_THAT_COUNT`) is wording, too; the rule says
+that it is there.
+"""
 
 OTHERS_WORDS = frozenset({"variables", "responses", "disputes", "sign_offs"})
 """Parts of an audit in which reviewers and others speak; no seal is about them."""
@@ -179,11 +183,15 @@ def _leaves(
     if isinstance(node, Mapping):
         for key, below in node.items():
             name = str(key)
+            place = (*path, name.replace("~", "~0").replace("/", "~1"))
+            counts = name in REASONS_THAT_COUNT and not named and not worded
+            if counts and below:
+                yield place, True, False
             yield from _leaves(
                 below,
-                (*path, name.replace("~", "~0").replace("/", "~1")),
+                place,
                 named=name in NAMING and not named,
-                worded=worded or (name in WORDING and not named),
+                worded=worded or counts or (name in WORDING and not named),
             )
     elif isinstance(node, list | tuple) and any(isinstance(one, Mapping) for one in node):
         labels = _labels(node)

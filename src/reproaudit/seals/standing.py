@@ -1,9 +1,10 @@
 """Reads from a chain of seals a claim's status (exploratory or confirmed), looks and history.
 
 A *look* is an occasion on which a verdict could have been chosen: every draw that was judged at the
-paper's scale, and every rule that came after numbers at this scale may have been seen, whether or
-not it was judged. They may have been seen from the beginning of the first run. Commits of code in a
-row that git alone tells of, with nothing judged between them, are one look.
+paper's scale, every run that failed and was judged so, and every rule that came after numbers at
+this scale may have been seen, whether or not it was judged. They may have been seen from the
+beginning of the first run. Commits of code in a row that git alone tells of, with nothing judged
+between them, are one look.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from reproaudit.seals.entries import (
     ResultEntry,
     RuleChange,
     SealsEntry,
+    has_failed,
     names_of,
 )
 from reproaudit.seals.past import Past, same_draw
 from reproaudit.seals.telling import (
+    WORDS,
     change_sentences,
     confirmation_sentences,
     draw_sentences,
+    failure_sentences,
     lost_sentences,
     named_changes,
     wording_sentences,
@@ -60,6 +64,7 @@ class Sealed:
         rule: the hash of today's rule.
         claims: the ids of today's claims.
         unsealed: what today's rule has changed since the last seal, or since the last run.
+        is_reworded: whether today's words are others than those of the last seal.
         confirming: whether what is shown is judged on the seeds that follow from the rule.
         confirmed: by claim id, the verdicts that the records of the rule's confirmation give; empty
             if they are not here, or differ from what the chain says of them.
@@ -69,6 +74,7 @@ class Sealed:
     rule: str
     claims: frozenset[str] = frozenset()
     unsealed: tuple[RuleChange, ...] = ()
+    is_reworded: bool = False
     confirming: bool = False
     confirmed: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,8 +97,14 @@ class Sealed:
         if unsealed:
             changes = (*changes, f"Changed, and not sealed: {named_changes(unsealed)}.")
             past.rule_changed()
+        if self.is_reworded:
+            changes = (*changes, f"{WORDS} were changed, and not sealed.")
         shown = numbers if tier == "paper" else {}
-        draws = tuple(draw_sentences(past, claim, shown, verdict, self.rule, self.confirming))
+        failed = self._shown_failure(past, verdict, shown) if tier == "paper" else None
+        draws = (
+            *draw_sentences(past, claim, shown, verdict, self.rule, self.confirming),
+            *failure_sentences(past, claim, failed),
+        )
         if not trains:
             return Standing(history=(*changes, *lost, *draws))
         confirmations = tuple(confirmation_sentences(past.names, self.entries))
@@ -105,7 +117,7 @@ class Sealed:
             history = (*history, f"{BY_CHAIN_ALONE[0].upper()}{BY_CHAIN_ALONE[1:]}.")
         return Standing(
             "confirmed" if is_confirmed else "exploratory",
-            self._looks_before(past, shown) + self._looks_of_lost(past),
+            self._looks_before(past, shown, failed) + self._looks_of_lost(past),
             history,
         )
 
@@ -116,19 +128,25 @@ class Sealed:
         result = found.claims.get(claim)
         return result is not None and result.verdict == verdict
 
-    def _looks_before(self, past: Past, shown: Mapping[str, str]) -> int:
-        looks = sum(max(1, len(one.draws)) for one in past.epochs)
+    def _shown_failure(self, past: Past, verdict: str, shown: Mapping[str, str]) -> str | None:
+        """The failed run that is shown: the last one by today's rule; None if none is shown."""
+        by_rule = past.epochs[-1].failed if past.epochs and not self.confirming else []
+        return by_rule[-1] if by_rule and has_failed(verdict, shown) else None
+
+    def _looks_before(self, past: Past, shown: Mapping[str, str], failed: str | None) -> int:
+        looks = sum(max(1, one.judged) for one in past.epochs)
         begun = {one.rule for one in self.entries if isinstance(one, BegunEntry)}
         looks += len(begun - {self.rule})
         if not past.epochs:
             return looks
         last = past.epochs[-1]
         if self.confirming:  # on other seeds than any draw
-            return looks - (not last.draws and not last.was_run)
-        return looks - (not last.draws or any(same_draw(shown, one) for one in last.draws))
+            return looks - (not last.judged and not last.was_run)
+        is_shown = failed is not None or any(same_draw(shown, one) for one in last.draws)
+        return looks - (not last.judged or is_shown)
 
     def _looks_of_lost(self, past: Past) -> int:
-        """The draws of claims that were judged, taken away, and that no present claim succeeds."""
+        """The looks at claims that were judged, taken away, and that no present claim succeeds."""
         kept = [past.names, self.claims]
         kept += [names_of(one, self.entries, self.unsealed) for one in self.claims]
         judged = {
@@ -136,4 +154,4 @@ class Sealed:
         }
         lost = sorted(judged.difference(*kept))
         pasts = (Past.of(name, self.entries, self.unsealed) for name in lost)
-        return sum(len(epoch.draws) for one in pasts for epoch in one.epochs)
+        return sum(epoch.judged for one in pasts for epoch in one.epochs)

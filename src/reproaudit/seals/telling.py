@@ -25,6 +25,8 @@ from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 MOST_NAMED = 6
 """Additions, or files, that one sentence names at most."""
 
+WORDS = "Words of this audit that decide nothing (reasons, findings, titles)"
+
 
 def change_sentences(past: Past) -> Iterator[str]:
     """Yields sentences on the changes of a claim's rule, before and after its numbers were seen."""
@@ -94,8 +96,7 @@ def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
     if late:
         times = "once" if len(late) == 1 else f"{len(late)} times"
         yield (
-            "Words of this audit that decide nothing (reasons, findings, titles) were changed "
-            f"{times} after a run, last by the seal of {date_of(late[-1])}."
+            f"{WORDS} were changed {times} after a run, last by the seal of {date_of(late[-1])}."
         )
 
 
@@ -144,6 +145,25 @@ def draw_sentences(
         told.append((result.numbers, result.verdict))
         if is_earlier:
             earlier.append((result.numbers, result.verdict))
+
+
+def failure_sentences(past: Past, claim: str, shown: str | None) -> Iterator[str]:
+    """Yields a sentence on the other runs that failed, for each outcome that they gave.
+
+    Args:
+        past: of the claim.
+        claim: its id.
+        shown: the failed run that is shown; None if none is.
+    """
+    days: dict[str, list[str]] = {}
+    for run, (entry, name, result) in past.failures.items():
+        who = f", as {name}" if name != claim else ""
+        if run != shown:
+            days.setdefault(f"{who}, gave {_outcome(result)}", []).append(date_of(entry))
+    for outcome, several in days.items():
+        runs = "A run" if len(several) == 1 else f"{len(several)} runs"
+        last = "" if len(several) == 1 else "the last "
+        yield f"{runs} that failed or diverged, {last}recorded on {several[-1]}{outcome}."
 
 
 def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]) -> Iterator[str]:
