@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -76,17 +77,18 @@ class OrderedOnsets(Kind):
     def conditions(self) -> tuple[Condition, ...]:
         """Both changes come, in this order, and the later one waits for the earlier one."""
         side = Side.AT_LEAST
+        ratios, waiting = cache(self._ratios), cache(self._waiting)  # both readings are one look
         come = self._bounded(f"{self.name}: both changes come", self._come, 1.0, side, Scale.LINEAR)
         ratio = self._bounded(
             f"{self.name}: ratio of the onsets",
-            lambda s: self._ratios(s)[0],
+            lambda s: ratios(s)[0],
             self.by,
             side,
             Scale.LOG,
         )
         waits = self._bounded(
             f"{self.name}: share of the later change made when the earlier one has come",
-            lambda s: self._waiting(s)[1],
+            lambda s: waiting(s)[1],
             self.plateau,
             Side.AT_MOST,
             Scale.LINEAR,
@@ -98,8 +100,8 @@ class OrderedOnsets(Kind):
                 counted=True,
                 name="come",
             ),
-            replace(ratio, kindest=lambda sample: self._ratios(sample)[1], name="order"),
-            replace(waits, kindest=lambda sample: self._waiting(sample)[0], name="waits"),
+            replace(ratio, kindest=lambda s: ratios(s)[1], name="order"),
+            replace(waits, kindest=lambda s: waiting(s)[0], name="waits"),
         )
 
     def onset_ranges(
@@ -127,7 +129,7 @@ class OrderedOnsets(Kind):
     @staticmethod
     def _onset_range(series: Series, least_change: float) -> tuple[float, float, float] | None:
         found = onset(series.steps, series.values, least_change=least_change)
-        if found.step is None:
+        if found is None:
             return None
         start, end = series.steps[0], series.steps[-1]
         spans = [
@@ -137,8 +139,8 @@ class OrderedOnsets(Kind):
                 span := _onset_between(series, least_change, share, start + horizon * (end - start))
             )
         ]
-        edges = [*itertools.chain(*spans), found.step]
-        return found.step, min(edges), max(edges)
+        edges = [*itertools.chain(*spans), found]
+        return found, min(edges), max(edges)
 
     def follows_training(self) -> bool:
         """True: an onset is a training step."""
@@ -209,7 +211,7 @@ def _onset_between(
     if steps.size > 1 and seen.sum() < 2:
         return None
     found = onset(steps[seen], series.values[seen], share=share, least_change=least_change)
-    if found.step is None:
+    if found is None:
         return None
-    after = int(np.searchsorted(steps, found.step))
+    after = int(np.searchsorted(steps, found))
     return float(steps[max(after - 1, 0)]), float(steps[after])

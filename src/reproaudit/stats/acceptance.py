@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np, scipy
@@ -89,6 +90,7 @@ def equivalence_rule(
     return AcceptanceRule(low, high, met, missed, divisor, two_tests=True, level=level)
 
 
+@lru_cache(maxsize=4096)
 def most_astray(runs: int, level: float | None) -> int:
     """The largest number of runs that may lie where a rule does not want them.
 
