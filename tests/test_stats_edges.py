@@ -169,7 +169,7 @@ def test_moments_of_many_rows_are_those_of_each() -> None:
 def test_an_interval_beyond_the_floats_ends_at_the_largest() -> None:
     estimate, interval = stats.mean_interval([0.9 * LARGEST, -0.9 * LARGEST])
     assert (estimate, interval.low, interval.high) == (0.0, -LARGEST, LARGEST)
-    low, high = t_ends(np.array([0.9 * LARGEST, -0.9 * LARGEST]), 0.95)
+    low, high = t_ends(moments(np.array([0.9 * LARGEST, -0.9 * LARGEST])), 2, 0.95)
     assert (low, high) == (-math.inf, math.inf)
 
 
@@ -194,7 +194,7 @@ def test_a_range_holds_its_ends_and_knows_the_nearest() -> None:
 
 def test_an_interval_that_ends_on_the_limit_meets_and_never_misses() -> None:
     z = np.array([1.0, 2.0, 4.0])
-    low, high = (float(end) for end in t_ends(z, 0.95))
+    low, high = (float(end) for end in t_ends(moments(z), 3, 0.95))
     for edge, side in ((high, Side.AT_MOST), (low, Side.AT_LEAST)):
         assert stats.decide_bound(z, edge, side, scale=LINEAR).decision is Decision.MET
     for edge, side in ((low, Side.AT_MOST), (high, Side.AT_LEAST)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from reproaudit.lazy import np
 from reproaudit.stats.scales import FloatArray, finite
 
 if TYPE_CHECKING:
