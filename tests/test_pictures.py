@@ -163,7 +163,8 @@ def test_a_run_ends_in_the_drawn_range_exactly_if_it_meets_the_check(
     assert quantity.measurement == "a"
     if min(abs(a[1] - low), abs(a[1] - high)) < 1e-9:
         return  # on the very bound, rounding decides
-    result = part.conditions()[0].judge([one], 0.95, 1)
+    condition = part.conditions()[0]
+    result = condition.judge([one], [condition.value(one)], 0.95, 1)
     assert (result.decision is Decision.MET) == (low <= a[1] <= high)
 
 
@@ -226,9 +227,7 @@ def test_ordered_onsets_are_drawn_where_the_check_reads_them() -> None:
     ]
     found = find([onsets_part()], samples, courses, ["a", "b"], log=False, floor=1e-9)
     first, second = found.onsets
-    steps = [
-        onset(STEPS, s.measurements.series["a"].values, least_change=0.2).step for s in samples
-    ]
+    steps = [onset(STEPS, s.measurements.series["a"].values, least_change=0.2) for s in samples]
     assert first.step == pytest.approx(sorted(map(float, filter(None, steps)))[1])
     assert all(first.low <= float(step or 0) <= first.high for step in steps)
     assert (first.came, first.of, second.came) == (3, 3, 3)

@@ -56,10 +56,6 @@ def test_names_and_constants_are_those_of_the_contract() -> None:
             "a value is not a finite number",
         ),
         (
-            lambda: stats.onset([0, 1], [0.0, 1.0], least_change=1.0, baseline=math.nan),
-            "a baseline is not a finite number",
-        ),
-        (
             lambda: stats.onset([0, 1, 2], [0.0, 1.0], least_change=1.0),
             "an onset needs two or more steps, a value each: (3,), (2,)",
         ),
@@ -142,7 +138,6 @@ def test_a_fault_is_told_in_these_words(call: Callable[[], Any], text: str) -> N
     [
         stats.wilson(1, 2),
         stats.decide_every_seed([1.0], 1.0, Side.AT_MOST),
-        stats.onset([0, 1], [0.0, 1.0], least_change=0.5),
         seed_difference([1.0, 2.0], [1.0, 2.0], paired=True),
         bound_rule(0.0, Side.AT_MOST, 0.95, 1),
         FittingAxis(Scale.LOG, 1e-3),
@@ -174,7 +169,7 @@ def test_moments_of_many_rows_are_those_of_each() -> None:
 def test_an_interval_beyond_the_floats_ends_at_the_largest() -> None:
     estimate, interval = stats.mean_interval([0.9 * LARGEST, -0.9 * LARGEST])
     assert (estimate, interval.low, interval.high) == (0.0, -LARGEST, LARGEST)
-    low, high = t_ends(np.array([0.9 * LARGEST, -0.9 * LARGEST]), 0.95)
+    low, high = t_ends(moments(np.array([0.9 * LARGEST, -0.9 * LARGEST])), 2, 0.95)
     assert (low, high) == (-math.inf, math.inf)
 
 
@@ -199,7 +194,7 @@ def test_a_range_holds_its_ends_and_knows_the_nearest() -> None:
 
 def test_an_interval_that_ends_on_the_limit_meets_and_never_misses() -> None:
     z = np.array([1.0, 2.0, 4.0])
-    low, high = (float(end) for end in t_ends(z, 0.95))
+    low, high = (float(end) for end in t_ends(moments(z), 3, 0.95))
     for edge, side in ((high, Side.AT_MOST), (low, Side.AT_LEAST)):
         assert stats.decide_bound(z, edge, side, scale=LINEAR).decision is Decision.MET
     for edge, side in ((low, Side.AT_MOST), (high, Side.AT_LEAST)):
@@ -408,59 +403,17 @@ def test_a_rule_over_every_seed_has_the_resolution_of_its_measurement() -> None:
 
 # ---------------------------------------------------------------- onsets
 
-STEPS = np.arange(0.0, 1001.0, 1.0)
-
-
-def rise(**at: float) -> Any:
-    """Straight lines through these levels (in per cent) at these steps, from 0 at 0 to 1."""
-    points = sorted((step, int(level[1:]) / 100) for level, step in at.items())
-    steps, levels = zip(*[(0.0, 0.0), *points, (1000.0, 1.0)], strict=True)
-    return np.interp(STEPS, steps, levels)
-
-
-def stable(values: Any, share: float = 0.5, shift: float = 0.0) -> bool:
-    return stats.onset(STEPS + shift, values, share=share, least_change=0.5).stable
-
-
-def test_an_onset_is_varied_by_a_tenth_of_the_change() -> None:
-    assert stable(rise(_36=300, _39=480, _50=500, _61=520, _64=690, _100=700))
-    assert not stable(rise(_36=300, _41=480, _50=500, _61=520, _64=690, _100=700))
-    assert not stable(rise(_36=300, _39=480, _50=500, _59=520, _64=690, _100=700))
-
-
-def test_near_the_ends_a_share_is_varied_by_half_of_what_is_left() -> None:
-    assert stable(rise(_3=100, _4=295, _10=300, _21=305, _100=310), share=0.1)
-    assert not stable(rise(_5=100, _6=295, _10=300, _21=305, _100=310), share=0.1)
-    assert stable(rise(_70=100, _79=595, _90=600, _96=605, _97=640, _100=700), share=0.9)
-    assert not stable(rise(_70=100, _79=595, _90=600, _94=605, _95=690, _100=700), share=0.9)
-
-
-def test_a_stable_onset_moves_by_at_most_a_tenth_of_its_time() -> None:
-    def slow(early: float) -> Any:
-        return rise(_40=early, _50=500, _100=510)
-
-    assert stable(slow(452))
-    assert not stable(slow(448))
-    assert stable(slow(452), shift=5000)
-    assert not stable(slow(448), shift=5000)  # counted from the first step, not from 0
-
-
-def test_an_onset_is_looked_for_again_in_four_fifths_of_the_time() -> None:
-    assert stable(rise(_0=650, _100=719))  # the last tenth of the first 801 observations is flat
-    assert not stable(rise(_0=780, _100=790))
-
 
 def test_a_change_of_exactly_the_least_size_counts() -> None:
-    found = stats.onset([0, 1, 2], [0.0, 0.5, 0.5], least_change=0.5)
-    assert (found.step, found.censored, found.change) == (0.5, False, 0.5)
+    assert stats.onset([0, 1, 2], [0.0, 0.5, 0.5], least_change=0.5) == 0.5
 
 
 def test_a_level_that_is_touched_first_is_crossed_there() -> None:
-    assert stats.onset([0, 10, 20, 30], [0.0, 0.5, 0.5, 1.0], least_change=0.1).step == 10
+    assert stats.onset([0, 10, 20, 30], [0.0, 0.5, 0.5, 1.0], least_change=0.1) == 10
 
 
 @pytest.mark.parametrize(("count", "final"), [(9, 1.0), (19, 1.0), (20, 1.5), (30, 4 / 3)])
 def test_the_final_value_is_the_mean_of_the_last_tenth(count: int, final: float) -> None:
     values = np.ones(count)
     values[0], values[-1], values[-2] = 0.0, 1.0, 1.0 if count < 20 else 2.0
-    assert stats.onset(range(count), values, least_change=0.1).change == pytest.approx(final)
+    assert stats.final_value(values) == pytest.approx(final)

@@ -91,7 +91,15 @@ def judge_conditions(
         for part in check.parts(samples[0])
         for condition in part.conditions()
     ]
+    numbers: dict[int, tuple[float, ...]] = {}
     results: dict[int, RuleResult] = {}
+
+    def judge(i: int, divisor: float) -> RuleResult:
+        condition = conditions[i][2]
+        if i not in numbers:
+            numbers[i] = tuple(condition.value(sample) for sample in samples)
+        return condition.judge(samples, numbers[i], confidence, divisor)
+
     shared = [i for i, (_, _, one) in enumerate(conditions) if not one.counted]
     open_ = [[i for i in shared if conditions[i][0]], [i for i in shared if not conditions[i][0]]]
     judged_with: dict[int, int] = {}
@@ -100,20 +108,17 @@ def judge_conditions(
         divisors = {i: len(halves) * len(half) for half in halves for i in half}
         for i, divisor in divisors.items():
             if judged_with.get(i) != divisor:
-                results[i] = conditions[i][2].judge(samples, confidence, divisor)
+                results[i] = judge(i, divisor)
         judged_with |= divisors
         left = [[i for i in half if results[i].decision is not Decision.MISSED] for half in open_]
         if left == open_:
             break
         open_ = left
+    for i in range(len(conditions)):
+        if i not in results:
+            results[i] = judge(i, 1)
     return tuple(
-        ConditionResult(
-            part,
-            condition,
-            tuple(condition.value(s) for s in samples),
-            results[i] if i in results else condition.judge(samples, confidence, 1),
-            part.untested(len(samples)),
-        )
+        ConditionResult(part, condition, numbers[i], results[i], part.untested(len(samples)))
         for i, (_, part, condition) in enumerate(conditions)
     )
 

@@ -90,15 +90,22 @@ class Condition:
     counted: bool = False
     name: str = ""
 
-    def judge(self, samples: Sequence[Sample], confidence: float, divisor: float) -> RuleResult:
+    def judge(
+        self,
+        samples: Sequence[Sample],
+        values: Sequence[float],
+        confidence: float,
+        divisor: float,
+    ) -> RuleResult:
         """The result for these seeds; it shows the least favourable reading unless both miss.
 
         Args:
             samples: one per seed.
+            values: `value` of each.
             confidence: two-sided.
             divisor: by which the error of a miss is divided, see `reproaudit.checks.deciding`.
         """
-        result = self.decide([self.value(s) for s in samples], confidence, divisor)
+        result = self.decide(values, confidence, divisor)
         if self.kindest is None or result.decision is not Decision.MISSED:
             return result
         kindest = self.decide([self.kindest(s) for s in samples], confidence, divisor)

@@ -8,7 +8,7 @@ measurements made elsewhere can be judged by the same rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -177,14 +177,18 @@ ROUNDING = 1e-6
 """The share by which a number may lie beyond its range, for rounding, and still count as inside."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
-    """The measurements of one seed, with their declarations and the settings."""
+    """The measurements of one seed, with their declarations and the settings.
+
+    A measurement is held against its declaration when it is first read, and then no more.
+    """
 
     seed: int
     measurements: records.Measurements
     declarations: Mapping[str, Declaration]
     settings: Mapping[str, Any]
+    _fitting: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
         """The coordinates of an axis of the quantity's measurement."""
@@ -198,8 +202,9 @@ class Sample:
         """The quantity's value for this seed."""
         declaration = self._declaration(quantity)
         if declaration.kind is MeasurementKind.SERIES:
-            values = self.series(quantity).values
-            return float(values[0] if quantity.step == "first" else values[-1])
+            step = 0 if quantity.step == "first" else -1
+            values = self.measurements.series[quantity.measurement].values
+            return float(values[(step, *self._index(quantity))])
         if declaration.kind is MeasurementKind.SCALAR:
             return self.measurements.scalars[quantity.measurement]
         return float(self.measurements.arrays[quantity.measurement][self._index(quantity)])
@@ -210,15 +215,19 @@ class Sample:
         whole = self.measurements.series[quantity.measurement]
         at_every_step: Any = (slice(None), *self._index(quantity))
         values = np.array(whole.values[at_every_step], dtype=np.float64)
-        return records.Series(steps=whole.steps, values=values)
+        values.setflags(write=False)
+        # A part of what was validated with the record needs no second look.
+        return records.Series.model_construct(steps=whole.steps, values=values)
 
     def _declaration(self, quantity: Quantity) -> Declaration:
         name = quantity.measurement
-        if name not in self.declarations:
-            raise MeasurementMissingError(f"no measurement '{name}' is declared")
-        fault = misfit(name, self.declarations[name], self.measurements, self.settings)
-        if fault is not None:
-            raise MeasurementMissingError(f"the record of seed {self.seed} {fault}")
+        if name not in self._fitting:
+            if name not in self.declarations:
+                raise MeasurementMissingError(f"no measurement '{name}' is declared")
+            fault = misfit(name, self.declarations[name], self.measurements, self.settings)
+            if fault is not None:
+                raise MeasurementMissingError(f"the record of seed {self.seed} {fault}")
+            self._fitting.add(name)
         return self.declarations[name]
 
     def _index(self, quantity: Quantity) -> tuple[int, ...]:

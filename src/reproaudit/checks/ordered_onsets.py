@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind, Positive
 from reproaudit.checks.measurements import Quantity, Sample
 from reproaudit.lazy import np
-from reproaudit.stats import Scale, Side, decide_every_seed, final_value, onset
+from reproaudit.stats import FloatArray, Scale, Side, decide_every_seed, final_value, onset
 
 if TYPE_CHECKING:
     from reproaudit.records import Series
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 DEFINITIONS = tuple(itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)))
 """The shares of a change and of the time that an onset is read at."""
+
+Course: TypeAlias = "tuple[FloatArray, FloatArray]"
+"""Steps and values, each of shape (step,)."""
 
 COME = 0.8
 """The share of its change at which the earlier quantity has come."""
@@ -76,17 +80,18 @@ class OrderedOnsets(Kind):
     def conditions(self) -> tuple[Condition, ...]:
         """Both changes come, in this order, and the later one waits for the earlier one."""
         side = Side.AT_LEAST
+        ratios, waiting = cache(self._ratios), cache(self._waiting)  # both readings are one look
         come = self._bounded(f"{self.name}: both changes come", self._come, 1.0, side, Scale.LINEAR)
         ratio = self._bounded(
             f"{self.name}: ratio of the onsets",
-            lambda s: self._ratios(s)[0],
+            lambda s: ratios(s)[0],
             self.by,
             side,
             Scale.LOG,
         )
         waits = self._bounded(
             f"{self.name}: share of the later change made when the earlier one has come",
-            lambda s: self._waiting(s)[1],
+            lambda s: waiting(s)[1],
             self.plateau,
             Side.AT_MOST,
             Scale.LINEAR,
@@ -98,8 +103,8 @@ class OrderedOnsets(Kind):
                 counted=True,
                 name="come",
             ),
-            replace(ratio, kindest=lambda sample: self._ratios(sample)[1], name="order"),
-            replace(waits, kindest=lambda sample: self._waiting(sample)[0], name="waits"),
+            replace(ratio, kindest=lambda s: ratios(s)[1], name="order"),
+            replace(waits, kindest=lambda s: waiting(s)[0], name="waits"),
         )
 
     def onset_ranges(
@@ -117,7 +122,7 @@ class OrderedOnsets(Kind):
     def waiting(self, sample: Sample) -> Waiting:
         """The later quantity's plateau in one run: its level, and until when it must last."""
         earlier, later = sample.series(self.earlier), sample.series(self.later)
-        span = _onset_between(earlier, self.earlier_change, COME)
+        span = _onset_between(_course(earlier), self.earlier_change, COME)
         whole = final_value(later.values) - float(later.values[0])
         if abs(whole) < self.later_change:
             whole = math.copysign(self.later_change, whole)
@@ -127,18 +132,18 @@ class OrderedOnsets(Kind):
     @staticmethod
     def _onset_range(series: Series, least_change: float) -> tuple[float, float, float] | None:
         found = onset(series.steps, series.values, least_change=least_change)
-        if found.step is None:
+        if found is None:
             return None
-        start, end = series.steps[0], series.steps[-1]
+        course, start, end = _course(series), series.steps[0], series.steps[-1]
         spans = [
             span
             for share, horizon in DEFINITIONS
             if (
-                span := _onset_between(series, least_change, share, start + horizon * (end - start))
+                span := _onset_between(course, least_change, share, start + horizon * (end - start))
             )
         ]
-        edges = [*itertools.chain(*spans), found.step]
-        return found.step, min(edges), max(edges)
+        edges = [*itertools.chain(*spans), found]
+        return found, min(edges), max(edges)
 
     def follows_training(self) -> bool:
         """True: an onset is a training step."""
@@ -152,7 +157,7 @@ class OrderedOnsets(Kind):
         start: what does not move cannot show that the other one failed to wait for it.
         """
         earlier, later = sample.series(self.earlier), sample.series(self.later)
-        span = _onset_between(earlier, self.earlier_change, COME)
+        span = _onset_between(_course(earlier), self.earlier_change, COME)
         before, after = span or (earlier.steps[0], earlier.steps[-1])
         steps, values = np.asarray(later.steps, dtype=np.float64), later.values
         whole = final_value(values) - float(values[0])
@@ -167,7 +172,9 @@ class OrderedOnsets(Kind):
     def _come(self, sample: Sample) -> float:
         """1 if both changes come, else 0."""
         pairs = ((self.earlier, self.earlier_change), (self.later, self.later_change))
-        return float(all(_onset_between(sample.series(q), least, 0.5) for q, least in pairs))
+        return float(
+            all(_onset_between(_course(sample.series(q)), least, 0.5) for q, least in pairs)
+        )
 
     def _ratios(self, sample: Sample) -> tuple[float, float]:
         """The smallest and the largest ratio of later to earlier onset.
@@ -177,8 +184,8 @@ class OrderedOnsets(Kind):
         observation after the start counts as at that observation. A shorter horizon that shows
         neither change says nothing about their order, and is left out.
         """
-        earlier, later = sample.series(self.earlier), sample.series(self.later)
-        steps = {*earlier.steps, *later.steps}
+        earlier, later = _course(sample.series(self.earlier)), _course(sample.series(self.later))
+        steps = np.concatenate([earlier[0], later[0]]).tolist()
         start, end = min(steps), max(steps)
         first = min((step for step in steps if step > 0), default=1)
         ratios: list[float] = []
@@ -193,23 +200,27 @@ class OrderedOnsets(Kind):
         return min(ratios), max(ratios)
 
 
+def _course(series: Series) -> Course:
+    return np.asarray(series.steps, dtype=np.float64), series.values
+
+
 def _onset_between(
-    series: Series, least_change: float, share: float, until: float = math.inf
+    course: Course, least_change: float, share: float, until: float = math.inf
 ) -> tuple[float, float] | None:
     """The steps of the two observations around an onset, or None if the change has not come.
 
     Args:
-        series: values of shape (step,).
+        course: steps and values, each of shape (step,).
         least_change: the smallest change that counts.
         share: of the change, at which its onset is.
         until: later observations are ignored.
     """
-    steps = np.asarray(series.steps, dtype=np.float64)
+    steps, values = course
     seen = steps <= until
     if steps.size > 1 and seen.sum() < 2:
         return None
-    found = onset(steps[seen], series.values[seen], share=share, least_change=least_change)
-    if found.step is None:
+    found = onset(steps[seen], values[seen], share=share, least_change=least_change)
+    if found is None:
         return None
-    after = int(np.searchsorted(steps, found.step))
+    after = int(np.searchsorted(steps, found))
     return float(steps[max(after - 1, 0)]), float(steps[after])

@@ -128,7 +128,7 @@ def _alone(
     edges: list[float] = []
     for values in (one for one in runs if len(one) > 1):
         at = [
-            onset(x[: len(values)], values, share=share, least_change=LEAST_CHANGE * span).step
+            onset(x[: len(values)], values, share=share, least_change=LEAST_CHANGE * span)
             for share in (BEGUN, *ONSET_SHARES)
         ]
         begun, *around = [one for one in at if one is not None] or [x[0]]
@@ -154,7 +154,7 @@ def _three(
         return ()
     mean, steps = np.mean([one[:shared] for one in runs], axis=0), list(x[:shared])
     least = 0.5 * abs(final_value(mean) - float(mean[0])) or 1.0
-    ends = [onset(steps, mean, share=share, least_change=least).step for share in (BEGUN, DONE)]
+    ends = [onset(steps, mean, share=share, least_change=least) for share in (BEGUN, DONE)]
     if None in ends:
         return ()
     begun, done = rounded([float(end or 0.0) for end in ends])

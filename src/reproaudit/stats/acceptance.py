@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np, scipy
-from reproaudit.stats.intervals import checked_confidence, t_ends
+from reproaudit.stats.intervals import Moments, checked_confidence, moments, t_ends
 from reproaudit.stats.scales import FloatArray
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def equivalence_rule(
     return AcceptanceRule(low, high, met, missed, divisor, two_tests=True, level=level)
 
 
+@lru_cache(maxsize=4096)
 def most_astray(runs: int, level: float | None) -> int:
     """The largest number of runs that may lie where a rule does not want them.
 
@@ -104,19 +106,25 @@ def most_astray(runs: int, level: float | None) -> int:
 
 
 def met_and_missed(
-    z: FloatArray, rule: AcceptanceRule
+    z: FloatArray, rule: AcceptanceRule, known: Moments | None = None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """True where seeds of shape (…, seed) meet the rule, and where they miss it; each of shape (…).
 
     The interval of the mean decides only together with the runs. To meet a rule, no more of them
     than `most_astray` may lie outside the range, beyond both its ends together; to miss it, no more
     may lie on the range's side of the end in question.
+
+    Args:
+        z: on the scale of the rule.
+        rule: the range and its confidences.
+        known: the moments of z; None if they are not known yet.
     """
     astray = most_astray(z.shape[-1], rule.level)
     above, below = (z > rule.high).sum(axis=-1), (z < rule.low).sum(axis=-1)
-    low, high = t_ends(z, rule.met)
+    known = moments(z) if known is None else known
+    low, high = t_ends(known, z.shape[-1], rule.met)
     met = (low >= rule.low) & (high <= rule.high) & (above + below <= astray)
-    low, high = t_ends(z, rule.missed)
+    low, high = t_ends(known, z.shape[-1], rule.missed)
     enough = z.shape[-1] - astray  # so many runs beyond the limit leave no more than `astray`
     return met, ((low > rule.high) & (above >= enough)) | ((high < rule.low) & (below >= enough))
 

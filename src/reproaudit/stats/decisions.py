@@ -163,18 +163,21 @@ def _decide_mean(
 ) -> RuleResult:
     """The result of a rule over the mean of seeds of shape (seed,)."""
     z = axis.place(seeds)
-    mean = float(moments(z)[0])
+    known = moments(z)
+    mean, error = map(float, known)
     if seeds.size < 2:
         return RuleResult(axis.natural(mean), None, Decision.UNDECIDED, float(bound), _tuple(seeds))
-    met, missed = met_and_missed(z, rule)
+    met, missed = met_and_missed(z, rule, known)
     decision = Decision.MET if met else Decision.MISSED if missed else Decision.UNDECIDED
     holds = rule.holds(mean)
     confidence = rule.met if holds else rule.missed
     undecided = decision is Decision.UNDECIDED
-    detectable, seeds_needed = needed_to_decide(z, rule) if undecided else (None, None)
+    detectable, seeds_needed = (
+        needed_to_decide(mean, error, z.size, rule) if undecided else (None, None)
+    )
     return RuleResult(
         estimate=axis.natural(mean),
-        interval=student_t(axis, z, confidence, rule.method(holds)),
+        interval=student_t(axis, known, z.size, confidence, rule.method(holds)),
         decision=decision,
         bound=float(bound),
         per_seed=_tuple(seeds),

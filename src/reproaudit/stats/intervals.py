@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from reproaudit.lazy import np, scipy
 from reproaudit.stats.scales import FLOOR, FittingAxis, FloatArray, Scale, finite
@@ -57,7 +57,9 @@ def mean_interval(
     z = axis.place(seeds_given(values))
     if z.size < 2:
         raise ValueError("an interval needs at least two seeds")
-    return axis.natural(moments(z)[0]), student_t(axis, z, checked_confidence(confidence))
+    known = moments(z)
+    interval = student_t(axis, known, z.size, checked_confidence(confidence))
+    return axis.natural(known[0]), interval
 
 
 def wilson(successes: int, total: int, confidence: float = 0.95) -> Interval:
@@ -92,7 +94,11 @@ def clopper_pearson(successes: int, total: int, confidence: float = 0.95) -> Int
     return Interval(low, high, confidence, "exact binomial", Scale.LINEAR.value)
 
 
-def moments(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+Moments: TypeAlias = "tuple[FloatArray, FloatArray]"
+"""Mean and standard error."""
+
+
+def moments(z: FloatArray) -> Moments:
     """Mean and standard error over the last axis, of shape (…, seed), at least one seed.
 
     Deviations are divided by the largest of them, so that their squares neither overflow nor
@@ -119,19 +125,19 @@ def critical_t(freedom: float, confidence: float) -> float:
     return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2))
 
 
-def t_ends(z: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Both ends of the Student-t interval of the mean over the last axis, at least two seeds."""
-    mean, error = moments(z)
+def t_ends(known: Moments, runs: int, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Both ends of the Student-t interval of the mean of at least two runs."""
+    mean, error = known
     with np.errstate(over="ignore"):
-        half = critical_t(z.shape[-1] - 1, confidence) * error
+        half = critical_t(runs - 1, confidence) * error
         return mean - half, mean + half
 
 
 def student_t(
-    axis: FittingAxis, z: FloatArray, confidence: float, method: str = "Student t"
+    axis: FittingAxis, known: Moments, runs: int, confidence: float, method: str = "Student t"
 ) -> Interval:
-    """The Student-t interval, in natural units, of seeds given on the axis; shape (seed,)."""
-    low, high = map(axis.natural, t_ends(z, confidence))
+    """The Student-t interval, in natural units, of runs whose moments are given on the axis."""
+    low, high = map(axis.natural, t_ends(known, runs, confidence))
     return Interval(low, high, confidence, method, axis.scale.value)
 
 

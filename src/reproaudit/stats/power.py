@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from reproaudit.lazy import scipy
 from reproaudit.stats.acceptance import AcceptanceRule, most_astray
-from reproaudit.stats.intervals import critical_t, moments
-from reproaudit.stats.scales import FloatArray
+from reproaudit.stats.intervals import critical_t
 
 Distance = Callable[[float], float]
 """The distance of the true mean from a limit, in standard errors."""
@@ -20,15 +19,17 @@ MOST_SEEDS = 10_000
 """Beyond this many, `RuleResult.seeds_needed` is None: no one will run them."""
 
 
-def needed_to_decide(z: FloatArray, rule: AcceptanceRule) -> tuple[float | None, int | None]:
+def needed_to_decide(
+    mean: float, error: float, n: int, rule: AcceptanceRule
+) -> tuple[float | None, int | None]:
     """The `detectable` mean, on the rising scale, and the `seeds_needed` of a `RuleResult`.
 
     Args:
-        z: seeds on the rising scale that leave the rule undecided; shape (seed,), at least two.
+        mean: of seeds that leave the rule undecided, on the rising scale.
+        error: its standard error.
+        n: how many seeds, at least two.
         rule: on the same scale.
     """
-    n = z.size
-    mean, error = (float(x) for x in moments(z))
     power = _power_to_meet if rule.holds(mean) else _power_to_miss
 
     def with_seeds(m: int) -> float:
