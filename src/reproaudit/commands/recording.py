@@ -299,11 +299,9 @@ def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:
         return False
     if entry.confirmation:
         return entry.rule == result["rule"]
-    return (entry.records, entry.judged_by, _failed_runs(entry.claims)) == (
-        result["records"],
-        result["judged_by"],
-        _failed_runs(result["claims"]),
-    )
+    if (entry.records, entry.judged_by) != (result["records"], result["judged_by"]):
+        return False
+    return _failed_runs(entry.claims) == _failed_runs(result["claims"])
 
 
 def _failed_runs(claims: Mapping[str, ClaimResult]) -> set[tuple[str, str]]:

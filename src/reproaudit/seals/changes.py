@@ -181,8 +181,8 @@ def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | No
 
 
 def _is_reason_that_counts(steps: RulePath) -> bool:
-    """True of a field of a control of which a rule says only that it is there."""
-    above = {"controls": 4, "positive_control": 3}.get("".join(steps[2:3]))
+    """True of a field of a control or a movement of which a rule says only that it is there."""
+    above = {"controls": 4, "positive_control": 3, "movement": 3}.get("".join(steps[2:3]))
     return steps[0] == "claims" and len(steps) - 1 == above and steps[-1] in REASONS_THAT_COUNT
 
 
