@@ -195,6 +195,18 @@ def test_a_module_of_a_users_folder_is_told_apart_from_another_of_its_name(tmp_p
     assert "mini" not in sys.modules
 
 
+def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path: Path) -> None:
+    path, found = list(sys.path), []
+    for name in ("one", "two"):
+        folder = write_paper(tmp_path / name)
+        (folder / "near.py").write_text(f"NAME = '{name}'\n")
+        (folder / "mini.py").write_text(f"{MODULE.read_text()}\nfrom near import NAME\n")
+        measure = Catalog(folder).locate("mini").load()["descent"].measure
+        found.append(measure.__globals__["NAME"])
+    assert found == ["one", "two"]
+    assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures
+
+
 # --- imports by an old name -----------------------------------------------------------------------
 
 

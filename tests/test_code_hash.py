@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from reproaudit.errors import SpecError
 from reproaudit.running.code_hash import code_closure
 
 SHARED = """
@@ -402,3 +403,30 @@ def test_every_python_version_makes_the_same_hash(tmp_path: Path) -> None:
     write(tmp_path, {"ours/__init__.py": "", "ours/shared.py": shared, "ours/paper.py": SAMPLE})
     found = code_closure(tmp_path / "ours/paper.py", [tmp_path / "ours"])
     assert found.digest == "2e7d2b0e0113735d5b5035b247022760"
+
+
+# --- expressions of many terms -------------------------------------------------------------------
+
+
+def sum_of(terms: int) -> str:
+    return "+".join(["1"] * terms)
+
+
+@pytest.mark.parametrize("where", ["RATE = {}\n", "if {}:\n    RATE = 1\n"])
+def test_an_expression_of_two_thousand_terms_counts_term_by_term(
+    tmp_path: Path, where: str
+) -> None:
+    found = {hashed(tmp_path, where.format(sum_of(terms))) for terms in (2000, 2000, 2001)}
+    assert len(found) == 2
+
+
+def test_an_expression_beyond_python_is_told_in_one_line(tmp_path: Path) -> None:
+    """Python itself cannot compile it, so nobody could run the module."""
+    with pytest.raises(SpecError) as caught:
+        hashed(tmp_path, f"RATE = {sum_of(30_000)}\n")
+    assert caught.value.exit_code == 2
+    place = tmp_path / "ours/papers/smith2020.py"
+    assert str(caught.value) == (
+        f"{place}: found code nested too deeply, such as an expression of 3,000 terms; expected "
+        "code that Python can read. Write it in several statements."
+    )

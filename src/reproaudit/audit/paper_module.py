@@ -25,6 +25,12 @@ OF_THE_EXTRA_RUN = frozenset(
 )
 """The libraries that only the extra `run` installs, by the names under which they are imported."""
 
+_PACKAGE = "_audits_"
+"""Begins the names of packages that stand for users' folders."""
+
+_SIBLINGS = "/."
+"""Ends such a folder on ``sys.path``, so that workers, which inherit that, can tell it."""
+
 
 @dataclass(frozen=True)
 class Module:
@@ -52,6 +58,7 @@ class Module:
         """
         from reproaudit.lab.experiment import Experiment
 
+        self.find_siblings()
         try:
             module = importlib.import_module(self.name if self.importable else self._in_folder())
         except ImportError as error:
@@ -70,18 +77,36 @@ class Module:
                 raise SpecError(f"{self.file}: EXPERIMENTS['{name}'] is not an Experiment")
         return experiments
 
+    def find_siblings(self) -> None:
+        """Lets the module import more of its siblings by name, and none of another folder's.
+
+        Helpers in two folders may have the same name, and Python keeps the first that it finds.
+        """
+        if self.importable:
+            return
+        folder = f"{self.file.resolve().parent}{_SIBLINGS}"
+        others = [one for one in sys.path if one.endswith(_SIBLINGS) and one != folder]
+        sys.path[:] = [one for one in sys.path if one not in others]
+        below = tuple(one.removesuffix(".") for one in others)
+        for name, module in list(sys.modules.items()):
+            by_name = not name.startswith(_PACKAGE)  # relatively, each folder has its own names
+            if by_name and str(getattr(module, "__file__", None)).startswith(below):
+                del sys.modules[name]
+        if folder not in sys.path:
+            sys.path_importer_cache.pop(folder, None)
+            sys.path.append(folder)  # last, so that no sibling hides a library
+
     def _in_folder(self) -> str:
         """The name for importing a file of a user's folder, different for every folder."""
         folder = str(self.file.resolve().parent)
-        package = f"_audits_{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
+        package = f"{_PACKAGE}{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
         if package not in sys.modules:
             sys.path_hooks.insert(0, partial(_sources_within, folder))
-            sys.path_importer_cache.pop(folder, None)
+            for place in (folder, f"{folder}{_SIBLINGS}"):  # a worker starts with the latter
+                sys.path_importer_cache.pop(place, None)
             parent = types.ModuleType(package)
             parent.__path__ = [folder]
             sys.modules[package] = parent
-        if folder not in sys.path:
-            sys.path.append(folder)  # last, so that no sibling hides a library
         return f"{package}.{self.name}"
 
 

@@ -18,7 +18,6 @@ from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.seals import MISFIT
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, did_you_mean
-from reproaudit.running.siblings import load_alone
 
 if TYPE_CHECKING:
     from reproaudit.lab.experiment import Experiment
@@ -43,7 +42,7 @@ def module_faults(file: Path, entry: Entry, audit: Audit) -> Iterator[Fault]:
         return
     root = TreeBuilder(str(file)).build(file.read_text(encoding="utf-8"))
     try:
-        experiments = load_alone(entry.code)
+        experiments = entry.code.load()
     except AuditError as error:
         yield Fault(str(file), START, (), f"found {error}", RULES[MISFIT].remedy, MISFIT)
         return

@@ -36,7 +36,6 @@ from reproaudit.reports.files import write_multiverse
 from reproaudit.reports.multiverse import multiverse_document
 from reproaudit.reports.numbers import counted, duration
 from reproaudit.running.groups import todays_groups
-from reproaudit.running.siblings import load_alone
 
 MOST_CELLS = 20_000
 """More cells than this are not started at once."""
@@ -167,7 +166,7 @@ class Varied:
         return Costs(records, store.records(slug, "smoke"), self._steps())
 
     def _steps(self) -> Steps:
-        experiments = load_alone(self.entry.module)
+        experiments = self.entry.module.load()
         known: dict[tuple[str, str], int] = {}
 
         def steps(experiment: str, settings: Mapping[str, SettingValue]) -> int:

@@ -29,7 +29,6 @@ from reproaudit.running.devices import use_threads
 from reproaudit.running.files import write_whole
 from reproaudit.running.fingerprint import closure_of, package_versions
 from reproaudit.running.partial import Clock, Partial
-from reproaudit.running.siblings import find_siblings_of, load_alone
 
 PROGRESS_SECONDS = 0.1
 """Progress of a phase is told no more often than this, but for its end."""
@@ -289,7 +288,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
         numba.config.CACHE_DIR = str(  # type: ignore[attr-defined]
             Path.home() / ".cache" / "reproaudit" / "numba" / code
         )
-    experiments = load_alone(module)
+    experiments = module.load()
     if closure_of(module).digest != code:
         raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
     return experiments
@@ -297,7 +296,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
 
 def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
     experiment = _loaded(job.module, job.code)[job.experiment]
-    find_siblings_of(job.module)
+    job.module.find_siblings()
     settings = build_settings(experiment.settings, job.settings)
     session.begin()
     result: object = experiment.measure(settings, session)

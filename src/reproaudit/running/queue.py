@@ -17,7 +17,6 @@ from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.running.fingerprint import CodeClosure, closure_of, fingerprint, versions
 from reproaudit.running.groups import TierKey
-from reproaudit.running.siblings import load_alone
 from reproaudit.running.store import Store
 
 
@@ -65,7 +64,7 @@ class _Paper:
 
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
-        return load_alone(self.module)
+        return self.module.load()
 
     def prepare(self, cell: Cell) -> _Prepared:
         """Checks a cell's experiment and settings.
