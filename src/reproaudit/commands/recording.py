@@ -298,7 +298,7 @@ def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:
     if not isinstance(entry, ResultEntry) or entry.confirmation != result["confirmation"]:
         return False
     if entry.confirmation:
-        return entry.rule == result["rule"]
+        return bool(entry.rule == result["rule"])
     if (entry.records, entry.judged_by) != (result["records"], result["judged_by"]):
         return False
     return _failed_runs(entry.claims) == _failed_runs(result["claims"])

@@ -17,6 +17,13 @@ from reproaudit.errors import SpecError
 _NOT_COMPUTED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 """Fields of syntax nodes that say nothing about a computation, or are not in every Python."""
 
+_COMPUTED = {
+    kind: tuple(sorted(set(kind._fields) - _NOT_COMPUTED))
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+"""By kind of syntax node, the fields that count."""
+
 Imported = tuple[str, str]
 """A dotted module, and the name that is taken from it; "" for the module itself."""
 
@@ -215,7 +222,7 @@ class _Writer:
             self._parts += ["(import ", *value.imported, *value.renamed, ")"]
         elif isinstance(value, ast.AST):
             self._parts.append(f"({type(value).__name__} ")
-            for name in _computed_fields(type(value)):
+            for name in _COMPUTED[type(value)]:
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
                     self._parts.append(f"{name}=")
@@ -236,11 +243,6 @@ class _Writer:
                 self._write(one)
                 constant = ""
         self._parts.append(_constant(constant) + ")")
-
-
-@lru_cache(maxsize=256)
-def _computed_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(sorted(set(kind._fields) - _NOT_COMPUTED))
 
 
 def _constant(value: Any) -> str:
