@@ -10,7 +10,6 @@ keeps what was finite (`Measurements.finite_part`).
 
 from __future__ import annotations
 
-import operator
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -87,7 +86,7 @@ class Series(_Model):
                 f"a series of {len(self.steps)} steps has values of shape {self.values.shape}; "
                 "the first axis is the step"
             )
-        if any(map(operator.ge, self.steps, self.steps[1:])):
+        if any(b <= a for a, b in zip(self.steps, self.steps[1:], strict=False)):
             raise ValueError("the steps of a series increase")
         return self
 
