@@ -88,9 +88,10 @@ def _remembered_entry(entry: Entry, store: Store, tool: Files) -> ListEntry:
 def _list_entry(entry: Entry, store: Store) -> ListEntry:
     from reproaudit.audit.documentation import score
     from reproaudit.reports.listing import ListEntry
-    from reproaudit.reports.phrasing import verdict_counts
+    from reproaudit.reports.phrasing import counted_verdicts
     from reproaudit.running.groups import TiedGroupsError, todays_groups
-    from reproaudit.scorecard.from_store import highest_tier, scorecard_of
+    from reproaudit.scorecard.from_store import highest_tier, outcomes_of
+    from reproaudit.scorecard.verdicts import verdict_words
 
     audit = entry.audit()
     tier = highest_tier(store, audit)
@@ -99,7 +100,10 @@ def _list_entry(entry: Entry, store: Store) -> ListEntry:
     if tier is not None:
         with suppress(TiedGroupsError):  # `report` names the groups
             today = todays_groups(entry.code)
-            verdicts = verdict_counts(scorecard_of(store, audit, tier, today=today).claims)
+            verdicts = counted_verdicts(
+                (one.verdict, verdict_words(one.verdict, tier, one.evidence))
+                for one in outcomes_of(store, audit, tier, today)
+            )
     return ListEntry(
         slug=entry.slug,
         title=audit.paper.title,

@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS, TierName
+from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.remembering import Files, files_of_paper, together
@@ -187,12 +187,13 @@ def scorecard_of_paper(
         shipped, committed = folder / FILE_NAME, folder / "scorecard.json"
         if memo is None and not shipped.is_file() and not committed.is_file():
             continue
-        if not entry.audit().claims:
+        audit = entry.audit()
+        if not audit.claims:
             break
         if memo is not None:
-            return _judged(entry, store, one, group, memo)
+            return _judged(entry, audit, store, one, group, memo)
         if shipped.is_file():
-            return _from_shipped(entry, one, shipped, group)
+            return _from_shipped(entry, audit, one, shipped, group)
         card = read_scorecard(committed)
         if card.digest is None:
             say(f"{committed} has no digest: nothing shows whether it was edited.", stderr=True)
@@ -211,8 +212,10 @@ def _question(entry: Entry, store: Store, tier: TierName, group: str | None) -> 
     return ["scorecard", *named, tier, group, listed]
 
 
-def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo: Memo) -> Scorecard:
-    audit, said = entry.audit(), io.StringIO()
+def _judged(
+    entry: Entry, audit: Audit, store: Store, tier: TierName, group: str | None, memo: Memo
+) -> Scorecard:
+    said = io.StringIO()
     with redirect_stderr(said):
         today = todays_groups(entry.code)
         card = scorecard_of(store, audit, tier, today=today, wanted=group)
@@ -223,7 +226,9 @@ def _judged(entry: Entry, store: Store, tier: TierName, group: str | None, memo:
     return card
 
 
-def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -> Scorecard:
+def _from_shipped(
+    entry: Entry, audit: Audit, tier: TierName, file: Path, group: str | None
+) -> Scorecard:
     """The scorecard from the records that lie in the report folder, judged today.
 
     If it comes out as the one beside them, it is that one, so that its pages stay as they are.
@@ -231,7 +236,7 @@ def _from_shipped(entry: Entry, tier: TierName, file: Path, group: str | None) -
     Raises:
         StoreError: if they are not the records that the scorecard beside them was made from.
     """
-    store, audit = unpack_records(file, memo_folder().parent / "shipped"), entry.audit()
+    store = unpack_records(file, memo_folder().parent / "shipped")
     root, beside = store.manifest.root(), file.with_name("scorecard.json")
     theirs = read_scorecard(beside) if beside.is_file() else None
     stated = None if theirs is None else theirs.store_root

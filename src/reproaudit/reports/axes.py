@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from reproaudit.reports.numbers import stated
@@ -61,23 +62,29 @@ class PlotAxis:
 
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Returns the finest set of round numbers whose labels do not crowd side by side."""
-        return self._finest(lambda label: 6.0 * len(label) + LEAST_GAP)
+        return _finest(self, None)
 
     def upright_ticks(self, gap: float = 28.0) -> tuple[tuple[float, str], ...]:
         """Returns the finest set of round numbers so far apart, one above the other."""
-        return self._finest(lambda _label: gap)
+        return _finest(self, gap)
 
-    def _finest(self, room: Callable[[str], float]) -> tuple[tuple[float, str], ...]:
-        best: tuple[tuple[float, str], ...] = ()
-        for candidates in _TICKS[self.scale](self):
-            inside = sorted({v for v in candidates if not self.cuts(v)})
-            if len(inside) <= len(best):
-                continue
-            labels = (_label(v, self.scale) for v in inside)
-            placed = tuple(zip(self.along(inside), labels, strict=True))
-            if all(abs(b[0] - a[0]) >= room(b[1]) for a, b in pairwise(placed)):
-                best = placed
-        return best
+
+@lru_cache(maxsize=64)  # a chart asks twice: for its margins, and to draw
+def _finest(axis: PlotAxis, gap: float | None) -> tuple[tuple[float, str], ...]:
+    """The finest round numbers so far apart; without a gap, as their labels need room."""
+    best: tuple[tuple[float, str], ...] = ()
+    for candidates in _TICKS[axis.scale](axis):
+        inside = sorted({v for v in candidates if not axis.cuts(v)})
+        if len(inside) <= len(best):
+            continue
+        labels = (_label(v, axis.scale) for v in inside)
+        placed = tuple(zip(axis.along(inside), labels, strict=True))
+        if all(
+            abs(b[0] - a[0]) >= (6.0 * len(b[1]) + LEAST_GAP if gap is None else gap)
+            for a, b in pairwise(placed)
+        ):
+            best = placed
+    return best
 
 
 def _label(value: float, scale: Scale) -> str:

@@ -8,6 +8,7 @@ help starts at once.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,8 @@ def _laid_out(value: Any, line: str) -> str:
         else:
             rows = f",{inner}".join([_laid_out(one, inner) for one in value])
         return f"[{inner}{rows}{line}]"
+    if type(value) is float and math.isfinite(value):  # as the encoder writes it, without its start
+        return repr(value)
     return _on_one_line(value)
 
 

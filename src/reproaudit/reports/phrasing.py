@@ -291,13 +291,20 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
 
 
 def verdict_counts(claims: Iterable[ClaimModel]) -> dict[str, int]:
+    """Returns how often each verdict is given, see `counted_verdicts`."""
+    return counted_verdicts((claim.verdict, claim.headline) for claim in claims)
+
+
+def counted_verdicts(judged: Iterable[tuple[Verdict, str]]) -> dict[str, int]:
     """Returns how often each verdict is given, in the order of the table, zeros left out.
 
     One at a smaller scale or by proxy is counted apart, with that after its name.
+
+    Args:
+        judged: of each claim, its verdict and the words that stand for it (`verdict_words`).
     """
     counts = Counter(
-        (claim.verdict, claim.headline.removeprefix(without_limits(claim.headline)))
-        for claim in claims
+        (verdict, words.removeprefix(without_limits(words))) for verdict, words in judged
     )
     return {
         f"{verdict.value}{limits}": counts[verdict, limits]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 from reproaudit.reports.printable import clean
 from reproaudit.scorecard.model import Scorecard
@@ -38,10 +39,9 @@ def _rows(card: Scorecard, seeds: Sequence[int]) -> Iterator[tuple[object, ...]]
                 who = (line.role.value, _safe(line.name or ""), _safe(line.label))
                 what = (_safe(claim.id), place, *who, picture.unit, picture.x_label)
                 runs = dict(zip(line.seeds, line.runs, strict=True))
-                for i, x in enumerate(line.x):
-                    found = (runs.get(seed, ()) for seed in seeds)
-                    values = (run[i] if i < len(run) else "" for run in found)
-                    yield (*what, _safe(x) if isinstance(x, str) else x, *values)
+                along = [_safe(x) if isinstance(x, str) else x for x in line.x]
+                values = (chain(runs.get(seed, ()), repeat("")) for seed in seeds)
+                yield from ((*what, *row) for row in zip(along, *values, strict=False))
 
 
 def _safe(text: str) -> str:

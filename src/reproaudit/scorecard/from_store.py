@@ -13,6 +13,7 @@ from reproaudit.audit.plan import Batch, Role, plan
 from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.judging.alternatives import AlternativeRun, decisive_before
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
+from reproaudit.judging.verdict import ClaimOutcome, judge_claims
 from reproaudit.multiverse.completions import lookup_variations, varied_tier
 from reproaudit.multiverse.ledger import alternatives_run
 from reproaudit.records import Record
@@ -111,6 +112,15 @@ def scorecard_of(
     return scorecard.model_copy(
         update={"group": _group(chosen), "store_root": store.manifest.root()}
     )
+
+
+def outcomes_of(
+    store: Store, audit: Audit, tier: TierName, today: Collection[Group]
+) -> tuple[ClaimOutcome, ...]:
+    """The verdicts of `scorecard_of` alone, without pictures and all else that a page shows."""
+    chosen = choose_records(store, audit, tier, today=today)
+    alternatives = stored_alternatives(store, audit, tier, chosen.group)
+    return judge_claims(audit, tier, lookup_chosen(audit, chosen), alternatives)
 
 
 def stored_alternatives(
