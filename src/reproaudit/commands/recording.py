@@ -298,12 +298,10 @@ def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:
     if not isinstance(entry, ResultEntry) or entry.confirmation != result["confirmation"]:
         return False
     if entry.confirmation:
-        return entry.rule == result["rule"]
-    return (entry.records, entry.judged_by, _failed_runs(entry.claims)) == (
-        result["records"],
-        result["judged_by"],
-        _failed_runs(result["claims"]),
-    )
+        return bool(entry.rule == result["rule"])
+    found = entry.records, entry.judged_by, _failed_runs(entry.claims)
+    new = result["records"], result["judged_by"], _failed_runs(result["claims"])
+    return found == new
 
 
 def _failed_runs(claims: Mapping[str, ClaimResult]) -> set[tuple[str, str]]:
