@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -190,9 +191,45 @@ def test_only_what_changed_is_read(
     assert len(written(out)["papers"][1]["ours"]["claims"]) == 2
 
 
+def by_code(patch: pytest.MonkeyPatch, name: str) -> None:
+    for module in (entries, writing):
+        patch.setattr(module, "entry_code", lambda: name * 16, raising=False)
+
+
+def test_a_register_that_comes_out_the_same_by_other_code_is_left_untouched(
+    out: Path, card: Scorecard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: any change of code that writes reports changed each `written_by`."""
+    shutil.rmtree(out / "paper" / "toy_two")  # it has the DOI of the other, and so its file
+    write_register([card], out)
+
+    def seen() -> dict[str, tuple[int, int]]:
+        files = [one for one in (out / "paper").rglob("*") if one.is_file()]
+        return {str(one): (one.stat().st_ino, one.stat().st_mtime_ns) for one in files}
+
+    before, whole = seen(), files_below(out)
+    by_code(monkeypatch, "0")
+    assert write_register([card], out) == (out / "paper" / "index.html",)
+    assert seen() == before
+    assert files_below(out) == whole
+    monkeypatch.setattr(writing, "read_scorecard", lambda _: pytest.fail("read again"))
+    refresh_register(out, "paper")
+    assert seen() == before
+
+
+def test_a_register_that_comes_out_otherwise_names_the_code_that_wrote_it(
+    out: Path, card: Scorecard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_register([card], out)
+    monkeypatch.setattr(entries, "open_reason", lambda *_: "for want of runs")
+    by_code(monkeypatch, "1")
+    write_register([card], out)
+    assert {one["written_by"] for one in written(out)["papers"]} == {"1" * 16}
+
+
 @pytest.mark.parametrize("how", ["edited", "cut", "of other code"])
 def test_a_kept_entry_that_cannot_be_trusted_is_made_anew(
-    how: str, out: Path, card: Scorecard, monkeypatch: pytest.MonkeyPatch
+    how: str, out: Path, card: Scorecard
 ) -> None:
     write_register([card], out)
     file = out / "paper" / "toy_two" / "register.json"
@@ -200,14 +237,14 @@ def test_a_kept_entry_that_cannot_be_trusted_is_made_anew(
     page = (out / "paper" / "index.html").read_bytes()
     changed = before.replace('"supported"', '"contradicted"')
     assert changed != before
-    if how == "of other code":
-        monkeypatch.setattr(entries, "entry_code", lambda: "0" * 16)
-    else:
-        file.write_text(changed if how == "edited" else before[: len(before) // 2])
+    if how == "of other code":  # which wrote something else, under a digest that fits
+        data = json.loads(changed) | {"written_by": "2" * 16}
+        del data["digest"]
+        changed = json.dumps(data | {"digest": content_digest(data)})
+    file.write_text(before[: len(before) // 2] if how == "cut" else changed)
     refresh_register(out, "paper")
     assert (out / "paper" / "index.html").read_bytes() == page
-    expected = before if how != "of other code" else "0" * 16
-    assert expected in file.read_text()
+    assert file.read_text() == before
 
 
 def test_a_damaged_scorecard_is_told_of_though_an_entry_was_kept(

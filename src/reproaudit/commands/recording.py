@@ -299,9 +299,9 @@ def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:
         return False
     if entry.confirmation:
         return bool(entry.rule == result["rule"])
-    if (entry.records, entry.judged_by) != (result["records"], result["judged_by"]):
-        return False
-    return _failed_runs(entry.claims) == _failed_runs(result["claims"])
+    found = entry.records, entry.judged_by, _failed_runs(entry.claims)
+    new = result["records"], result["judged_by"], _failed_runs(result["claims"])
+    return found == new
 
 
 def _failed_runs(claims: Mapping[str, ClaimResult]) -> set[tuple[str, str]]:

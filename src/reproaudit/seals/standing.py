@@ -24,7 +24,7 @@ from reproaudit.seals.entries import (
 )
 from reproaudit.seals.past import Past, same_draw
 from reproaudit.seals.telling import (
-    WORDS,
+    MERE_WORDS,
     change_sentences,
     confirmation_sentences,
     draw_sentences,
@@ -98,7 +98,7 @@ class Sealed:
             changes = (*changes, f"Changed, and not sealed: {named_changes(unsealed)}.")
             past.rule_changed()
         if self.is_reworded:
-            changes = (*changes, f"{WORDS} were changed, and not sealed.")
+            changes = (*changes, f"{MERE_WORDS} were changed, and not sealed.")
         shown = numbers if tier == "paper" else {}
         failed = self._shown_failure(past, verdict, shown) if tier == "paper" else None
         draws = (

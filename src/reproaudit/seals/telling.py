@@ -25,7 +25,7 @@ from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 MOST_NAMED = 6
 """Additions, or files, that one sentence names at most."""
 
-WORDS = "Words of this audit that decide nothing (reasons, findings, titles)"
+MERE_WORDS = "Words of this audit that decide nothing (reasons, findings, titles)"
 
 
 def change_sentences(past: Past) -> Iterator[str]:
@@ -96,7 +96,8 @@ def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
     if late:
         times = "once" if len(late) == 1 else f"{len(late)} times"
         yield (
-            f"{WORDS} were changed {times} after a run, last by the seal of {date_of(late[-1])}."
+            f"{MERE_WORDS} were changed {times} after a run, "
+            f"last by the seal of {date_of(late[-1])}."
         )
 
 

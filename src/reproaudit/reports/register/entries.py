@@ -1,8 +1,8 @@
 """A paper's entry in the register, out of its scorecard and those of measurements from elsewhere.
 
-An entry is kept beside the scorecard and is taken again while the scorecards' bytes, its own
-content and the code that writes entries are unchanged. So a register of many papers reads anew only
-what has changed.
+An entry is kept beside the scorecard and is taken again while the scorecards' bytes and its own
+content are unchanged, and the code that writes entries would write the same. So a register of many
+papers reads anew only what has changed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from reproaudit.reports.register.model import (
     VariableEntry,
 )
 from reproaudit.reports.register.strip import strip_entry
+from reproaudit.running.memo import Memo
 from reproaudit.scorecard.model import (
     ClaimModel,
     DocumentationModel,
@@ -81,13 +82,18 @@ def entry_code() -> str:
 
 
 def kept_entry(file: Path) -> PaperEntry | None:
-    """Returns the entry that a file holds; None if it is damaged or other code wrote it."""
+    """Returns the entry that a file holds, whatever code wrote it; None if it is damaged."""
     with suppress(OSError, ValueError, RecursionError):
         data = decode_json(read_regular(file, MOST_ENTRY_BYTES))
         stated = data.pop("digest", None) if isinstance(data, dict) else None
-        if stated and data.get("written_by") == entry_code() and stated == content_digest(data):
+        if stated and stated == content_digest(data):
             return PaperEntry.model_validate(data)
     return None
+
+
+def written_alike(kept: PaperEntry) -> Memo:
+    """Returns where it is remembered that today's code would write a kept entry as it is."""
+    return Memo(["register entry", entry_code(), content_digest(kept.as_data())], {})
 
 
 def entry_data(entry: PaperEntry) -> dict[str, Any]:

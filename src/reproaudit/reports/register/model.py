@@ -213,7 +213,8 @@ class PaperEntry(ReportModel):
     """null if only others measured."""
     elsewhere: tuple[MeasuredEntry, ...]
     written_by: str
-    """A hash of the code that wrote the entry, so that other code writes it anew."""
+    """A hash of the code that wrote the entry. Other code makes it anew, and leaves it as it is
+    where nothing else comes out otherwise."""
 
     @property
     def measured(self) -> tuple[MeasuredEntry, ...]:

@@ -20,10 +20,12 @@ from reproaudit.reports.register.badges import claim_badge_svg, paper_badge_svg
 from reproaudit.reports.register.entries import (
     ENTRY,
     EntrySource,
+    entry_code,
     entry_data,
     is_plain,
     kept_entry,
     paper_entry,
+    written_alike,
 )
 from reproaudit.reports.register.model import PaperEntry, Register
 from reproaudit.reports.register.page import register_page
@@ -91,7 +93,8 @@ def _write_tier(folder: Path, tier: str, given: dict[str, Given]) -> Path:
     register = Register(tier=tier, papers=papers)
     _update(folder / "register.json", json_text(register.as_data()))
     _update(folder / "register.csv", register_csv(papers))
-    return replace_file(folder / PAGE, register_page(register))
+    _update(folder / PAGE, register_page(register))
+    return folder / PAGE
 
 
 # --- a paper ------------------------------------------------------------------------------------
@@ -114,10 +117,15 @@ def _entry(
         for at, text in texts.items()
     }
     kept = kept_entry(place / ENTRY)
-    if kept is not None and hashes == _hashes(kept):
-        entry: PaperEntry | None = kept
+    if kept is None or hashes != _hashes(kept):
+        entry = _new_entry(folder, slug, given, hashes)
+    elif kept.written_by == entry_code() or written_alike(kept).answer():
+        entry = kept
     else:
         entry = _new_entry(folder, slug, given, hashes)
+        if entry == kept.model_copy(update={"written_by": entry_code()}):
+            entry = kept
+            written_alike(kept).keep(True)
     if entry is not None:
         _write_badges(place, entry)
         _update(place / ENTRY, json_text(entry_data(entry)))
