@@ -791,6 +791,7 @@ SEEDS = {"quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4]}
         {"checks": [aligns(), aligns(name="again")]},
         {"controls": [{**CONTROL, "settings": {"mechanism": "constructed"}}]},
         {"controls": [{**CONTROL, "scale": "same"}]},
+        {"controls": [{**CONTROL, "why": "A reason for its scale alone is missing."}]},
         {"controls": [CONTROL, {**CONTROL, "settings": {"mechanism": "noise"}}]},
         {"positive_control": {"not_constructible": "No closed form."}},
         {"controls": [{**CONTROL, "substitutes": {"distance": "accuracy"}}]},
@@ -809,7 +810,7 @@ def test_the_hash_changes_with_the_rule(changes: dict[str, Any]) -> None:
         {"locator": "Section 9"},
         {"weight": 0.9},
         {"checks": [aligns(reason="Other words.")]},
-        {"controls": [{**CONTROL, "why": "Other words."}]},
+        {"controls": [{**CONTROL, "why": "Other words.", "scale_reason": "Other words."}]},
     ],
 )
 def test_the_hash_does_not_change_with_the_wording(changes: dict[str, Any]) -> None:
