@@ -99,7 +99,8 @@ def test_in_single_precision_the_plain_form_is_near(slug: str) -> None:
     for batch in batches(slug):
         if not batch.overrides:
             fast, plain = both(slug, batch)
-            close(plain, fast, rtol=SINGLE)
+            # A loss that hardly moves moved by the difference of two numbers alike to seven digits.
+            close(plain, fast, rtol=SINGLE, atol=1e-6)
 
 
 def test_ahn2023_trains_on_other_draws_of_the_same_law_and_is_tested_on_the_same() -> None:

@@ -75,7 +75,7 @@ def test_a_reason_that_makes_a_short_control_count_is_a_look(at: Place) -> None:
     )
     first = at.card(*PAPER)
     assert first["verdict"] == "inconclusive"
-    assert "gives no reason for a smaller scale" in first["why"]
+    assert "gives no reason for another scale" in first["why"]
     reason = "    scale_reason: It settles in a tenth of the steps.\n"
     at.edit("mini.yaml", "    why: ends at 0.8\n", f"    why: ends at 0.8\n{reason}")
     again = at.card(*PAPER)

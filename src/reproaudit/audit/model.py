@@ -178,8 +178,8 @@ class Movement(StrictModel):
     """A control whose training loss moved by less is inert, and counts for nothing; where the loss
     stays (`loss_stays`, here or of the control), if its parameters moved by less as well."""
     loss_stays: Text | None = None
-    """Where no run's training loss can fall by `at_least`: why not, by the equations. Every run
-    then needs only parameters that moved, the claim's own as well as its controls'."""
+    """Why no run's training loss can fall by `at_least`, by the equations; left out where it can.
+    Every run then needs only parameters that moved, the claim's own as well as its controls'."""
     reason: Text
     """Why a run that moved by this much has trained."""
 

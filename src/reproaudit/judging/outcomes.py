@@ -344,7 +344,7 @@ def _scale(
     tier: TierName,
     steps: tuple[float, float] | None,
 ) -> tuple[str, str]:
-    """What of a control is smaller than the claim's, in words, and what larger."""
+    """The settings of a control below the claim's scale, in words, and those above it."""
     smaller, larger = (
         ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in found.items())
         for found in rescaled_settings(audit, claim, control, tier)
