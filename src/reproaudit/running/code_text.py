@@ -255,7 +255,7 @@ def measured(part: bytes) -> bytes:
     return b"%d:%b" % (len(part), part)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _measured_text(part: str) -> bytes:
     return measured(part.encode("utf-8", "surrogatepass"))
 
