@@ -8,7 +8,8 @@ the runner and not a paper. Run with ``make bench-scaling``.
 * throughput: cells of 50 ms per second with 1, 2, 4 … workers, beside the ideal, once every worker
   has started; and how long starting takes.
 * memory: by how much the peak of what Python holds grows from the first half of 2,000 cells to the
-  second; below 16 bytes a cell, so that what a run holds does not depend on its length.
+  second; below 600 bytes a cell: the store's manifest, against which every record is read, holds a
+  path and a digest for each, and nothing else may grow.
 
 After that come the waits of people with fifty papers in the store (`benchmarks.looking`).
 """
@@ -40,7 +41,7 @@ from reproaudit.running.store import Store
 HERE = Path(__file__).parent
 PLANNED, EMPTY, HELD, WAITING = 10_000, 400, 2_000, 60
 CELL_SECONDS = 0.05
-LIMITS = {"plan_s": 2.0, "overhead_ms": 20.0, "bytes_per_cell": 16.0}
+LIMITS = {"plan_s": 2.0, "overhead_ms": 20.0, "bytes_per_cell": 600.0}
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def main() -> int:
     figures = bench()
     print(f"plan of {PLANNED:,} cells      {figures['plan_s']:.2f} s (limit 2 s)")
     print(f"overhead per cell         {figures['overhead_ms']:.2f} ms (limit 20 ms)")
-    print(f"memory growth per cell    {figures['bytes_per_cell']:.0f} bytes (limit 16)")
+    print(f"memory growth per cell    {figures['bytes_per_cell']:.0f} bytes (limit 600)")
     for workers, rate in figures["cells_per_s"].items():
         share = rate * CELL_SECONDS / workers
         start = figures["start_s"][workers]

@@ -26,7 +26,7 @@ from reproaudit.cli import run_command
 from reproaudit.commands.explain import parse_against
 from reproaudit.commands.run import parse_duration
 from reproaudit.errors import UsageError
-from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns
+from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns, named
 from reproaudit.judging.model import Verdict
 from reproaudit.judging.outcomes import Lookup
 from reproaudit.multiverse.completions import (
@@ -377,7 +377,10 @@ def test_a_flip_within_seed_noise_is_not_decisive() -> None:
     assert classify(default, other, 1, 0.95).kind is AlternativeClass.DECISIVE
     answer = classify(default, other, 200, 0.95)
     assert answer.kind is AlternativeClass.UNTESTED
-    assert "within seed noise" in answer.note
+    one = AlternativeRun("width", 128, "quick", Decision.MISSED, False, answer.note)
+    assert named([one]) == (
+        "width = 128 (missed: met by default, but the difference may be seed noise alone)"
+    )
 
 
 def test_equivalence_is_shown_not_assumed() -> None:

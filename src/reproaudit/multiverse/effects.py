@@ -290,9 +290,9 @@ def _undecided(
 ) -> Answer:
     shown = max(found, key=lambda one: one.relative)
     if _flips(default, other):
-        note = f"{other.decision} with it, but the difference is within seed noise"
+        note = f"{default.decision} by default, but the difference may be seed noise alone"
     elif other.decision != default.decision:
-        note = f"{default.decision} by default, {other.decision} with it; too few seeds to say more"
+        note = f"{default.decision} by default; too few seeds to say more"
     else:
         note = "too few seeds to tell a difference that matters from none"
     interval = shown.interval(1 - alpha / len(found))

@@ -207,22 +207,23 @@ class _Writer:
         return tuple(self._parts)
 
     def _write(self, value: Any) -> None:
-        if isinstance(value, list):
+        kind = type(value)
+        if kind is list:
             self._parts.append("[")
             for one in value:
                 self._write(one)
             self._parts.append("]")
-        elif isinstance(value, ast.Name) and value.id in self._bound:
+        elif kind is ast.Name and value.id in self._bound:
             self._parts.append(self._bound[value.id])
-        elif isinstance(value, ast.Constant):
+        elif kind is ast.Constant:
             self._parts.append(_constant(value.value))
-        elif isinstance(value, ast.JoinedStr):
+        elif kind is ast.JoinedStr:
             self._write_joined(value)
-        elif isinstance(value, _Import):
+        elif kind is _Import:
             self._parts += ["(import ", *value.imported, *value.renamed, ")"]
         elif isinstance(value, ast.AST):
-            self._parts.append(f"({type(value).__name__} ")
-            for name in _COMPUTED[type(value)]:
+            self._parts.append(f"({kind.__name__} ")
+            for name in _COMPUTED[kind]:
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
                     self._parts.append(f"{name}=")
@@ -256,12 +257,17 @@ def measured(part: bytes) -> bytes:
     return b"%d:%b" % (len(part), part)
 
 
+@lru_cache(maxsize=2048)
+def _measured_text(part: str) -> bytes:
+    return measured(part.encode("utf-8", "surrogatepass"))
+
+
 def _joined(parts: Iterable[str | Imported]) -> Iterator[bytes | Imported]:
     """The same text with everything between two imported names in one piece."""
     text: list[bytes] = []
     for part in parts:
         if isinstance(part, str):
-            text.append(measured(part.encode("utf-8", "surrogatepass")))
+            text.append(_measured_text(part))
         else:
             yield b"".join(text)
             yield part
