@@ -765,8 +765,8 @@ def reported(tmp_path: Path) -> Reported:
 
 def test_explain_reads_a_scorecard(command: Command, reported: Reported) -> None:
     path = reported.written(settings=reported.settings(init_scale=1.0, epsilon=1.0e-7))
-    for named in (path, str(Path(path).parent)):
-        found = command.json("--explain", "hangs", "--against", named)
+    for place in (path, str(Path(path).parent)):
+        found = command.json("--explain", "hangs", "--against", place)
         # on the claim's experiment the shared value counts, not that of 'side'
         assert found["differing"] == {"init_scale": [0.02, 1.0], "epsilon": [1e-8, 1e-7]}
         assert [one["settings"] for one in found["causes"]] == [{"init_scale": 1.0}]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEFINITIONS = tuple(itertools.product((0.4, 0.5, 0.6), (1.0, 0.8)))
 """The shares of a change and of the time that an onset is read at."""
 
-Course: TypeAlias = "tuple[FloatArray, FloatArray]"
+_Course: TypeAlias = "tuple[FloatArray, FloatArray]"
 """Steps and values, each of shape (step,)."""
 
 COME = 0.8
@@ -200,12 +200,12 @@ class OrderedOnsets(Kind):
         return min(ratios), max(ratios)
 
 
-def _course(series: Series) -> Course:
+def _course(series: Series) -> _Course:
     return np.asarray(series.steps, dtype=np.float64), series.values
 
 
 def _onset_between(
-    course: Course, least_change: float, share: float, until: float = math.inf
+    course: _Course, least_change: float, share: float, until: float = math.inf
 ) -> tuple[float, float] | None:
     """The steps of the two observations around an onset, or None if the change has not come.
 

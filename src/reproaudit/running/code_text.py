@@ -1,4 +1,4 @@
-"""What a module of ours says: its code as text, without what computes nothing.
+"""The code of a module of ours as text, without what computes nothing.
 
 `code_hash` hashes these texts; what counts as computing stands there.
 """
