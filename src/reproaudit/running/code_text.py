@@ -216,7 +216,7 @@ class _Writer:
             self._parts += ["(import ", *value.imported, *value.renamed, ")"]
         elif isinstance(value, ast.AST):
             self._parts.append(f"({kind.__name__} ")
-            for name in _computed_fields(kind):
+            for name in _computed(value._fields):
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
                     self._parts.append(f"{name}=")
@@ -240,8 +240,8 @@ class _Writer:
 
 
 @lru_cache(maxsize=256)
-def _computed_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(sorted(set(kind._fields) - _NOT_COMPUTED))
+def _computed(fields: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(set(fields) - _NOT_COMPUTED))
 
 
 def _constant(value: Any) -> str:
