@@ -17,6 +17,7 @@ from reproaudit.checks import (
     all_quantities,
     deciding_index,
     judge_conditions,
+    measurements,
     part_results,
 )
 from reproaudit.checks.measurements import (
@@ -24,6 +25,7 @@ from reproaudit.checks.measurements import (
     Declaration,
     MeasurementKind,
     MeasurementMissingError,
+    Quantity,
     Sample,
 )
 from reproaudit.judging.outcomes import overall
@@ -1048,3 +1050,45 @@ def test_a_law_of_growth_does_not_depend_on_unit_and_zero(
             for curve in (lambda t: t**exponent, lambda t: shift + factor * t**exponent)
         )
         assert np.log(changed) == pytest.approx(np.log(plain), abs=0.01)
+
+
+# --- what is done once --------------------------------------------------------------------------
+
+
+def test_numbers_of_a_series_are_those_of_the_series_itself() -> None:
+    """A number is read without a series of its own, which would be the same."""
+    (one,) = curves(seeds=[0], x=lambda t: np.exp(-t / 100))
+    first, last = (Quantity.model_validate(look("x", step=step)) for step in ("first", "last"))
+    series = one.series(last)
+    whole = one.measurements.series["x"]
+    validated = Series(steps=whole.steps, values=whole.values)
+    assert series.steps == validated.steps
+    assert np.array_equal(series.values, validated.values)
+    assert not series.values.flags.writeable
+    assert (one.number(first), one.number(last)) == (whole.values[0], whole.values[-1])
+
+
+def test_a_measurement_is_fitted_once_and_a_number_is_taken_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where a miss of one part has the others judged anew, by Holm's method."""
+    fitted: list[str] = []
+    taken: list[str] = []
+    fits, number = measurements.misfit, Sample.number
+
+    def noted(name: str, *rest: Any) -> str | None:
+        fitted.append(name)
+        return fits(name, *rest)
+
+    def counted(sample: Sample, quantity: Quantity) -> float:
+        taken.append(f"{quantity.measurement} {sample.seed}")
+        return number(sample, quantity)
+
+    monkeypatch.setattr(measurements, "misfit", noted)
+    monkeypatch.setattr(Sample, "number", counted)
+    samples = scalars(x=[0.9, 0.7, 0.8, 0.9, 0.8], y=[0.05, 0.2, 0.1, 0.04, 0.3], z=[0.01] * 5)
+    parts = [check("aligns", distance=look(name), at_most=0.1) for name in ("y", "x", "z", "y")]
+    judged = judge_parts(parts, samples)
+    assert [one.decision for one in judged] == [UNDECIDED, MISSED, MET, UNDECIDED]
+    assert sorted(fitted) == sorted("xyz" * 5)
+    assert sorted(taken) == sorted(f"{name} {seed}" for name in "xyzy" for seed in range(5))

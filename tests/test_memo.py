@@ -337,6 +337,20 @@ def two_papers(papers: Path) -> list[str]:
     return ["report", "mini", "another", "--audits", "audits"]
 
 
+def test_a_list_draws_nothing_and_counts_as_the_register_does(
+    two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_command([*two_papers, "--json"]) == 0
+    capsys.readouterr()
+    register = json.loads(Path("reports/quick/register.json").read_text())
+    told = {one["slug"]: one["ours"]["verdicts"] for one in register["papers"]}
+    monkeypatch.setattr("reproaudit.scorecard.from_store.build", None)
+    assert run_command(["list", "--audits", "audits", "--json"]) == 0
+    listed = {one["slug"]: one["verdicts"] for one in json.loads(capsys.readouterr().out)}
+    assert {slug: listed[slug] for slug in told} == told
+    assert len(told) == 2
+
+
 def written_pages() -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in Path("reports").rglob("*.*")}
 

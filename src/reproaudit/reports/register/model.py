@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -228,8 +228,3 @@ class Register(ReportModel):
     schema_version: int = REGISTER_VERSION
     tier: str
     papers: tuple[PaperEntry, ...]
-
-
-def register_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of `register.json`."""
-    return Register.model_json_schema(mode="serialization")
