@@ -365,8 +365,8 @@ def verdict_on(own: BatchOutcome, controls: list[BatchOutcome]) -> tuple[Verdict
         (
             [replace(control(a=MISSED), scale_reason="It is slow.")],
             Verdict.SUPPORTED,
-            "every part that its ablation has is missed there; 1 of 2 parts exist at the claim's "
-            "scale alone",
+            "every part that its ablation has is missed there; the control is said to run at "
+            "another scale, which no setting shows; 1 of 2 parts exist at the claim's scale alone",
         ),
         (
             [control(a=MISSED)],
@@ -555,8 +555,9 @@ def test_an_ablation_that_trained_for_less_or_longer_needs_a_reason(steps: int, 
     found = verdict_of(toy(controls=[{**CONTROL, **reason}]), said)
     assert found.verdict is Verdict.SUPPORTED
     assert "every part is missed on its ablation" in found.why
-    named = f"({trained})" if size else "(for the reason given with it)"
-    assert f"the control runs at a {size or 'smaller'} scale {named}" in found.why
+    named = f"runs at a {size} scale ({trained})"
+    unseen = "is said to run at another scale, which no setting shows"
+    assert f"the control {named if size else unseen}" in found.why
 
 
 @pytest.mark.parametrize(

@@ -341,12 +341,96 @@ def test_beside_a_control_stands_how_far_it_moved() -> None:
     audit = with_movement(controls=[{**CONTROL, "loss_stays": reason}])
     lookup = lookup_moving(audit, [PARAMETERS] * 5)
     (shown,) = build(audit, "paper", lookup).claims
-    notes = list(control_notes(shown.controls[0]))
+    notes = list(control_notes(shown, shown.controls[0]))
     assert (
         "in the training that is judged, its parameters moved by 2.5e+02 and its training loss by "
         "0.0001 times their size at the start"
     ) in notes
-    assert f"its training loss cannot fall: {reason}" in notes
+    assert f"parameters that moved are enough to show that it trained: {reason}" in notes
+
+
+def test_a_control_of_another_experiment_must_have_trained_whatever_it_changes() -> None:
+    """The defect: only controls with settings of their own were asked, neither this one."""
+    reads = {**CONTROL, "experiment": "noisy", "settings": {}, "substitutes": {"distance": "other"}}
+    plain = with_movement().model_dump(mode="json")
+    plain["measurements"]["other"] = {
+        "kind": "scalar",
+        "unit": "1",
+        "meaning": "E.",
+        "range": [0, None],
+    }
+    plain["claims"][0]["controls"] = [reads]
+    audit = Audit.model_validate(plain, strict=False)
+    moved = lookup_moving(audit, [STILL] * 5)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        found = {}
+        for seed, one in moved(batch).items():
+            scalars = dict(one.measurements.scalars)
+            scalars["other"] = LEVELS["none"]
+            if batch.experiment == "noisy":
+                scalars |= {"moved": 1e-4, "loss_moved": 1e-4}
+            more = one.measurements.model_copy(update={"scalars": scalars})
+            found[seed] = one.model_copy(update={"measurements": more})
+        return found
+
+    found = judge_claim(audit, audit.claims[0], "paper", lookup)
+    assert found.controls[0].inert is True
+    assert found.verdict is Verdict.INCONCLUSIVE, found.why
+
+
+@pytest.mark.parametrize("still", [2, 3])
+def test_a_run_whose_movement_is_not_finite_did_not_train(still: int) -> None:
+    """The defect: one finite run stood for five. A number that is not finite is in no record."""
+    audit = with_movement()
+    moved = lookup_moving(audit, [LOSS] * 5)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        found = dict(moved(batch))
+        for seed in range(still if batch.overrides else 0):
+            whole = found[seed].measurements
+            left = {name: v for name, v in whole.scalars.items() if name != "loss_moved"}
+            more = {**DIVERGES, "measurements": whole.model_copy(update={"scalars": left})}
+            found[seed] = found[seed].model_copy(update=more)
+        return found
+
+    found = judge_claim(audit, audit.claims[0], "paper", lookup)
+    assert found.controls[0].inert is (still == 3)
+    assert found.verdict is (Verdict.INCONCLUSIVE if still == 3 else Verdict.SUPPORTED), found.why
+
+
+def test_a_page_names_the_measurements_of_movement_and_the_claims_own() -> None:
+    """Any number may be named, and a reader must see which."""
+    from reproaudit.reports.phrasing import movement_words
+
+    audit = with_movement()
+    (shown,) = build(audit, "paper", lookup_moving(audit, [LOSS] * 5, own=(3.0, 0.25))).claims
+    said = movement_words(shown) or ""
+    assert "'loss_moved' of at least 0.01 shows that a run trained" in said
+    assert "in the claim's own runs it is 0.25; their 'moved' is 3" in said
+    (unmeasured,) = build(audit, "paper", lookup_of(audit, fine)).claims
+    assert unmeasured.movement is not None
+    assert unmeasured.verdict is Verdict.NOT_TESTED, "no run showed that it trained"
+    (existing,) = build(with_movement(trains=False), "paper", lookup_of(audit, fine)).claims
+    assert existing.movement is None
+
+
+@pytest.mark.parametrize("audit", [toy(), with_movement()], ids=["no movement", "not measured"])
+def test_a_verdict_says_that_nothing_shows_that_its_ablation_trained(audit: Audit) -> None:
+    plain = audit.model_dump(mode="json")
+    for one in plain["experiments"].values():
+        one["measures"] = [name for name in plain["measurements"] if "moved" not in name]
+    plain["movement"] = plain["movement"] and MOVEMENT
+    audit = Audit.model_validate(plain, strict=False)
+    found = verdict_of(audit, fine)
+    assert found.verdict is Verdict.SUPPORTED, found.why
+    assert "; nothing shows that the control trained: " in found.why
+
+
+@pytest.mark.parametrize("field", REASONS_THAT_COUNT)
+def test_a_reason_of_spaces_is_none(field: str) -> None:
+    with pytest.raises(ValueError, match="found empty text"):
+        toy(controls=[{**CONTROL, field: "  "}])
 
 
 @pytest.mark.parametrize("reason", REASONS_THAT_COUNT)
@@ -638,7 +722,7 @@ def test_a_control_above_the_claims_scale_is_named_and_needs_a_reason() -> None:
     assert (found.controls[0].smaller, found.controls[0].larger) == ("", "steps 5000 not 1000")
     assert "the control runs at a larger scale (steps 5000 not 1000)" in found.why
     (shown,) = build(audit, "paper", lookup_of(audit, fine)).claims
-    assert next(iter(control_notes(shown.controls[0]))) == (
+    assert next(iter(control_notes(shown, shown.controls[0]))) == (
         "above the claim's scale, steps 5000 not 1000: It settles late."
     )
 

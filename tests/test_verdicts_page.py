@@ -25,6 +25,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "documentation": model.DocumentationModel,
     "documentation.variables": model.VariableModel,
     "claims": model.ClaimModel,
+    "claims.movement": model.MovementModel,
     "claims.hangs_on": model.HangsOnModel,
     "claims.hangs_on.values": model.ValueDecisionModel,
     "claims.alternatives_run": model.AlternativesRunModel,

@@ -16,7 +16,7 @@ from reproaudit.errors import UsageError
 from reproaudit.running.memo import memo_folder
 from reproaudit.seals import kept, past_code
 from reproaudit.seals.chain import read_chain
-from reproaudit.seals.entries import ChangeEntry, ResultEntry, RunEntry, SealEntry
+from reproaudit.seals.entries import BegunEntry, ChangeEntry, ResultEntry, RunEntry, SealEntry
 
 REPORT = ("report", "mini", "--tier", "paper", "--format", "terminal", "--verbose")
 
@@ -225,6 +225,27 @@ def test_paper_tier_cells_of_another_tier_are_a_look(
     assert f"A {tier} run, begun on" in page(at)
 
 
+@pytest.mark.parametrize(
+    "look",
+    [("run", "mini", "--tier", "paper", "--seeds", "0-2"), ("run", "mini", "--tier", "quick")],
+    ids=["custom", "quick"],
+)
+def test_streams_that_are_tried_in_other_runs_and_the_best_put_back_are_looks(
+    at: Place, look: tuple[str, ...]
+) -> None:
+    """The defect: only the rule that judges was compared, and the stream was the same again."""
+    draw, before = 'generator(seed, "{}")', "end"
+    for stream in ("second", "third", "end"):
+        assert at(*look)[0] == 0
+        at.edit("mini.py", draw.format(before), draw.format(stream))
+        before = stream
+    shown = at.card(*PAPER)
+    assert shown["looks"] == 2 + 1, "three streams, and the one that was put back"
+    told = " ".join(shown["history"])
+    assert told.count("its rule or code was another than before") == 3
+    assert "its rule or code was another than before" in page(at)
+
+
 def test_seeds_that_were_seen_before_they_were_listed_are_a_look(at: Place) -> None:
     """Many seeds in custom runs, and the best of them into the audit."""
     assert at("run", "mini", "--tier", "paper", "--seeds", "7-9")[0] == 0
@@ -358,6 +379,14 @@ def test_a_confirmation_that_fails_by_chance_is_told(at: Place) -> None:
     shown = at.card(*CONFIRM)
     assert (shown["status"], shown["looks"]) == ("confirmed", 1)
     assert any(one.startswith("A run that failed or diverged") for one in shown["history"])
+    begun = next(one for one in at.entries if isinstance(one, BegunEntry))
+    assert len(shown["seeds"]) == len(begun.seeds["paper"]) + 1, "half of the error, one seed more"
+    told = f"after one try that failed, each claim is judged at {begun.error / 2:.3g}"
+    assert any(told in one for one in shown["history"])
+    again = at.card(*CONFIRM)
+    assert (again["status"], again["seeds"]) == ("confirmed", shown["seeds"])
+    assert at.card(*PAPER)["status"] == "confirmed", "its records are judged at this error, too"
+    assert at("seal", "mini", "--verify")[0] == 0
 
 
 # --- a chain that is removed or cut short --------------------------------------------------------

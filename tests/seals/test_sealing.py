@@ -208,7 +208,7 @@ def test_words_that_are_changed_and_not_sealed_are_told_on_every_page(at: Place)
     assert after["looks"] == before["looks"]
     assert after["history"] == [
         *before["history"],
-        f"Words of this audit that decide nothing {told}",
+        f"Words and weights of this audit that decide no verdict {told}",
     ]
     assert set(shown()) == {".html", ".md", ".json", "terminal"}
     assert all(shown().values()), shown()

@@ -136,7 +136,7 @@ def test_a_changed_wording_is_no_look(tmp_path: Path) -> None:
     seal(file, rule_with(), text="1" * 64)
     (sentence,) = told(file, FIRST).history
     assert told(file, FIRST) == Standing(looks=0, history=(sentence,))
-    assert sentence.startswith("Words of this audit that decide nothing")
+    assert sentence.startswith("Words and weights of this audit that decide no verdict")
     assert "were changed once after a run, last by the seal of" in sentence
     seal(file, rule_with(), text="2" * 64)
     assert "were changed 2 times after a run" in told(file, FIRST).history[0]

@@ -62,6 +62,15 @@ def control_batch(audit: Audit, control: Control, tier: TierName) -> Batch:
     return Batch(str(control.experiment), scale, overrides, seeds_of(audit, scale))
 
 
+def runs_apart(claim: Claim, control: Control) -> bool:
+    """True if a control has runs of its own, and does not only read the claim's own ones.
+
+    Args:
+        control: as `Audit.controls_of` gives it.
+    """
+    return bool(control.settings) or control.experiment != claim.experiment
+
+
 def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
     """The batches that a claim is judged on: its experiment, its controls, its positive control."""
     yield Role.EXPERIMENT, experiment_batch(audit, claim.experiment, tier)

@@ -6,12 +6,20 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.measurements import StrictModel
 
-Text = Annotated[str, Field(min_length=1)]
-"""Text of at least one character."""
+
+def _says_something(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("string_too_short", "found empty text; expected some")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
+"""Text of at least one character that is no space."""
 
 
 class VariableName(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Entry
 from reproaudit.audit.model import Audit
-from reproaudit.commands.confirmed import begun_of, with_seeds_of
+from reproaudit.commands.confirmed import with_seeds_of
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
@@ -16,7 +16,13 @@ from reproaudit.running.groups import todays_groups
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
 from reproaudit.scorecard.model import Scorecard
 from reproaudit.seals.chain import alpha_of, confirmation_of, last_seal
-from reproaudit.seals.confirming import derived_seeds, error_of_look, looks_sealed, seeds_of_look
+from reproaudit.seals.confirming import (
+    Confirmation,
+    derived_seeds,
+    error_of_look,
+    looks_sealed,
+    seeds_of_look,
+)
 from reproaudit.seals.entries import (
     BegunEntry,
     Draft,
@@ -59,7 +65,7 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
     return cards, summary.failed
 
 
-def begin(entry: Entry, audit: Audit, rule: str, how: How) -> BegunEntry:
+def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     """Enters the beginning of a confirmation, unless it was begun before; errors as above."""
     chains = Chains(entry, how.store.root)
     there = chains.entries()
@@ -76,7 +82,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> BegunEntry:
     _require_first(entry, audit, how, there, rule)
 
     def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:
-        if begun_of(present, rule) is None:
+        if Confirmation.of(present, rule) is None:
             look = looks_sealed(present).index(rule) + 1
             error = error_of_look(look, alpha_of({"confidence": audit.confidence}))
             own = {"quick": len(audit.seeds.quick), "paper": len(audit.seeds.paper)}
@@ -95,24 +101,27 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> BegunEntry:
             )
 
     added = chains.add(made)
-    start = begun_of((*there, *added), rule) or begun_of(chains.entries(), rule)
-    assert start is not None, "it was begun before or is begun now"
+    confirmation = Confirmation.of(chains.entries(), rule)
+    assert confirmation is not None, "it was begun before or is begun now"
+    start = confirmation.begun
     say(
         f"{slug}: confirmation of seal {rule[:8]}, look {start.look}, which spends "
         f"{start.error:.3g} of the error, {'begun' if added else f'begun on {start.date.date()}'}",
         stderr=True,
     )
-    return start
+    if confirmation.failed:
+        say(f"{slug}: {confirmation.after_failures}", stderr=True)
+    return confirmation
 
 
 def _require_first(
     entry: Entry, audit: Audit, how: How, there: Sequence[SealsEntry], rule: str
 ) -> None:
     """Refuses to compute again what was confirmed; to show it from its records is fine."""
-    result, start = confirmation_of(there, rule), begun_of(there, rule)
-    if result is None or start is None:
+    result, confirmation = confirmation_of(there, rule), Confirmation.of(there, rule)
+    if result is None or confirmation is None:
         return
-    drawn = with_seeds_of(audit, start)
+    drawn = with_seeds_of(audit, confirmation)
     groups = todays_groups(entry.module)
     found = choose_records(how.store, drawn, "paper", today=groups).records
     wanted = {(cell.tier, cell.key) for cell in cells_of_tier(drawn, "paper")}

@@ -6,7 +6,7 @@ seeds, with the digest that the entry states, judged again with the same decisio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, Tiers
@@ -15,20 +15,15 @@ from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
 from reproaudit.scorecard.sealed import digest_of_records, recorded_claims
 from reproaudit.seals.chain import confirmation_of
-from reproaudit.seals.entries import BegunEntry, SealsEntry
+from reproaudit.seals.confirming import Confirmation
+from reproaudit.seals.entries import SealsEntry
 
 
-def with_seeds_of(audit: Audit, begun: BegunEntry) -> Audit:
+def with_seeds_of(audit: Audit, confirmation: Confirmation) -> Audit:
     """Returns an audit with the seeds and the error of a confirmation in place of its own."""
-    quick = begun.seeds.get("quick", audit.seeds.quick)
-    seeds = Tiers(smoke=audit.seeds.smoke, quick=quick, paper=begun.seeds["paper"])
-    return audit.model_copy(update={"seeds": seeds, "confidence": 1 - begun.error})
-
-
-def begun_of(entries: Iterable[SealsEntry], rule: str) -> BegunEntry | None:
-    """The beginning of a rule's confirmation; None if it was not begun."""
-    found = (one for one in entries if isinstance(one, BegunEntry) and one.rule == rule)
-    return next(found, None)
+    quick = confirmation.seeds("quick") or audit.seeds.quick
+    seeds = Tiers(smoke=audit.seeds.smoke, quick=quick, paper=confirmation.seeds("paper"))
+    return audit.model_copy(update={"seeds": seeds, "confidence": 1 - confirmation.error})
 
 
 def verdicts_on_records(
@@ -47,10 +42,10 @@ def verdicts_on_records(
         By claim id; nothing if the rule was not confirmed, if a record is missing or failed, if
         the records are others than the entry's, or if they give other decisions.
     """
-    result, begun = confirmation_of(entries, rule), begun_of(entries, rule)
-    if result is None or begun is None:
+    result, confirmation = confirmation_of(entries, rule), Confirmation.of(entries, rule)
+    if result is None or confirmation is None:
         return {}
-    drawn, today = with_seeds_of(audit, begun), todays_groups(entry.code)
+    drawn, today = with_seeds_of(audit, confirmation), todays_groups(entry.code)
     try:
         chosen = choose_records(store, drawn, "paper", today=today).records
     except TiedGroupsError:

@@ -177,21 +177,26 @@ def scorecard_of_paper(
         has_records(store, entry.slug, tier or TIERS[0])  # says what stands where
     files = together(tool, files_of_paper(entry, store.root))
     for one in [tier] if tier else reversed(TIERS):
-        folder, memo = out / one / entry.slug, None
+        memo = None
         if (store.root / entry.slug / one).is_dir():
             memo = Memo(_question(entry, store, one, group), files)
             if (known := memo.answer()) is not None:
                 card = Scorecard.model_validate_json(known)
                 return card.model_copy(update={"store_root": store.manifest.root()})
             memo = memo if has_records(store, entry.slug, one) else None
-        shipped, committed = folder / FILE_NAME, folder / "scorecard.json"
-        if memo is None and not shipped.is_file() and not committed.is_file():
+        # what was shipped lies beside the store, wherever the new pages go
+        folders = [place / one / entry.slug for place in (out, store.root.parent / "reports")]
+        files_of = [(folder / FILE_NAME, folder / "scorecard.json") for folder in folders]
+        found = next((pair for pair in files_of if any(one.is_file() for one in pair)), None)
+        if memo is None and found is None:
             continue
         audit = entry.audit()
         if not audit.claims:
             break
         if memo is not None:
             return _judged(entry, audit, store, one, group, memo)
+        assert found is not None
+        shipped, committed = found
         if shipped.is_file():
             return _from_shipped(entry, audit, one, shipped, group)
         card = read_scorecard(committed)

@@ -48,16 +48,16 @@ def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
     """
     entries = Chains(entry, store.root).entries()
     claims = frozenset(claim.id for claim in audit.claims)
-    judged = [one.judged_by for one in entries if isinstance(one, RunEntry)]
+    ran = [one.rule for one in entries if isinstance(one, RunEntry)]
     seal = last_seal(entries)
-    if seal is None and not judged:
+    if seal is None and not ran:
         return Sealed(entries, "", claims)
     rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
     if seal is not None:
         unsealed = changes_since(entries, rule)
-    elif judged_by(rule) != judged[-1]:
-        unsealed = (RuleChange(what="the rule, after a run of the paper tier's cells"),)
+    elif digest(rule) != ran[-1]:
+        unsealed = (RuleChange(what="rule or code, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
     is_reworded = seal is not None and seal.text != text
     return Sealed(entries, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)

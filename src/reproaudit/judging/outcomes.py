@@ -19,8 +19,9 @@ moves them by many times their size. Only where the loss cannot fall by what the
 stage is, for the reason that the audit gives (`loss_stays`), parameters that moved are asked for
 instead. A control that trained for fewer or more steps than the claim, and gives no reason for
 another scale, counts for nothing either. A control that only reads other measurements
-of the claim's own runs is as trained as the claim. Nothing is said of a control whose movement was
-not measured, nor of a claim that trains nothing.
+of the claim's own runs is as trained as the claim. A run whose movement is not finite did not show
+that it trained, and counts as one that did not. Nothing is said of a control whose experiment does
+not measure movement, nor of a claim that trains nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from functools import cache
 from statistics import median
 
 from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
-from reproaudit.audit.plan import Batch, Role
+from reproaudit.audit.plan import Batch, Role, runs_apart
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scale import rescaled_settings
 from reproaudit.cell import CellKey, canonical_settings
@@ -96,11 +97,12 @@ class BatchOutcome:
         substitutes: of a control: (measurement of the claim, measurement judged in its place).
         conditions: the result of every condition; each part shows its deciding one.
         inert: of a control: whether it did not train; None if that was not measured.
-        unsupplied: of a control from elsewhere: the measurements of its movement that are missing.
+        unshown: of a control: why nothing shows that it trained, in words; empty if something does
+            or nothing needs to.
         length: of a control that trained for fewer or more steps than the claim and gives no
             reason: in words, how many; else empty.
-        moved: of a control: by how much of their size at the start its parameters and its training
-            loss moved, medians over its seeds; None if that was not measured.
+        moved: by how much of their size at the start its parameters and its training loss moved,
+            medians over its seeds; None if that was not measured or is not asked.
         loss_stays: of a control: why its training loss cannot fall.
         smaller: of a control below the claim's scale: in what; else empty.
         larger: of a control above the claim's scale: in what; else empty.
@@ -119,7 +121,7 @@ class BatchOutcome:
     substitutes: tuple[tuple[str, str], ...] = ()
     conditions: tuple[ConditionResult, ...] = ()
     inert: bool | None = None
-    unsupplied: tuple[str, ...] = ()
+    unshown: str = ""
     length: str = ""
     moved: tuple[float, float] | None = None
     loss_stays: str | None = None
@@ -177,12 +179,13 @@ def judge_control(
     """
     checks = [check.reading(control.substitutes) for check in claim.checks]
     outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
-    movement, smaller, larger, steps = None, "", "", None
+    movement, smaller, larger, steps, unshown = None, "", "", None, ""
     if role is Role.CONTROL:
-        if claim.trains and control.settings:
+        if claim.trains and runs_apart(claim, control):
             movement, steps = audit.movement_of(claim), _other_steps(outcome.records, own.records)
+            unshown = _unshown(movement, audit, outcome)
         smaller, larger = _scale(audit, claim, control, tier, steps)
-    moves = _movements(movement, outcome.records)
+    moves = movements(audit, movement, outcome)
     loss_stays = control.loss_stays or (movement.loss_stays if movement is not None else None)
     return replace(
         outcome,
@@ -190,9 +193,9 @@ def judge_control(
         why=control.why,
         substitutes=tuple(sorted(control.substitutes.items())),
         inert=_is_inert(movement, moves, loss_stays),
-        unsupplied=_unsupplied(movement, audit, batch, outcome.records),
+        unshown=unshown,
         length=_in_place_of(*steps) if steps and control.scale_reason is None else "",
-        moved=(median(p for p, _ in moves), median(loss for _, loss in moves)) if moves else None,
+        moved=medians(moves),
         loss_stays=loss_stays,
         smaller=smaller,
         larger=larger,
@@ -251,12 +254,11 @@ def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
     return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(a).max(initial=0.0))
 
 
-def untrained(movement: Movement | None, outcome: BatchOutcome) -> str | None:
+def untrained(movement: Movement | None, moves: Moves) -> str | None:
     """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
-    moves = _movements(movement, outcome.records)
     if movement is None or not _is_inert(movement, moves, movement.loss_stays):
         return None
-    parameters, loss = (median(several) for several in zip(*moves, strict=True))
+    parameters, loss = medians(moves) or (0.0, 0.0)
     also = f", and their parameters by {parameters:.2g} times theirs" if movement.loss_stays else ""
     return (
         f"the claim's own runs did not train: their training loss moved by {loss:.2g} times its "
@@ -264,45 +266,70 @@ def untrained(movement: Movement | None, outcome: BatchOutcome) -> str | None:
     )
 
 
-def _movements(
-    movement: Movement | None, records: Sequence[Record]
-) -> tuple[tuple[float, float], ...]:
-    """The movement of each completed run's parameters and training loss; empty if not measured."""
-    found = []
-    for record in records if movement is not None else ():
-        if movement is not None and record.status is CellStatus.COMPLETED:
-            scalars = record.measurements.scalars
-            parameters = scalars.get(movement.parameters)
-            loss = scalars.get(movement.training_loss)
-            if parameters is None or loss is None:
-                return ()
-            found.append((abs(parameters), abs(loss)))
-    return tuple(found)
+Moves = tuple[tuple[float, float], ...]
+"""Of each run that is judged, by how much its parameters and its training loss moved."""
 
 
-def _unsupplied(
-    movement: Movement | None, audit: Audit, batch: Batch, records: Sequence[Record]
-) -> tuple[str, ...]:
-    """The measurements of movement that a batch declares and that runs from elsewhere lack."""
+def movements(audit: Audit, movement: Movement | None, outcome: BatchOutcome) -> Moves:
+    """The movement of each run that is judged; empty if its experiment does not measure it.
+
+    A number that is not finite is in no record, and counts as none: such a run has not shown that
+    it trained. Of runs from elsewhere a number may not have been supplied; then there is none.
+    """
     if movement is None:
         return ()
-    declared = audit.measurements_of(batch.experiment)
-    theirs = [one for one in records if one.origin and one.status is CellStatus.COMPLETED]
+    names = (movement.parameters, movement.training_loss)
+    runs = [
+        one
+        for one in outcome.records
+        if one.status is not CellStatus.FAILED and one.seed not in outcome.diverged
+    ]
+    if not set(names) <= audit.measurements_of(outcome.batch.experiment).keys() or any(
+        one.origin and not set(names) <= one.measurements.scalars.keys() for one in runs
+    ):
+        return ()
     return tuple(
-        name
-        for name in (movement.parameters, movement.training_loss)
-        if name in declared and any(name not in one.measurements.scalars for one in theirs)
+        (abs(scalars.get(names[0], 0.0)), abs(scalars.get(names[1], 0.0)))
+        for scalars in (one.measurements.scalars for one in runs)
     )
 
 
+def medians(moves: Moves) -> tuple[float, float] | None:
+    """The medians over the runs of both movements; None if there are none."""
+    if not moves:
+        return None
+    return median(by for by, _ in moves), median(loss for _, loss in moves)
+
+
+def _unshown(movement: Movement | None, audit: Audit, outcome: BatchOutcome) -> str:
+    """Why nothing shows that a control trained, in words; empty if its movement is known."""
+    if movement is None:
+        return "the audit names no 'movement'"
+    names = sorted((movement.parameters, movement.training_loss))
+    declared = audit.measurements_of(outcome.batch.experiment)
+    theirs = [one for one in outcome.records if one.origin and one.status is CellStatus.COMPLETED]
+    undeclared = [name for name in names if name not in declared]
+    unsupplied = [
+        name for name in names if any(name not in one.measurements.scalars for one in theirs)
+    ]
+    if undeclared:
+        experiment = outcome.batch.experiment
+        return f"the experiment '{experiment}' does not measure {_quoted(undeclared)}"
+    return f"{_quoted(unsupplied)} was not supplied" if unsupplied else ""
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)
+
+
 def _is_inert(
-    movement: Movement | None, moves: Sequence[tuple[float, float]], loss_stays: str | None = None
+    movement: Movement | None, moves: Moves, loss_stays: str | None = None
 ) -> bool | None:
     """True if most runs did not train; None if that was not measured.
 
     Args:
         movement: says how far a run that trained has moved.
-        moves: from `_movements`.
+        moves: from `movements`.
         loss_stays: why the training loss cannot fall, if it cannot; parameters then may move.
     """
     if movement is None or not moves:
@@ -349,11 +376,10 @@ def _scale(
         ", ".join(f"{n} {shown(its)} not {shown(ours)}" for n, (its, ours) in found.items())
         for found in rescaled_settings(audit, claim, control, tier)
     )
-    said = _in_place_of(*steps) if steps else "for the reason given with it"
-    if control.scale_reason and steps and steps[0] > steps[1]:
-        larger = larger or said
-    elif control.scale_reason and not larger:
-        smaller = smaller or said
+    if control.scale_reason and steps:
+        its, ours = steps
+        said = _in_place_of(its, ours)
+        smaller, larger = (smaller or said, larger) if its < ours else (smaller, larger or said)
     return smaller, larger
 
 

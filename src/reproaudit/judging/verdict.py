@@ -39,9 +39,12 @@ from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.outcomes import (
     BatchOutcome,
     Lookup,
+    Moves,
     differing_runs,
     judge_batch,
     judge_control,
+    medians,
+    movements,
     one_run_repeated,
     trained_after_all,
     untrained,
@@ -113,7 +116,9 @@ def judge_claim(
     named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
-    if own.problem is None and (unfit := _unfit(audit, claim, own)):
+    moves = movements(audit, audit.movement_of(claim) if claim.trains else None, own)
+    own = replace(own, moved=medians(moves))
+    if own.problem is None and (unfit := _unfit(audit, claim, own, moves)):
         own = replace(own, problem=(Verdict.NOT_TESTED, unfit))
     others = [
         judge_control(audit, claim, control, role, batch, lookup(batch), own, tier)
@@ -144,11 +149,11 @@ def judge_claim(
     )
 
 
-def _unfit(audit: Audit, claim: Claim, own: BatchOutcome) -> str | None:
+def _unfit(audit: Audit, claim: Claim, own: BatchOutcome, moves: Moves) -> str | None:
     """Why a claim's own runs do not test it, though they ended well; None if they do."""
     if not claim.trains:
         return trained_after_all(own) or differing_runs(own)
-    return one_run_repeated(claim, own) or untrained(audit.movement_of(claim), own)
+    return one_run_repeated(claim, own) or untrained(audit.movement_of(claim), moves)
 
 
 def decide_verdict(
@@ -304,12 +309,10 @@ def _only_read(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
 
 
 def _unshown(ablations: Ablations) -> Iterator[str]:
-    """The ablations from elsewhere of which nobody says that they trained."""
-    unsupplied = {control.label: control.unsupplied for control, _ in ablations.answers.values()}
-    for label, names in unsupplied.items():
-        if names:
-            named = " and ".join(f"'{name}'" for name in sorted(names))
-            yield f"nothing shows that {label} trained: {named} was not supplied"
+    """The ablations of which nothing says that they trained."""
+    for control in ablations.controls:
+        if control.unshown:
+            yield f"nothing shows that {control.label} trained: {control.unshown}"
 
 
 MOST_QUOTED = 3
@@ -338,6 +341,8 @@ def _scales(ablations: Ablations) -> Iterator[str]:
         for size, words in (("smaller", control.smaller), ("larger", control.larger)):
             if words:
                 yield f"{control.label} runs at a {size} scale ({words})"
+        if control.scale_reason and not (control.smaller or control.larger):
+            yield f"{control.label} is said to run at another scale, which no setting shows"
     if ablations.alone:
         total = ablations.alone + len(ablations.answers)
         yield f"{ablations.alone} of {total} parts exist at the claim's scale alone"

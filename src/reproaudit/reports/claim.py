@@ -127,6 +127,8 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
     yield "evidence", phrasing.evidence_words(claim)
     if told := list(phrasing.alternatives_words(card, claim)):
         yield "alternatives", "; ".join(told)
+    if trained := phrasing.movement_words(claim):
+        yield "training", trained
     yield from _history(card, claim) if history else _history_counted(claim)
     if part is not None:
         yield "tolerance", part.reason
@@ -175,7 +177,7 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
     for name, control in phrasing.controls_of(claim):
         differs = (phrasing.control_differences(control), f"{control.tier} scale")
         how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
-        how = "; ".join([how, *phrasing.control_notes(control)])
+        how = "; ".join([how, *phrasing.control_notes(claim, control)])
         said = phrasing.control_words(card, claim, control)
         yield _answer(name, phrasing.decision_words(control.decision), said, how)
     if claim.positive_control is None:

@@ -149,20 +149,40 @@ def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]
         yield f"at the {tier} tier, without bearing on this verdict: {'; '.join(said_of)}"
 
 
-def control_notes(control: ControlModel) -> Iterator[str]:
-    """Yields what limits a control: its scale, seeds that diverged, and whether it trained."""
+def movement_words(claim: ClaimModel) -> str | None:
+    """Returns how its runs show that they trained; None if nothing asks for it."""
+    asked = claim.movement
+    if asked is None:
+        return None
+    ask = f"'{asked.training_loss}' of at least {asked.at_least:g} shows that a run trained"
+    if asked.loss_stays:
+        ask += f", or as much of '{asked.parameters}': {asked.loss_stays.rstrip('.')}"
+    if asked.parameters_moved is None or asked.loss_moved is None:
+        return f"{ask}; not measured in the claim's own runs"
+    own = f"{asked.loss_moved:.2g}; their '{asked.parameters}' is {asked.parameters_moved:.2g}"
+    return f"{ask}; in the claim's own runs it is {own} (medians, times the size at the start)"
+
+
+def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
+    """Yields what limits a control: its scale, seeds that diverged, and whether it trained.
+
+    What holds of every run of the claim, `movement_words` says.
+    """
     reason = control.scale_reason or "no reason is given"
     for side, found in (("below", control.smaller), ("above", control.larger)):
         if found:
             yield f"{side} the claim's scale, {found}: {reason}"
+    if control.scale_reason and not (control.smaller or control.larger):
+        yield f"said to run at another scale, which no setting shows: {control.scale_reason}"
     if control.parameters_moved is not None and control.loss_moved is not None:
         yield (
             "in the training that is judged, its parameters moved by "
             f"{control.parameters_moved:.2g} and its training loss by {control.loss_moved:.2g} "
             "times their size at the start"
         )
-    if control.loss_stays:
-        yield f"its training loss cannot fall: {control.loss_stays}"
+    every = claim.movement.loss_stays if claim.movement else None
+    if control.loss_stays and control.loss_stays != every:
+        yield (f"parameters that moved are enough to show that it trained: {control.loss_stays}")
     if control.inert:
         yield "inert: it did not train, so it counts for nothing"
     if control.diverged:

@@ -33,6 +33,7 @@ from reproaudit.scorecard.model import (
     EnvironmentModel,
     HangsOnModel,
     LedgerModel,
+    MovementModel,
     PartModel,
     RecordModel,
     ResponseModel,
@@ -184,7 +185,18 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
             AlternativeRunModel(**vars(one)) for one in (*ledger.here, *ledger.lower)
         ),
         runs_met=_runs_met(bound, audit.confidence) if bound else None,
+        movement=_movement(audit, outcome),
         pictures=build_pictures(audit, outcome),
+    )
+
+
+def _movement(audit: Audit, outcome: ClaimOutcome) -> MovementModel | None:
+    stated = audit.movement_of(outcome.claim) if outcome.claim.trains else None
+    if stated is None:
+        return None
+    parameters, loss = outcome.own.moved or (None, None)
+    return MovementModel(
+        **stated.model_dump(exclude={"reason"}), parameters_moved=parameters, loss_moved=loss
     )
 
 

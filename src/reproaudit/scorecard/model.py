@@ -137,13 +137,30 @@ class ControlModel(ReportModel):
     loss_moved: float | None = None
     """By how much of its size at the start its training loss moved, the median over its seeds."""
     loss_stays: str | None = None
-    """Why its training loss cannot fall, if the audit says so."""
+    """Why parameters that moved are enough, if the audit says so."""
     smaller: str = ""
     """Of a control below the claim's scale: in what; else empty."""
     larger: str = ""
     """Of a control above the claim's scale: in what; else empty."""
     scale_reason: str | None = None
     """Of a control at another scale than the claim's: why it may."""
+
+
+class MovementModel(ReportModel):
+    """The measurements by which a claim's runs and its controls show that they trained."""
+
+    parameters: str
+    """The measurement of how far all trained parameters moved."""
+    training_loss: str
+    """The measurement of how far the training loss moved."""
+    at_least: float
+    """The share of its size at the start by which the loss of a run that trained has moved."""
+    loss_stays: str | None
+    """Why parameters that moved are enough, if the audit says so of every run."""
+    parameters_moved: float | None
+    """The first one, of the claim's own runs: the median over seeds; None if not measured."""
+    loss_moved: float | None
+    """The second one, likewise."""
 
 
 class ClaimModel(ReportModel):
@@ -194,6 +211,8 @@ class ClaimModel(ReportModel):
     """Every alternative that was run; those of a lower tier are only shown."""
     runs_met: RunsMetModel | None = None
     """Of the deciding part."""
+    movement: MovementModel | None = None
+    """None if nothing is trained, if the audit names no such measurement, and in older files."""
     pictures: tuple[PictureModel, ...] = ()
     """The curves that are judged, run by run; of single numbers `per_seed` is all there is."""
 

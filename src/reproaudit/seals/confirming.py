@@ -10,6 +10,10 @@ most, a look has at least n seeds, where 2^-n ≤ α_k: if half of all runs lie 
 runs all lie within it by chance with probability 2^-n. This holds whatever law the runs follow.
 How far the mean's interval errs under skewed laws is measured (`docs/calibration.md`).
 
+A confirmation of which a cell failed is tried again, and what went through is kept. Such a result
+is one of several that could have been shown. So after f tries that failed each claim is judged at
+α_k / (f + 1), with as many seeds as that needs; the seeds are the first ones of the same sequence.
+
 Changes made before the first seal spend nothing: they chose among other seeds, which no
 confirmation uses.
 """
@@ -19,8 +23,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from reproaudit.seals.entries import SealEntry, SealsEntry
+from reproaudit.seals.entries import BegunEntry, ResultEntry, SealEntry, SealsEntry
 
 SEEDS_BELOW = 10**9
 """Derived seeds are smaller, so that ``--seeds`` can name them."""
@@ -47,6 +52,53 @@ def seeds_of_look(error: float, own: int) -> int:
         own: the number of the audit's seeds at this tier.
     """
     return max(own, math.ceil(-math.log2(error)))
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The confirmation of one rule, as a chain of seals tells it.
+
+    Attributes:
+        begun: its beginning.
+        failed: the number of its tries of which a cell failed.
+    """
+
+    begun: BegunEntry
+    failed: int
+
+    @classmethod
+    def of(cls, entries: Sequence[SealsEntry], rule: str) -> Confirmation | None:
+        """The confirmation of a rule; None if it was not begun."""
+        begun, failed = None, 0
+        for entry in entries:
+            if isinstance(entry, BegunEntry) and entry.rule == rule:
+                begun = begun or entry
+            elif begun is not None and isinstance(entry, ResultEntry) and entry.rule == rule:
+                if entry.confirmation:
+                    break
+                failed += any(one.has_failed for one in entry.claims.values())
+        return None if begun is None else cls(begun, failed)
+
+    @property
+    def error(self) -> float:
+        """The error by which its claims are judged."""
+        return self.begun.error / (self.failed + 1)
+
+    @property
+    def after_failures(self) -> str:
+        """What its failed tries have changed, in words."""
+        tries = "one try" if self.failed == 1 else f"{self.failed} tries"
+        return f"after {tries} that failed, each claim is judged at {self.error:.3g}"
+
+    def seeds(self, tier: str) -> tuple[int, ...]:
+        """Its seeds at a tier: those of its beginning, or more if its error needs them.
+
+        None at a tier for which it was begun without any.
+        """
+        if tier not in self.begun.seeds:
+            return ()
+        own = len(self.begun.seeds[tier])
+        return derived_seeds(self.begun.rule, tier, seeds_of_look(self.error, own))
 
 
 def looks_sealed(entries: Sequence[SealsEntry]) -> list[str]:

@@ -99,7 +99,7 @@ class Past:
     failures: dict[str, PastResult] = field(default_factory=dict)
     looks: list[str] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
-    _judged_by: str | None = None
+    _rule: str | None = None
     _is_explained: bool = False
 
     @classmethod
@@ -168,16 +168,15 @@ class Past:
                 )
 
     def _take_rule(self, entry: RunEntry | ResultEntry) -> None:
-        """Begins another epoch if what judges is another than before, and no entry tells of it."""
-        known = self._judged_by is not None and entry.judged_by is not None
-        is_other = known and self._judged_by != entry.judged_by
+        """Begins another epoch if rule or code is another than before, and no entry tells of it."""
+        is_other = None not in (self._rule, entry.rule) and self._rule != entry.rule
         if is_other and self.epochs and not self._is_explained:
             self.looks.append(
-                f"On {date_of(entry)} its rule was another than before, and no entry tells what "
-                "was changed."
+                f"On {date_of(entry)} its rule or code was another than before, and no entry tells "
+                "what was changed."
             )
             self.rule_changed()
-        self._judged_by = entry.judged_by or self._judged_by
+        self._rule = entry.rule or self._rule
         self._is_explained = False
 
     def _take_result(self, entry: ResultEntry) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from reproaudit.seals.chain import confirmation_of
-from reproaudit.seals.confirming import looks_sealed
+from reproaudit.seals.confirming import Confirmation, looks_sealed
 from reproaudit.seals.entries import (
     BegunEntry,
     ChangeEntry,
@@ -25,7 +25,7 @@ from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 MOST_NAMED = 6
 """Additions, or files, that one sentence names at most."""
 
-MERE_WORDS = "Words of this audit that decide nothing (reasons, findings, titles)"
+MERE_WORDS = "Words and weights of this audit that decide no verdict (reasons, findings, titles)"
 
 
 def change_sentences(past: Past) -> Iterator[str]:
@@ -177,6 +177,9 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
             f"{len(rules)} sealed; it spends {begun.error:.3g} of the error), begun on "
             f"{date_of(begun)}"
         )
+        confirmation = Confirmation.of(entries, begun.rule)
+        if confirmation is not None and confirmation.failed:
+            name += f", {confirmation.after_failures}"
         results = {} if found is None else found.claims
         told = [_outcome(one) for claim, one in results.items() if claim in names]
         yield f"{name}: {'; '.join(told) or 'no result yet'}."

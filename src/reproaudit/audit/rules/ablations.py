@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
-from reproaudit.audit.plan import control_batch
+from reproaudit.audit.plan import control_batch, runs_apart
 from reproaudit.audit.rules.looks import JUDGED, coordinates
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, shown
@@ -111,7 +111,7 @@ def _controls_show_that_they_trained(audit: Audit) -> Iterator[Violation]:
     training = [
         (loc, str(control.experiment), audit.movement_of(claim))
         for loc, claim, control in _written(audit)
-        if claim.trains and control.settings and control.experiment in audit.experiments
+        if claim.trains and runs_apart(claim, control) and control.experiment in audit.experiments
     ]
     if any(movement is None for _, _, movement in training):
         yield Violation(
