@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
 
-from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
+from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role, runs_apart
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scale import rescaled_settings
@@ -48,6 +48,7 @@ from reproaudit.checks import (
 )
 from reproaudit.checks.measurements import ROUNDING, MeasurementMissingError, Sample
 from reproaudit.judging.model import Verdict
+from reproaudit.judging.movement import is_inert, medians, movements, why_unshown
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.stats import Decision
@@ -183,16 +184,17 @@ def judge_control(
     if role is Role.CONTROL:
         if claim.trains and runs_apart(claim, control):
             movement, steps = audit.movement_of(claim), _other_steps(outcome.records, own.records)
-            unshown = _unshown(movement, audit, outcome)
+            unshown = why_unshown(audit, movement, batch.experiment, outcome.records)
         smaller, larger = _scale(audit, claim, control, tier, steps)
-    moves = movements(audit, movement, outcome)
+    kept = [one for one in outcome.records if one.seed not in outcome.diverged]
+    moves = movements(audit, movement, batch.experiment, kept)
     loss_stays = control.loss_stays or (movement.loss_stays if movement is not None else None)
     return replace(
         outcome,
         name=control.name,
         why=control.why,
         substitutes=tuple(sorted(control.substitutes.items())),
-        inert=_is_inert(movement, moves, loss_stays),
+        inert=is_inert(movement, moves, loss_stays),
         unshown=unshown,
         length=_in_place_of(*steps) if steps and control.scale_reason is None else "",
         moved=medians(moves),
@@ -252,94 +254,6 @@ def _same_numbers(one: Measurements, other: Measurements, name: str) -> bool:
     if a.shape != b.shape:
         return False
     return bool(np.abs(a - b).max(initial=0.0) <= ROUNDING * np.abs(a).max(initial=0.0))
-
-
-def untrained(movement: Movement | None, moves: Moves) -> str | None:
-    """That most of a claim's own runs did not train, in words; None if they did or nobody says."""
-    if movement is None or not _is_inert(movement, moves, movement.loss_stays):
-        return None
-    parameters, loss = medians(moves) or (0.0, 0.0)
-    also = f", and their parameters by {parameters:.2g} times theirs" if movement.loss_stays else ""
-    return (
-        f"the claim's own runs did not train: their training loss moved by {loss:.2g} times its "
-        f"size at the start{also}, less than the {movement.at_least:g} that the audit asks for"
-    )
-
-
-Moves = tuple[tuple[float, float], ...]
-"""Of each run that is judged, by how much its parameters and its training loss moved."""
-
-
-def movements(audit: Audit, movement: Movement | None, outcome: BatchOutcome) -> Moves:
-    """The movement of each run that is judged; empty if its experiment does not measure it.
-
-    A number that is not finite is in no record, and counts as none: such a run has not shown that
-    it trained. Of runs from elsewhere a number may not have been supplied; then there is none.
-    """
-    if movement is None:
-        return ()
-    names = (movement.parameters, movement.training_loss)
-    runs = [
-        one
-        for one in outcome.records
-        if one.status is not CellStatus.FAILED and one.seed not in outcome.diverged
-    ]
-    if not set(names) <= audit.measurements_of(outcome.batch.experiment).keys() or any(
-        one.origin and not set(names) <= one.measurements.scalars.keys() for one in runs
-    ):
-        return ()
-    return tuple(
-        (abs(scalars.get(names[0], 0.0)), abs(scalars.get(names[1], 0.0)))
-        for scalars in (one.measurements.scalars for one in runs)
-    )
-
-
-def medians(moves: Moves) -> tuple[float, float] | None:
-    """The medians over the runs of both movements; None if there are none."""
-    if not moves:
-        return None
-    return median(by for by, _ in moves), median(loss for _, loss in moves)
-
-
-def _unshown(movement: Movement | None, audit: Audit, outcome: BatchOutcome) -> str:
-    """Why nothing shows that a control trained, in words; empty if its movement is known."""
-    if movement is None:
-        return "the audit names no 'movement'"
-    names = sorted((movement.parameters, movement.training_loss))
-    declared = audit.measurements_of(outcome.batch.experiment)
-    theirs = [one for one in outcome.records if one.origin and one.status is CellStatus.COMPLETED]
-    undeclared = [name for name in names if name not in declared]
-    unsupplied = [
-        name for name in names if any(name not in one.measurements.scalars for one in theirs)
-    ]
-    if undeclared:
-        experiment = outcome.batch.experiment
-        return f"the experiment '{experiment}' does not measure {_quoted(undeclared)}"
-    return f"{_quoted(unsupplied)} was not supplied" if unsupplied else ""
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return " and ".join(f"'{name}'" for name in names)
-
-
-def _is_inert(
-    movement: Movement | None, moves: Moves, loss_stays: str | None = None
-) -> bool | None:
-    """True if most runs did not train; None if that was not measured.
-
-    Args:
-        movement: says how far a run that trained has moved.
-        moves: from `movements`.
-        loss_stays: why the training loss cannot fall, if it cannot; parameters then may move.
-    """
-    if movement is None or not moves:
-        return None
-    at_least = movement.at_least
-    still = [
-        loss < at_least and (loss_stays is None or parameters < at_least)
-        for parameters, loss in moves
-    ]
-    return 2 * sum(still) > len(still)
 
 
 SHORTER = 0.9

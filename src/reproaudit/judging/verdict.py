@@ -36,18 +36,15 @@ from reproaudit.judging.ablations import Ablations, judge_ablations
 from reproaudit.judging.alternatives import AlternativeRun, HangsOn, LedgerRuns
 from reproaudit.judging.evidence import evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
+from reproaudit.judging.movement import Moves, medians, movements, untrained
 from reproaudit.judging.outcomes import (
     BatchOutcome,
     Lookup,
-    Moves,
     differing_runs,
     judge_batch,
     judge_control,
-    medians,
-    movements,
     one_run_repeated,
     trained_after_all,
-    untrained,
 )
 from reproaudit.stats import Decision, clopper_pearson
 
@@ -116,7 +113,8 @@ def judge_claim(
     named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
-    moves = movements(audit, audit.movement_of(claim) if claim.trains else None, own)
+    movement = audit.movement_of(claim) if claim.trains else None
+    moves = movements(audit, movement, claim.experiment, own.records)
     own = replace(own, moved=medians(moves))
     if own.problem is None and (unfit := _unfit(audit, claim, own, moves)):
         own = replace(own, problem=(Verdict.NOT_TESTED, unfit))

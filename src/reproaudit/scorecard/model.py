@@ -150,17 +150,14 @@ class MovementModel(ReportModel):
     """The measurements by which a claim's runs and its controls show that they trained."""
 
     parameters: str
-    """The measurement of how far all trained parameters moved."""
     training_loss: str
-    """The measurement of how far the training loss moved."""
     at_least: float
     """The share of its size at the start by which the loss of a run that trained has moved."""
     loss_stays: str | None
     """Why parameters that moved are enough, if the audit says so of every run."""
     parameters_moved: float | None
-    """The first one, of the claim's own runs: the median over seeds; None if not measured."""
+    """In the claim's own runs, as `loss_moved`: the median over seeds; None if not measured."""
     loss_moved: float | None
-    """The second one, likewise."""
 
 
 class ClaimModel(ReportModel):
