@@ -133,28 +133,28 @@ class ControlModel(ReportModel):
     inert: bool | None = None
     """True if it did not train and so counts for nothing; None if that was not measured."""
     parameters_moved: float | None = None
-    """By how much of their size at the start its parameters moved, the median over its seeds."""
+    """By how much of their size at the start they moved, as `loss_moved`: median over its seeds."""
     loss_moved: float | None = None
-    """By how much of its size at the start its training loss moved, the median over its seeds."""
     loss_stays: str | None = None
-    """Why parameters that moved are enough, if the audit says so."""
+    """The reason why parameters that moved are enough, if the audit gives one."""
     smaller: str = ""
-    """Of a control below the claim's scale: in what; else empty."""
+    """Of a control below the claim's scale: in what; else empty. `larger` is of one above it."""
     larger: str = ""
-    """Of a control above the claim's scale: in what; else empty."""
     scale_reason: str | None = None
     """Of a control at another scale than the claim's: why it may."""
 
 
 class MovementModel(ReportModel):
-    """The measurements by which a claim's runs and its controls show that they trained."""
+    """The measurements by which a claim's runs show that they trained, and what they are there.
+
+    A run has trained if its loss moved by `at_least` of its size at the start; where that need not
+    be (`loss_stays` says why), if its parameters did.
+    """
 
     parameters: str
     training_loss: str
     at_least: float
-    """The share of its size at the start by which the loss of a run that trained has moved."""
     loss_stays: str | None
-    """Why parameters that moved are enough, if the audit says so of every run."""
     parameters_moved: float | None
     """In the claim's own runs, as `loss_moved`: the median over seeds; None if not measured."""
     loss_moved: float | None

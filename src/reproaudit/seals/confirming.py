@@ -86,7 +86,7 @@ class Confirmation:
 
     @property
     def after_failures(self) -> str:
-        """What its failed tries have changed, in words."""
+        """The consequence of its failed tries, in words."""
         tries = "one try" if self.failed == 1 else f"{self.failed} tries"
         return f"after {tries} that failed, each claim is judged at {self.error:.3g}"
 
