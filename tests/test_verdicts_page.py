@@ -15,15 +15,15 @@ from reproaudit.audit.loading.models import CHECKS
 from reproaudit.audit.model import Paper
 from reproaudit.audit.variables import VariableName
 from reproaudit.judging.model import EvidenceLevel, IntervalModel, Verdict
-from reproaudit.scorecard import elsewhere, figures, model, pictures
+from reproaudit.scorecard import documentation, elsewhere, figures, model, pictures
 
 PAGE = (Path(__file__).parents[1] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": model.Scorecard,
     "paper": Paper,
-    "documentation": model.DocumentationModel,
-    "documentation.variables": model.VariableModel,
+    "documentation": documentation.DocumentationModel,
+    "documentation.variables": documentation.VariableModel,
     "claims": model.ClaimModel,
     "claims.movement": model.MovementModel,
     "claims.hangs_on": model.HangsOnModel,
@@ -51,8 +51,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "figures.matrices": figures.MatrixModel,
     "environment": model.EnvironmentModel,
     "records": model.RecordModel,
-    "documentation.agreement": model.AgreementModel,
-    "documentation.agreement.variables": model.VariableAgreementModel,
+    "documentation.agreement": documentation.AgreementModel,
+    "documentation.agreement.variables": documentation.VariableAgreementModel,
     "findings.effects": Effect,
     "custom": model.CustomModel,
     "settings": model.SettingModel,

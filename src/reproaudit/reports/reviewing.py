@@ -5,12 +5,10 @@ from __future__ import annotations
 from reproaudit.audit.documentation import SharingType
 from reproaudit.reports.numbers import percent
 from reproaudit.reports.phrasing import words
+from reproaudit.scorecard.documentation import AgreementModel, DocumentationModel, VariableModel
 from reproaudit.scorecard.model import (
-    AgreementModel,
     DisputeModel,
-    DocumentationModel,
     Scorecard,
-    VariableModel,
 )
 from reproaudit.scorecard.verdicts import complete
 

@@ -17,9 +17,14 @@ from reproaudit.judging.outcomes import BatchOutcome, Lookup
 from reproaudit.judging.verdict import ClaimOutcome, judge_claims
 from reproaudit.records import Record
 from reproaudit.scorecard.build_pictures import build_pictures
+from reproaudit.scorecard.documentation import (
+    AgreementModel,
+    DocumentationModel,
+    VariableAgreementModel,
+    VariableModel,
+)
 from reproaudit.scorecard.figures import build_figures
 from reproaudit.scorecard.model import (
-    AgreementModel,
     AlternativeRunModel,
     AlternativesRunModel,
     AnswerModel,
@@ -29,7 +34,6 @@ from reproaudit.scorecard.model import (
     Coverage,
     CustomModel,
     DisputeModel,
-    DocumentationModel,
     EnvironmentModel,
     HangsOnModel,
     LedgerModel,
@@ -41,8 +45,6 @@ from reproaudit.scorecard.model import (
     Scorecard,
     SettingModel,
     ValueDecisionModel,
-    VariableAgreementModel,
-    VariableModel,
 )
 from reproaudit.scorecard.pictures import PictureModel, StageModel
 from reproaudit.scorecard.verdicts import VERDICTS, verdict_words

@@ -33,9 +33,9 @@ from reproaudit.reports.register.model import (
 )
 from reproaudit.reports.register.strip import strip_entry
 from reproaudit.running.memo import Memo
+from reproaudit.scorecard.documentation import DocumentationModel
 from reproaudit.scorecard.model import (
     ClaimModel,
-    DocumentationModel,
     Scorecard,
     content_digest,
 )
