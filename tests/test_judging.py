@@ -560,6 +560,30 @@ def test_an_ablation_that_trained_for_less_or_longer_needs_a_reason(steps: int, 
     assert f"the control {named if size else unseen}" in found.why
 
 
+def test_without_reported_steps_series_tell_how_long_a_control_trained() -> None:
+    """The defect: runs that report no steps, as logs do, were asked nothing."""
+
+    def said(mechanism: str, seed: int) -> dict[str, Any]:
+        run = fine(mechanism, seed)
+        series = run["measurements"].series["loss"]
+        early = Series(steps=series.steps[:2], values=series.values[:2])
+        if mechanism == "none":
+            run["measurements"] = run["measurements"].model_copy(update={"series": {"loss": early}})
+        return run
+
+    found = verdict_of(toy(controls=[CONTROL]), said)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "the control trained for 5 in place of the claim's 100 steps" in found.why
+
+    def silent(mechanism: str, seed: int) -> dict[str, Any]:
+        numbers = fine(mechanism, seed)["measurements"]
+        return {"measurements": numbers.model_copy(update={"series": {}})}
+
+    found = verdict_of(toy(controls=[CONTROL]), silent)
+    assert found.verdict is Verdict.SUPPORTED
+    assert "nothing shows that the control trained for as long as the claim" in found.why
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

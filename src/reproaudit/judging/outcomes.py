@@ -100,6 +100,8 @@ class BatchOutcome:
         inert: of a control: whether it did not train; None if that was not measured.
         unshown: of a control: why nothing shows that it trained, in words; empty if something does
             or nothing needs to.
+        length_unshown: of a control: whether neither steps nor a series tell how long it trained,
+            or its claim.
         length: of a control that trained for fewer or more steps than the claim and gives no
             reason: in words, how many; else empty.
         moved: by how much of their size at the start its parameters and its training loss moved,
@@ -123,6 +125,7 @@ class BatchOutcome:
     conditions: tuple[ConditionResult, ...] = ()
     inert: bool | None = None
     unshown: str = ""
+    length_unshown: bool = False
     length: str = ""
     moved: tuple[float, float] | None = None
     loss_stays: str | None = None
@@ -180,11 +183,12 @@ def judge_control(
     """
     checks = [check.reading(control.substitutes) for check in claim.checks]
     outcome = judge_batch(audit, claim, checks, role, batch, by_seed)
-    movement, smaller, larger, steps, unshown = None, "", "", None, ""
+    movement, smaller, larger, steps, unshown, is_known = None, "", "", None, "", True
     if role is Role.CONTROL:
         if claim.trains and runs_apart(claim, control):
             movement, steps = audit.movement_of(claim), _other_steps(outcome.records, own.records)
             unshown = why_unshown(audit, movement, batch.experiment, outcome.records)
+            is_known = None not in (_steps(outcome.records), _steps(own.records))
         smaller, larger = _scale(audit, claim, control, tier, steps)
     kept = [one for one in outcome.records if one.seed not in outcome.diverged]
     moves = movements(audit, movement, batch.experiment, kept)
@@ -196,6 +200,7 @@ def judge_control(
         substitutes=tuple(sorted(control.substitutes.items())),
         inert=is_inert(movement, moves, loss_stays),
         unshown=unshown,
+        length_unshown=not is_known,
         length=_in_place_of(*steps) if steps and control.scale_reason is None else "",
         moved=medians(moves),
         loss_stays=loss_stays,
@@ -267,11 +272,20 @@ def _other_steps(records: Sequence[Record], own: Sequence[Record]) -> tuple[floa
 
     A control without a step has not trained; whether it is inert is asked elsewhere.
     """
-    its, ours = (
-        median([one.steps for one in several if one.steps is not None] or [0])
-        for several in (records, own)
-    )
+    its, ours = (_steps(several) or 0 for several in (records, own))
     return (its, ours) if 0 < min(its, ours) < SHORTER * max(its, ours) else None
+
+
+def _steps(records: Sequence[Record]) -> float | None:
+    """The steps that runs report, or those at which their series end; None if nothing tells."""
+    ends = [
+        max((one.steps[-1] for one in run.measurements.series.values() if one.steps), default=None)
+        if run.steps is None
+        else run.steps
+        for run in records
+    ]
+    known = [end for end in ends if end is not None]
+    return median(known) if known else None
 
 
 def _in_place_of(its: float, ours: float) -> str:

@@ -311,6 +311,8 @@ def _unshown(ablations: Ablations) -> Iterator[str]:
     for control in ablations.controls:
         if control.unshown:
             yield f"nothing shows that {control.label} trained: {control.unshown}"
+        if control.length_unshown:
+            yield f"nothing shows that {control.label} trained for as long as the claim"
 
 
 MOST_QUOTED = 3
