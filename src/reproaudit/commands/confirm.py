@@ -110,7 +110,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
         stderr=True,
     )
     if confirmation.failed:
-        say(f"{slug}: {confirmation.after_failures}", stderr=True)
+        say(f"{slug}: a confirmation {confirmation.after_failures}", stderr=True)
     return confirmation
 
 

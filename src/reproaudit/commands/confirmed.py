@@ -21,9 +21,10 @@ from reproaudit.seals.entries import SealsEntry
 
 def with_seeds_of(audit: Audit, confirmation: Confirmation) -> Audit:
     """Returns an audit with the seeds and the error of a confirmation in place of its own."""
-    quick = confirmation.seeds("quick") or audit.seeds.quick
-    seeds = Tiers(smoke=audit.seeds.smoke, quick=quick, paper=confirmation.seeds("paper"))
-    return audit.model_copy(update={"seeds": seeds, "confidence": 1 - confirmation.error})
+    begun = confirmation.begun
+    quick = begun.seeds.get("quick", audit.seeds.quick)
+    seeds = Tiers(smoke=audit.seeds.smoke, quick=quick, paper=begun.seeds["paper"])
+    return audit.model_copy(update={"seeds": seeds, "confidence": 1 - begun.error})
 
 
 def verdicts_on_records(
@@ -39,11 +40,12 @@ def verdicts_on_records(
         rule: the hash of the rule.
 
     Returns:
-        By claim id; nothing if the rule was not confirmed, if a record is missing or failed, if
-        the records are others than the entry's, or if they give other decisions.
+        By claim id; nothing if the rule was not confirmed, if a cell failed in one of its tries,
+        if a record is missing or failed, if the records are others than the entry's, or if they
+        give other decisions.
     """
     result, confirmation = confirmation_of(entries, rule), Confirmation.of(entries, rule)
-    if result is None or confirmation is None:
+    if result is None or confirmation is None or confirmation.failed:
         return {}
     drawn, today = with_seeds_of(audit, confirmation), todays_groups(entry.code)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import experiment_batch
+from reproaudit.audit.plan import Role, claim_batches, plan
 from reproaudit.cell import Cell, CellKey
 from reproaudit.commands.confirmed import verdicts_on_records
 from reproaudit.multiverse.completions import varied_tier
@@ -88,11 +88,14 @@ def enter_run(
     chains = Chains(entry, store.root)
     chains.entries()  # a damaged chain is told of before hours of computing
     runs: list[tuple[str, tuple[str, ...] | None]] = [(tier, None)]
+    versions = 1
     if tier == "paper":
         chains.seal(audit, "", by_run=True)
-        custom = store.records(entry.slug, CUSTOM, lambda _damaged: None)
+        custom = list(store.records(entry.slug, CUSTOM, lambda _damaged: None))
         if claims := _claims_of_paper_tier(audit, {record.key for record in custom}):
             runs.insert(0, (SEEN_BEFORE, claims))
+            listed = {cell.key for cell in cells_of_tier(audit, "paper")}
+            versions = len({record.code for record in custom if record.key in listed})
     elif claims := _claims_of_paper_tier(audit, {cell.key for cell in cells}):
         runs = [(tier, claims)]
     else:
@@ -102,13 +105,13 @@ def enter_run(
     def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:
         known = [one for one in there if isinstance(one, RunEntry)]
         of_rule = {one.claims for one in known if one.rule == digest(rule)}
-        of_tier = {(one.tier, one.claims) for one in known}
         hashes = {"rule": digest(rule), "judged_by": judged_by(rule)}
         for name, touched in runs:
-            is_known = not of_rule.isdisjoint({None, touched})
-            if name == SEEN_BEFORE:
-                is_known = (name, touched) in of_tier or (CUSTOM, touched) in of_tier
-            if not is_known:
+            missing = 1 if of_rule.isdisjoint({None, touched}) else 0
+            if name == SEEN_BEFORE:  # one for each version of the code that made them
+                custom = [one for one in known if one.tier in (name, CUSTOM)]
+                missing = versions - sum(one.claims == touched for one in custom)
+            for _ in range(missing):
                 where = {"revision": revision_of(entry.audit_file), "tier": name}
                 yield Draft(RunEntry, {**hashes, **where, "claims": touched})
 
@@ -117,14 +120,21 @@ def enter_run(
 
 
 def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str, ...]:
-    """The claims of which some cells, apart from controls, are the paper tier's as well."""
-    batches = {name: experiment_batch(audit, name, "paper") for name in audit.experiments}
+    """The claims of which some cells, or some of a control, are the paper tier's as well."""
     seen = {
-        name
-        for name, batch in batches.items()
-        if any(cell.key in asked for cell in cells_of(audit, batch))
+        batch: any(cell.key in asked for cell in cells_of(audit, batch))
+        for _, batch in plan(audit, "paper")
     }
-    return tuple(one.id for one in audit.claims if one.trains and one.experiment in seen)
+    return tuple(
+        claim.id
+        for claim in audit.claims
+        if claim.trains
+        and any(
+            seen[batch]
+            for role, batch in claim_batches(audit, claim, "paper")
+            if role is not Role.POSITIVE_CONTROL
+        )
+    )
 
 
 def told_by_seals(

@@ -279,13 +279,10 @@ def _other_steps(records: Sequence[Record], own: Sequence[Record]) -> tuple[floa
 def _steps(records: Sequence[Record]) -> float | None:
     """The steps that runs report, or those at which their series end; None if nothing tells."""
     ends = [
-        max((one.steps[-1] for one in run.measurements.series.values() if one.steps), default=None)
-        if run.steps is None
-        else run.steps
+        run.steps or max((one.steps[-1] for one in run.measurements.series.values()), default=0)
         for run in records
     ]
-    known = [end for end in ends if end is not None]
-    return median(known) if known else None
+    return median(ends) if any(ends) else None
 
 
 def _in_place_of(its: float, ours: float) -> str:

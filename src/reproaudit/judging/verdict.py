@@ -36,7 +36,7 @@ from reproaudit.judging.ablations import Ablations, judge_ablations
 from reproaudit.judging.alternatives import AlternativeRun, HangsOn, LedgerRuns
 from reproaudit.judging.evidence import evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
-from reproaudit.judging.movement import Moves, medians, movements, untrained
+from reproaudit.judging.movement import Moves, medians, movements, untrained, why_unshown
 from reproaudit.judging.outcomes import (
     BatchOutcome,
     Lookup,
@@ -115,7 +115,8 @@ def judge_claim(
     own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
     movement = audit.movement_of(claim) if claim.trains else None
     moves = movements(audit, movement, claim.experiment, own.records)
-    own = replace(own, moved=medians(moves))
+    unshown = why_unshown(audit, movement, claim.experiment, own.records) if claim.trains else ""
+    own = replace(own, moved=medians(moves), unshown=unshown)
     if own.problem is None and (unfit := _unfit(audit, claim, own, moves)):
         own = replace(own, problem=(Verdict.NOT_TESTED, unfit))
     others = [
@@ -218,7 +219,7 @@ def _met(
         every = "every part that its ablation has is missed there"
     said = [f"met, and {every}", *_scales(ablations)]
     said.extend(_only_read(own, ablations))
-    said.extend(_unshown(ablations))
+    said.extend(_unshown(own, ablations))
     if also := [label for labels in ablations.met_too.values() for label in labels]:
         said.append(f"an ablation, too, meets {_quoted(also)}, which it need not miss")
     said.extend(_met_elsewhere(controls, ablations))
@@ -306,11 +307,15 @@ def _only_read(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
         )
 
 
-def _unshown(ablations: Ablations) -> Iterator[str]:
-    """The ablations of which nothing says that they trained."""
+def _unshown(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
+    """The claim's own runs and ablations of which nothing says that they trained, or how long."""
+    labels: dict[str, list[str]] = {own.unshown: ["the claim's own runs"]}
     for control in ablations.controls:
-        if control.unshown:
-            yield f"nothing shows that {control.label} trained: {control.unshown}"
+        labels.setdefault(control.unshown, []).append(control.label)
+    for reason, several in labels.items():
+        if reason:
+            yield f"nothing shows that {' and '.join(several)} trained: {reason}"
+    for control in ablations.controls:
         if control.length_unshown:
             yield f"nothing shows that {control.label} trained for as long as the claim"
 

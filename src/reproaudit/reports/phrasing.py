@@ -154,7 +154,7 @@ def movement_words(claim: ClaimModel) -> str | None:
     asked = claim.movement
     if asked is None:
         return None
-    ask = f"'{asked.training_loss}' of at least {asked.at_least:g} shows that a run trained"
+    ask = f"'{asked.training_loss}' of at least {asked.at_least:g} is asked of a run"
     if asked.loss_stays:
         ask += f", or as much of '{asked.parameters}': {asked.loss_stays.rstrip('.')}"
     if asked.parameters_moved is None or asked.loss_moved is None:

@@ -10,9 +10,9 @@ most, a look has at least n seeds, where 2^-n ≤ α_k: if half of all runs lie 
 runs all lie within it by chance with probability 2^-n. This holds whatever law the runs follow.
 How far the mean's interval errs under skewed laws is measured (`docs/calibration.md`).
 
-A confirmation of which a cell failed is tried again, and what went through is kept. Such a result
-is one of several that could have been shown. So after f tries that failed each claim is judged at
-α_k / (f + 1), with as many seeds as that needs; the seeds are the first ones of the same sequence.
+A confirmation of which a cell failed can be tried again, and what went through is kept. Should
+failing depend on what a run would have shown, no smaller error makes up for it. So its result is
+shown, and confirms nothing.
 
 Changes made before the first seal spend nothing: they chose among other seeds, which no
 confirmation uses.
@@ -80,25 +80,12 @@ class Confirmation:
         return None if begun is None else cls(begun, failed)
 
     @property
-    def error(self) -> float:
-        """The error by which its claims are judged."""
-        return self.begun.error / (self.failed + 1)
-
-    @property
     def after_failures(self) -> str:
-        """The consequence of its failed tries, in words."""
+        """The consequence of its failed tries, in words; empty if none failed."""
+        if not self.failed:
+            return ""
         tries = "one try" if self.failed == 1 else f"{self.failed} tries"
-        return f"after {tries} that failed, each claim is judged at {self.error:.3g}"
-
-    def seeds(self, tier: str) -> tuple[int, ...]:
-        """Its seeds at a tier: those of its beginning, or more if its error needs them.
-
-        None at a tier for which it was begun without any.
-        """
-        if tier not in self.begun.seeds:
-            return ()
-        own = len(self.begun.seeds[tier])
-        return derived_seeds(self.begun.rule, tier, seeds_of_look(self.error, own))
+        return f"of which cells failed in {tries}, so that it confirms nothing"
 
 
 def looks_sealed(entries: Sequence[SealsEntry]) -> list[str]:

@@ -69,6 +69,7 @@ class LateChange:
         return f"{date_of(self.entry)}, {seen}{mark_of(self.entry)}{sealed}"
 
 
+_SEEN_BEFORE = "custom runs had computed cells that the paper tier has listed since"
 _AFTER_RUN = "after a run had begun whose numbers may have been seen"
 
 
@@ -100,7 +101,9 @@ class Past:
     looks: list[str] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
     _rule: str | None = None
-    _is_explained: bool = False
+    _explained: set[str] = field(default_factory=set)
+    _is_told: bool = False
+    _seen_before: int = 0
 
     @classmethod
     def of(
@@ -132,8 +135,10 @@ class Past:
             self.epochs.append(Epoch())
 
     def _take_change(self, entry: SealEntry | ChangeEntry) -> None:
-        is_explained = isinstance(entry, ChangeEntry) or entry.since is not None
-        self._is_explained = self._is_explained or is_explained or bool(entry.what)
+        if isinstance(entry, ChangeEntry):
+            self._is_told = True
+        elif entry.since not in (None, entry.rule):  # another rule than the last, not other words
+            self._explained.add(entry.rule)
         touching = [one for one in entry.what if self.is_of(one)]
         if not touching:
             return
@@ -156,10 +161,11 @@ class Past:
             self.epochs = self.epochs or [Epoch()]
             self.epochs[-1].was_run = True
             if entry.tier == SEEN_BEFORE:
-                self.looks.append(
-                    f"By {date_of(entry)} custom runs had computed cells that the paper tier has "
-                    "listed since."
-                )
+                self._seen_before += 1
+                told = [one for one in self.looks if _SEEN_BEFORE not in one]
+                code = f", with {self._seen_before} versions of its code"
+                more = code if self._seen_before > 1 else ""
+                self.looks = [*told, f"By {date_of(entry)} {_SEEN_BEFORE}{more}."]
                 self.rule_changed()
             elif entry.claims is not None:
                 self.looks.append(
@@ -170,14 +176,15 @@ class Past:
     def _take_rule(self, entry: RunEntry | ResultEntry) -> None:
         """Begins another epoch if rule or code is another than before, and no entry tells of it."""
         is_other = None not in (self._rule, entry.rule) and self._rule != entry.rule
-        if is_other and self.epochs and not self._is_explained:
+        is_told = self._is_told or entry.rule in self._explained
+        if is_other and self.epochs and not is_told:
             self.looks.append(
                 f"On {date_of(entry)} its rule or code was another than before, and no entry tells "
                 "what was changed."
             )
             self.rule_changed()
         self._rule = entry.rule or self._rule
-        self._is_explained = False
+        self._explained, self._is_told = set(), False
 
     def _take_result(self, entry: ResultEntry) -> None:
         self._take_rule(entry)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reproaudit.seals.chain import confirmation_of
+from reproaudit.seals.confirming import Confirmation
 from reproaudit.seals.entries import (
     BegunEntry,
     ResultEntry,
@@ -125,8 +126,9 @@ class Sealed:
         found = confirmation_of(self.entries, self.rule)
         if tier != "paper" or verdict in UNTESTED or found is None:
             return False
-        result = found.claims.get(claim)
-        return result is not None and result.verdict == verdict
+        confirmation, result = Confirmation.of(self.entries, self.rule), found.claims.get(claim)
+        has_failed = confirmation is not None and confirmation.failed > 0
+        return not has_failed and result is not None and result.verdict == verdict
 
     def _shown_failure(self, past: Past, verdict: str, shown: Mapping[str, str]) -> str | None:
         """The failed run that is shown: the last one by today's rule; None if none is shown."""

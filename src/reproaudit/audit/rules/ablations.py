@@ -113,9 +113,9 @@ def _controls_show_that_they_trained(audit: Audit) -> Iterator[Violation]:
         for loc, claim, control in _written(audit)
         if claim.trains and runs_apart(claim, control) and control.experiment in audit.experiments
     ]
-    if any(movement is None for _, _, movement in training):
+    if any(claim.trains and audit.movement_of(claim) is None for claim in audit.claims):
         yield Violation(
-            ("claims",), "found controls that train; expected 'movement', which shows that"
+            ("claims",), "found runs that train; expected 'movement', which shows that they did"
         )
     told: set[tuple[Loc, str]] = set()  # a shared control is told of once
     for loc, experiment, movement in training:
