@@ -125,6 +125,11 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     assert {file: file.read_bytes() for file in Path("reports").rglob("*.*") if file.is_file()} == (
         whole
     )
+    pages = ["--out", "pages"]  # wherever they go, the records lie beside the store
+    assert run_command(["report", "mini", "--tier", "quick", *common, "none", *pages]) == 0
+    page = Path("pages", "quick", "mini", "scorecard.html")
+    assert page.read_bytes() == (folder / "scorecard.html").read_bytes()
+    capsys.readouterr()
     (folder / "scorecard.json").unlink()
     assert run_command(["report", "mini", "--tier", "quick", "--json", *common, "none"]) == 0
     again = json.loads(capsys.readouterr().out)
