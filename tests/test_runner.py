@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -441,13 +443,23 @@ def test_jobs_are_at_least_one(store: Store) -> None:
         run(store, cell(), jobs=0)
 
 
-def test_a_cell_costs_little_beside_its_measurement(store: Store) -> None:
-    """Processor time: the wait for a disk that others use says nothing of the runner."""
-    run(store, cell(seed=0, steps=0), executor=InProcess())
-    count = 50
-    began = time.process_time()
-    run(store, *(cell(seed=seed, steps=0) for seed in range(1, count + 1)), executor=InProcess())
-    assert (time.process_time() - began) / count < 0.02
+def test_a_cell_costs_no_more_the_more_there_are(store: Store) -> None:
+    """Counted in calls, which no other work on the machine changes."""
+
+    def calls(seeds: Iterable[int]) -> int:
+        """The calls that the runner makes for these cells, of Python functions."""
+        counts = Counter[str]()
+        sys.setprofile(lambda _frame, event, _arg: counts.update([event]))
+        try:
+            run(store, *(cell(seed=seed, steps=0) for seed in seeds), executor=InProcess())
+        finally:
+            sys.setprofile(None)
+        return counts["call"]
+
+    calls([0])  # what is done once, and kept
+    few, many = calls(range(1, 11)), calls(range(11, 61))
+    assert many < 1.2 * 5 * few
+    assert few / 10 < 10_000
 
 
 @pytest.mark.slow
