@@ -10,6 +10,7 @@ Several papers are judged at once, in as many processes as there are cores.
 
 from __future__ import annotations
 
+import gc
 import io
 import multiprocessing
 import os
@@ -94,7 +95,7 @@ def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterato
         yield from (_report_of(entry, asked, store, tool) for entry in entries)
         return
     context = multiprocessing.get_context("spawn")  # a fork may leave NumPy's threads behind
-    pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd()))
+    pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd(), gc.get_threshold()))
     try:
         yield from pool.map(_report_in_process, entries)
     except BrokenProcessPool as error:
@@ -110,7 +111,8 @@ _prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 """In a process of the pool: what it was started with."""
 
 
-def _prepare(asked: AskedOfPapers, folder: str) -> None:
+def _prepare(asked: AskedOfPapers, folder: str, collecting: tuple[int, int, int]) -> None:
+    gc.set_threshold(*collecting)
     Thread(target=_end_with_the_command, daemon=True).start()
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
