@@ -443,6 +443,23 @@ def test_a_run_asks_first_then_makes_the_scorecard(
     assert ra.Verdict.NOT_TESTED not in whole.verdicts.values()
 
 
+def test_a_script_that_runs_a_paper_is_not_run_again_by_the_workers(
+    audit_file: Path, tmp_path: Path
+) -> None:
+    """Nothing guards its lines with ``__name__``, as scripts and notebooks have it."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import reproaudit\n"
+        "print('begins')\n"
+        f"card = reproaudit.run_paper({str(audit_file)!r}, store='runs', trust=True)\n"
+        "print(card.verdicts['mini.supported'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "begins\nsupported\n"), done.stderr
+
+
 def test_without_torch_a_run_is_one_line(
     audit_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

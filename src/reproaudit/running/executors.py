@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, Protocol
 
 from reproaudit.audit.paper_module import one_line
@@ -39,11 +39,7 @@ STOP_SECONDS = 10.0
 WATCH_SECONDS = 0.1
 """The seconds between looks at a worker's time and memory, where they are limited."""
 
-PRELOADED = ["reproaudit.running.jobs", "reproaudit.lab.training", "numba"]
-"""The modules that every worker needs and that are slow to import.
-
-They are imported once, in the process that forks the workers.
-"""
+PRELOADED = ["reproaudit.running.preloaded"]
 
 
 @dataclass(frozen=True)
@@ -132,15 +128,20 @@ def _quiet_end() -> Iterator[None]:
 def _for_children(threads: int) -> Iterator[None]:
     """While a worker starts: its libraries' threads, and no signal before it can take one.
 
-    The process that forks the workers takes none at all: it ends with this one.
+    The process that forks the workers takes none at all: it ends with this one. Nor does a worker
+    import the program's own script, as it would by default: it needs nothing of it, and a script
+    that runs papers would run them again there.
     """
     earlier = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     _start_tracker()  # which unblocks signals
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
+        sys.modules["__main__"] = script
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for name, value in earlier.items():
             if value is None:
