@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -11,14 +12,18 @@ from typing import Any
 
 import pytest
 
+from reproaudit.cli import NEW_BEFORE_COLLECTING
+
 
 def pytest_configure() -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
     What the tests run is their own code. Answers that commands remember stay out of the home.
     Libraries compute on one thread unless a test asks for more: each core has a worker of its own,
-    and threads that wait for each other there take many times as long as the sums.
+    and threads that wait for each other there take many times as long as the sums. Cycles of
+    objects are looked for as seldom as in the program.
     """
+    gc.set_threshold(NEW_BEFORE_COLLECTING)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["REPROAUDIT_TRUST"] = "1"
     os.environ["REPROAUDIT_MEMO"] = tempfile.mkdtemp(prefix="reproaudit-answers-")
@@ -37,6 +42,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end, and need not be searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
