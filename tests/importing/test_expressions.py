@@ -138,20 +138,20 @@ def test_formulas_mean_what_python_means(text: str) -> None:
     ],
 )
 def test_everything_else_is_refused(text: str, said: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ExpressionError) as refused:
         value(text)
     assert said in str(refused.value)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
     "text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "exp(exp(exp(a) ** 9) ** 9)"]
 )
 def test_large_numbers_take_no_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     value(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @given(st.text(max_size=60))

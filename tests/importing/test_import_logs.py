@@ -104,10 +104,10 @@ def loss(record: Record) -> Points:
 def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any) -> str:
     """The one line that an import is refused with; nothing of it is left."""
     before = sorted(tmp_path.iterdir())
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(AuditError) as error:
         run_import(tmp_path, [logs], mapping, **more)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert not (tmp_path / "imported").exists()
     assert [one for one in sorted(tmp_path.iterdir()) if one.name.startswith(".")] == []
     assert set(before) <= set(tmp_path.iterdir())

@@ -128,10 +128,10 @@ def test_a_view_in_place_of_a_table_is_refused_at_once(tmp_path: Path) -> None:
             "SELECT x + 1 FROM n) SELECT x AS key, x AS value, x AS step, 0 AS is_nan, x AS "
             "timestamp, 'a' AS run_uuid FROM n;"
         )
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(LogError, match="no table 'metrics'"):
         mlflow.read_database("db", (), file)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -123,6 +123,6 @@ def test_checksums_agree_with_the_plain_form() -> None:
 def test_a_hundred_thousand_points_take_seconds(tmp_path: Path) -> None:
     record = encoders.tf_record(encoders.event(1, encoders.simple("loss", 1.0)))
     (tmp_path / FILE).write_bytes(record * 100_000)
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(points(read(tmp_path / FILE), "loss")) == 100_000
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
