@@ -111,9 +111,9 @@ def headline(claim: ClaimModel) -> str:
 
 
 def status_words(verdict: Verdict, status: str) -> str:
-    """Returns ``confirmed`` or ``exploratory``; where nothing was decided, nothing is confirmed."""
+    """Returns ``confirmed`` or ``exploratory``; of an inconclusive claim nothing is."""
     if status == "confirmed" and verdict is Verdict.INCONCLUSIVE:
-        return "undecided on new seeds, too"
+        return "inconclusive on new seeds, too"
     return status
 
 
