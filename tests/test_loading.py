@@ -310,6 +310,8 @@ RULE_FAULTS = [
         "settings: {labels: shuffled, layers: [1]}"), "RA196",
         "no layer 2 in this control, where the check 'direction' has a part",
         "^- experiment: training\n        settings: {labels: shuffled, layers", more=2),
+    Bad("alternative-that-is-constructed", "[adam, momentum]", "[adam, closed_form]", "RA197",
+        "'closed_form', with which 'toy.direction' constructs its", "[adam, c"),
     Bad("movement-of-no-number", "parameters: parameters_moved", "parameters: weight", "RA183",
         "which is no number", "parameters: weight"),
     Bad("movement-unknown", "parameters: parameters_moved", "parameters: parameter_moved", "RA183",

@@ -379,8 +379,22 @@ def test_a_flip_within_seed_noise_is_not_decisive() -> None:
     assert answer.kind is AlternativeClass.UNTESTED
     one = AlternativeRun("width", 128, "quick", Decision.MISSED, False, answer.note)
     assert named([one]) == (
-        "width = 128 (missed: met by default, but the difference may be seed noise alone)"
+        "width = 128 (missed: met by default, but the flip may be seed noise alone)"
     )
+
+
+def test_many_alternatives_on_their_limit_flip_a_claim_no_more_often_than_one() -> None:
+    """The defect: only the difference was corrected for their number, and met stayed at α."""
+    random = np.random.default_rng(20)
+    default = around(1.0)
+    flipped = dict.fromkeys((1, 14), 0)
+    for count in flipped:
+        for _ in range(200):
+            others = (judged(0.1 * np.exp(0.3 * random.normal(size=5))) for _ in range(count))
+            kinds = {classify(default, other, count, 0.95).kind for other in others}
+            flipped[count] += AlternativeClass.DECISIVE in kinds
+    assert all(times <= 0.06 * 200 for times in flipped.values()), flipped
+    assert classify(default, around(0.03), 14, 0.95).kind is AlternativeClass.DECISIVE
 
 
 def test_equivalence_is_shown_not_assumed() -> None:

@@ -260,7 +260,10 @@ def test_an_undecided_claim_says_what_would_decide_it(card: Scorecard) -> None:
 
 
 def test_new_seeds_confirm_an_answer_and_not_an_open_question(card: Scorecard) -> None:
-    for word, told in (("inconclusive", "inconclusive on new seeds, too"), ("supported", "confirmed")):
+    for word, told in (
+        ("inconclusive", "inconclusive on new seeds, too"),
+        ("supported", "confirmed"),
+    ):
         claim = next(one for one in card.claims if one.verdict == word)
         changed = claim.model_copy(update={"status": "confirmed", "looks": 3})
         others = tuple(changed if one is claim else one for one in card.claims)

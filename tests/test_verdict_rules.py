@@ -19,6 +19,7 @@ from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.outcomes import Lookup, differing_runs
 from reproaudit.judging.verdict import ClaimOutcome, judge_claim, judge_claims
 from reproaudit.lab import measure_movement
+from reproaudit.multiverse.ledger import alternatives_run
 from reproaudit.records import Measurements, Origin, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.stats import Decision
@@ -669,6 +670,38 @@ def test_a_claim_whose_own_runs_did_not_train_is_not_tested() -> None:
     assert "for 1 of 1 parts the ablation runs nothing" in trained.why
     runs = with_movement()
     assert "runs nothing" not in moving(runs, [LOSS] * 5).why
+
+
+@pytest.mark.parametrize(("moved", "decision"), [(LOSS, MISSED), (STILL, UNDECIDED)])
+def test_an_alternative_whose_runs_did_not_train_is_undecided(
+    moved: tuple[float, float], decision: Decision
+) -> None:
+    """The defect: where it started decided, and a claim was conditional or contradicted by it."""
+    audit = with_movement()
+    data = audit.model_dump(mode="json")
+    data["experiments"]["good"]["settings"]["rate"] = {"value": 0.02, **GUESS}
+    audit = Audit.model_validate(data, strict=False)
+    trained = lookup_moving(audit, [LOSS] * 5)
+
+    def lookup(batch: Batch) -> Mapping[int, Record]:
+        found = dict(trained(batch))
+        if ("rate", 0.1) not in batch.overrides:
+            return found
+        for seed, one in found.items():
+            now = {"distance": 0.8 + 0.01 * seed, "moved": moved[0], "loss_moved": moved[1]}
+            scalars = {**one.measurements.scalars, **now}
+            more = one.measurements.model_copy(update={"scalars": scalars})
+            found[seed] = one.model_copy(update={"measurements": more})
+        return found
+
+    (run,) = alternatives_run(audit, "paper", lookup)["toy.one"]
+    assert (run.decision, run.flips) == (decision, decision is MISSED)
+    found = judge_claim(audit, audit.claims[0], "paper", lookup, [run])
+    if decision is MISSED:
+        assert found.verdict is Verdict.CONDITIONAL
+    else:
+        assert found.verdict is Verdict.SUPPORTED
+        assert "not settled: rate = 0.1 (undecided: the claim's own runs did not t" in found.why
 
 
 def test_check_warns_of_an_ablation_that_runs_nothing() -> None:

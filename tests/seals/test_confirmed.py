@@ -120,7 +120,7 @@ def test_a_condition_outlives_the_records_that_showed_it(
         shutil.rmtree(conditional.folder / "runs" / "mini" / "multiverse-paper")
         shown = conditional.card(*REPORT)
         assert "lists records that are missing from it: " in shown["history"][-1]
-        assert " of its alternatives." in shown["history"][-1]
+        assert " of alternatives at the paper tier." in shown["history"][-1]
     assert shown["verdict"] == "supported"
     told = [one for one in shown["history"] if "with the alternatives that were run by" in one]
     assert len(told) == 1

@@ -291,7 +291,7 @@ def test_versions_of_code_that_made_seeds_before_they_were_listed_are_looks(at: 
     at.edit("mini.yaml", "  - 5\n", "  - 7\n")
     shown = at.card(*PAPER)
     assert shown["looks"] >= 2
-    (told,) = [one for one in shown["history"] if "custom runs had computed" in one]
+    (told,) = [one for one in shown["history"] if "runs of another tier had computed" in one]
     assert told.endswith("listed since, with 2 versions of its code.")
 
 
@@ -302,14 +302,36 @@ def test_seeds_that_were_seen_before_they_were_listed_are_a_look(at: Place) -> N
     for _ in range(2):  # told once, however often it is run
         shown = at.card(*PAPER)
         assert shown["looks"] >= 1
-        assert " ".join(shown["history"]).count("custom runs had computed cells") == 1
+        assert " ".join(shown["history"]).count("runs of another tier had computed cells") == 1
+
+
+def test_seeds_that_a_smaller_tier_has_seen_are_a_look_once_they_are_listed(at: Place) -> None:
+    """The defect: a smoke tier as large as the paper tier, with many seeds, left no trace."""
+    at.edit("mini.yaml", "    smoke:\n      value: 5\n      reason: It runs.\n", "")
+    at.edit("mini.yaml", "  smoke:\n  - 0\n", "  smoke: [17, 18, 19]\n")
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert not at.entries
+    at.edit("mini.yaml", "  - 5\n", "  - 17\n")
+    for _ in range(2):
+        shown = at.card(*PAPER)
+        assert shown["looks"] >= 1
+        assert " ".join(shown["history"]).count("runs of another tier had computed cells") == 1
+
+
+def test_records_of_custom_runs_that_are_gone_are_missed(at: Place) -> None:
+    """The defect: the seeds that were seen were forgotten with the records of custom runs alone."""
+    assert at("run", "mini", "--tier", "paper", "--seeds", "7-9")[0] == 0
+    shutil.rmtree(at.folder / "runs" / "mini" / "custom")
+    at.edit("mini.yaml", "  - 5\n", "  - 7\n")
+    at.card(*PAPER)
+    assert "missing from it: 6 of custom runs." in at.card(*REPORT)["history"][-1]
 
 
 def test_a_custom_run_of_listed_cells_is_no_look_while_nothing_changes(at: Place) -> None:
     assert at("run", "mini", "--tier", "paper", "--seeds", "0-2")[0] == 0
     shown = at.card(*PAPER)
     assert shown["looks"] == 0
-    assert "custom runs had computed" not in " ".join(shown["history"])
+    assert "runs of another tier had computed" not in " ".join(shown["history"])
 
 
 def test_a_control_with_other_numbers_than_were_recorded_is_told(

@@ -107,7 +107,8 @@ def test_another_verdict_of_the_same_rule_on_the_same_numbers_points_at_a_contro
     result(file, FIRST, "inconclusive")
     (sentence,) = told(file, FIRST, "supported").history
     assert sentence.startswith(
-        "The same numbers, judged by this very rule, with other records of a control, gave inconcl"
+        "The same numbers, judged by this very rule, with other records of its controls or "
+        "alternatives, gave inconcl"
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.plan import Role, claim_batches, plan
 from reproaudit.cell import Cell, CellKey
 from reproaudit.commands.confirmed import verdicts_on_records
@@ -22,7 +23,7 @@ from reproaudit.scorecard.from_store import (
     choose_records,
     scorecard_of,
 )
-from reproaudit.scorecard.model import Scorecard
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, recorded_claims, with_standings
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.entries import (
@@ -36,6 +37,7 @@ from reproaudit.seals.entries import (
 )
 from reproaudit.seals.history import revision_of
 from reproaudit.seals.kept import Chains, changes_since
+from reproaudit.seals.past import date_of
 from reproaudit.seals.rule import RuleData, digest, judged_by, rule_of
 from reproaudit.seals.standing import Sealed
 
@@ -91,11 +93,10 @@ def enter_run(
     versions = 1
     if tier == "paper":
         chains.seal(audit, "", by_run=True)
-        custom = list(store.records(entry.slug, CUSTOM, lambda _damaged: None))
-        if claims := _claims_of_paper_tier(audit, {record.key for record in custom}):
+        seen = _seen_elsewhere(audit, store)
+        if claims := _claims_of_paper_tier(audit, seen):
             runs.insert(0, (SEEN_BEFORE, claims))
-            listed = {cell.key for cell in cells_of_tier(audit, "paper")}
-            versions = len({record.code for record in custom if record.key in listed})
+            versions = len(set().union(*seen.values()))
     elif claims := _claims_of_paper_tier(audit, {cell.key for cell in cells}):
         runs = [(tier, claims)]
     else:
@@ -109,8 +110,8 @@ def enter_run(
         for name, touched in runs:
             missing = 1 if of_rule.isdisjoint({None, touched}) else 0
             if name == SEEN_BEFORE:  # one for each version of the code that made them
-                custom = [one for one in known if one.tier in (name, CUSTOM)]
-                missing = versions - sum(one.claims == touched for one in custom)
+                others = [one for one in known if one.tier not in ("paper", "multiverse")]
+                missing = versions - sum(one.claims == touched for one in others)
             for _ in range(missing):
                 where = {"revision": revision_of(entry.audit_file), "tier": name}
                 yield Draft(RunEntry, {**hashes, **where, "claims": touched})
@@ -137,6 +138,25 @@ def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str
     )
 
 
+def _seen_elsewhere(audit: Audit, store: Store) -> dict[CellKey, set[str]]:
+    """The cells of the paper tier that runs of other tiers computed, each with their code's hashes.
+
+    A control at a smaller scale is at home in that scale's tier.
+    """
+    tiers = [tier for tier in TIERS if tier != "paper"]
+    by_tier: dict[str, dict[CellKey, set[str]]] = {}
+    for tier in (CUSTOM, *tiers, *map(varied_tier, tiers)):
+        found = by_tier.setdefault(tier, {})
+        for record in store.records(audit.paper.slug, tier, lambda _damaged: None):
+            found.setdefault(record.key, set()).add(record.code)
+    seen: dict[CellKey, set[str]] = {}
+    for cell in cells_of_tier(audit, "paper"):
+        for tier, found in by_tier.items():
+            if tier != cell.tier and cell.key in found:
+                seen.setdefault(cell.key, set()).update(found[cell.key])
+    return seen
+
+
 def told_by_seals(
     card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
 ) -> Scorecard:
@@ -158,9 +178,10 @@ def told_by_seals(
     """
     sealed = sealed_of(entry, audit, store)
     told = with_standings(card, audit, sealed)
+    told = told.model_copy(update={"claims": tuple(_with_unshipped(told, sealed.entries))})
     more = [
         _other_records(card, entry, audit, store, group, sealed),
-        "" if card.shipped else _lost_records(store, entry.slug, card.tier),
+        "" if card.shipped else _lost_records(store, entry.slug),
     ]
     if not any(more):
         return told
@@ -185,19 +206,34 @@ def _other_records(
     return "The records behind this report, with those of its controls, are of no recorded result."
 
 
+def _with_unshipped(card: Scorecard, entries: Iterable[SealsEntry]) -> Iterator[ClaimModel]:
+    """The claims; of shipped records, each with that some alternatives' records were left out."""
+    several = [o for o in entries if isinstance(o, ResultEntry) and o.tier == "multiverse"]
+    for claim in card.claims:
+        known = claim.alternatives_run
+        if card.shipped and several and known is not None and known.run < known.of:
+            said = (
+                f"Alternatives were run by {date_of(several[-1])}; not all of their records came "
+                "with this report."
+            )
+            claim = claim.model_copy(update={"history": (*claim.history, said)})
+        yield claim
+
+
 def _planned(audit: Audit, records: Mapping[TierKey, Record]) -> list[Record]:
     """The records of the paper tier's own cells."""
     wanted = {(cell.tier, cell.key) for cell in cells_of_tier(audit, "paper")}
     return [record for key, record in records.items() if key in wanted]
 
 
-def _lost_records(store: Store, slug: str, tier: str) -> str:
-    """A sentence on the records of a tier that the store lists and lacks; empty if it has all."""
-    lost = {}
-    for place, name in ((tier, f"the {tier} tier"), (varied_tier(tier), "its alternatives")):
-        there = store.listed(slug, place).values()
-        lost[name] = len(there) - sum(there)
-    said = " and ".join(f"{count} of {name}" for name, count in lost.items() if count)
+def _lost_records(store: Store, slug: str) -> str:
+    """A sentence on the records that the store lists and lacks; empty if it has all."""
+    names = {CUSTOM: "custom runs"}
+    for tier in TIERS:
+        names |= {tier: f"the {tier} tier", varied_tier(tier): f"alternatives at the {tier} tier"}
+    listed = store.listed(slug)
+    lost = Counter(path.split("/")[1] for path in listed if not listed[path])
+    said = " and ".join(f"{lost[tier]} of {name}" for tier, name in names.items() if lost[tier])
     return said and f"This store lists records that are missing from it: {said}."
 
 

@@ -2,7 +2,7 @@
 
 **The claim's own runs.** The runs of a claim that trains must differ and must have trained;
 those of a claim that trains nothing must be alike and report no steps of training. Otherwise the
-claim is not tested.
+claim is not tested, or is undecided under the alternative that was run.
 
 **Diverged seeds.** A run of the claim itself that diverged counts as missed or as a technical
 failure, as the claim says. A control's diverged seeds are left out, since a run that diverges does
@@ -48,7 +48,7 @@ from reproaudit.checks import (
 )
 from reproaudit.checks.measurements import ROUNDING, MeasurementMissingError, Sample
 from reproaudit.judging.model import Verdict
-from reproaudit.judging.movement import is_inert, medians, movements, why_unshown
+from reproaudit.judging.movement import is_inert, medians, movements, untrained, why_unshown
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record
 from reproaudit.stats import Decision
@@ -162,6 +162,26 @@ class BatchOutcome:
             count = f"{len(self.diverged)} of {len(self.batch.seeds)} seeds"
             return f"{self.label} diverged for {count}, so it answers nothing"
         return None
+
+
+def judge_own(
+    audit: Audit, claim: Claim, batch: Batch, by_seed: Mapping[int, Record]
+) -> BatchOutcome:
+    """Decide a claim's parts on its own runs, as audited or in another completion.
+
+    Runs that do not test it, though they ended well, are decided and have a problem.
+    """
+    outcome = judge_batch(audit, claim, claim.checks, Role.EXPERIMENT, batch, by_seed)
+    movement = audit.movement_of(claim) if claim.trains else None
+    moves = movements(audit, movement, batch.experiment, outcome.records)
+    if claim.trains:
+        unshown = why_unshown(audit, movement, batch.experiment, outcome.records)
+        unfit = one_run_repeated(claim, outcome) or untrained(movement, moves)
+    else:
+        unshown, unfit = "", trained_after_all(outcome) or differing_runs(outcome)
+    if outcome.problem is None and unfit:
+        outcome = replace(outcome, problem=(Verdict.NOT_TESTED, unfit))
+    return replace(outcome, moved=medians(moves), unshown=unshown)
 
 
 def judge_control(

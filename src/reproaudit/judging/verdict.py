@@ -27,7 +27,7 @@ part: `ablations`. What of a control counts: `outcomes`. How close the runs were
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Role, claim_batches
@@ -36,14 +36,12 @@ from reproaudit.judging.ablations import Ablations, judge_ablations
 from reproaudit.judging.alternatives import AlternativeRun, HangsOn, LedgerRuns
 from reproaudit.judging.evidence import evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
-from reproaudit.judging.movement import Moves, medians, movements, untrained, why_unshown
 from reproaudit.judging.outcomes import (
     BatchOutcome,
     Lookup,
     differing_runs,
-    judge_batch,
     judge_control,
-    one_run_repeated,
+    judge_own,
     trained_after_all,
 )
 from reproaudit.stats import Decision, clopper_pearson
@@ -112,13 +110,7 @@ def judge_claim(
     stated = (*audit.controls_of(claim), audit.positive_control_of(claim))
     named = [control for control in stated if isinstance(control, Control)]
     batches = list(claim_batches(audit, claim, tier))
-    own = judge_batch(audit, claim, claim.checks, *batches[0], lookup(batches[0][1]))
-    movement = audit.movement_of(claim) if claim.trains else None
-    moves = movements(audit, movement, claim.experiment, own.records)
-    unshown = why_unshown(audit, movement, claim.experiment, own.records) if claim.trains else ""
-    own = replace(own, moved=medians(moves), unshown=unshown)
-    if own.problem is None and (unfit := _unfit(audit, claim, own, moves)):
-        own = replace(own, problem=(Verdict.NOT_TESTED, unfit))
+    own = judge_own(audit, claim, batches[0][1], lookup(batches[0][1]))
     others = [
         judge_control(audit, claim, control, role, batch, lookup(batch), own, tier)
         for control, (role, batch) in zip(named, batches[1:], strict=True)
@@ -146,13 +138,6 @@ def judge_claim(
             r.origin is None and r.rules.get(claim.id) != rule_hash for r in own.records
         ),
     )
-
-
-def _unfit(audit: Audit, claim: Claim, own: BatchOutcome, moves: Moves) -> str | None:
-    """Why a claim's own runs do not test it, though they ended well; None if they do."""
-    if not claim.trains:
-        return trained_after_all(own) or differing_runs(own)
-    return one_run_repeated(claim, own) or untrained(audit.movement_of(claim), moves)
 
 
 def decide_verdict(
@@ -294,17 +279,17 @@ def _ledger_words(own: Decision, ledger: LedgerRuns) -> Iterator[str]:
 
 
 def _only_read(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:
-    """The ablations that run nothing, with how many parts they answer for."""
-    parts: dict[str, int] = {}
-    for control, _ in ablations.answers.values():
-        runs = control.batch.experiment != own.batch.experiment or control.batch.overrides
-        if control.substitutes and not runs:
-            parts[control.label] = parts.get(control.label, 0) + 1
-    for label, count in parts.items():
-        yield (
-            f"for {count} of {len(ablations.answers)} parts the ablation runs nothing: {label} "
-            "reads other measurements of the claim's own experiment"
-        )
+    """The ablations that are read by other measurements, with how many parts they answer for."""
+    answering = [control.label for control, _ in ablations.answers.values()]
+    for control in (one for one in ablations.controls if one.substitutes):
+        of = f"for {answering.count(control.label)} of {len(answering)} parts"
+        if control.batch.experiment != own.batch.experiment or control.batch.overrides:
+            yield f"{of} {control.label} is judged by other measurements than the claim"
+        else:
+            yield (
+                f"{of} the ablation runs nothing: {control.label} reads other measurements of the "
+                "claim's own experiment"
+            )
 
 
 def _unshown(own: BatchOutcome, ablations: Ablations) -> Iterator[str]:

@@ -8,10 +8,13 @@ and the limit that the check holds it against (the bound, or the nearer end of a
 range). Two guesses that each stay within the margin cannot reach the limit together. An estimate on
 its limit has no room, and then no difference but none is harmless.
 
-**Decisive.** The decision flips, from met to missed or back, and the difference is beyond seed
-noise: the paired Student-t interval excludes 0 at 1 − α/m (Bonferroni over the alternatives). From
-met to missed one of the conditions now missed must show it, at 1 − α/(m · those); from missed to
-met every condition that was missed must, since one that has not moved would still be missed. A
+**Decisive.** The decision flips, from met to missed or back, and the flip is beyond seed noise: the
+Student-t intervals of the paired difference and of the alternative's own mean exclude, at 1 − α/m
+(Bonferroni over the alternatives), 0 and the limit. So m alternatives that lie on their limits flip
+a claim no more often than one would. From met to missed one of the conditions now missed must show
+both, at 1 − α/(m · those). From missed to met every condition that was missed must show the
+difference, since one that has not moved would still be missed, and every condition its own mean. On
+the linear scale the error of the mean is divided as in every decision (`kind.confidence_on`). A
 flip in which every seed of one side diverges and none of the other is beyond noise when
 2 · 4⁻ⁿ ≤ α/m, for n seeds: where both sides diverge equally often, so clean a split is no more
 probable.
@@ -34,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reproaudit.checks import Condition, ConditionResult
+from reproaudit.checks.kind import confidence_on
 from reproaudit.multiverse.model import AlternativeClass, CompletionStatus
 from reproaudit.stats import (
     Decision,
@@ -60,7 +64,7 @@ class Judged:
         diverged: the number of seeds that diverged.
         seeds: the number of seeds in all.
         code: hashes of the code that made the records.
-        problem: the reason why it could not be judged.
+        problem: the reason why it could not be judged, or why its runs do not test it.
     """
 
     status: CompletionStatus
@@ -71,6 +75,11 @@ class Judged:
     code: frozenset[str] = frozenset()
     problem: str = ""
 
+    @property
+    def untested(self) -> bool:
+        """True if it could not be judged, or its runs do not test the claim."""
+        return self.decision is None or (self.decision is Decision.UNDECIDED and self.problem != "")
+
 
 @dataclass(frozen=True)
 class AlternativeEffect:
@@ -80,6 +89,8 @@ class AlternativeEffect:
         label: of the condition.
         scale: of the condition.
         values: paired differences, alternative minus default; shape (seed,).
+        places: under the alternative, as its decision read them; shape (seed,).
+        limits: the ends of what is accepted, on the fitting scale; infinite at an open one.
         margin: the smallest mean difference that matters.
         estimate: of the condition under the alternative, in natural units.
         decision: of the condition under the alternative.
@@ -89,6 +100,8 @@ class AlternativeEffect:
     label: str
     scale: Scale
     values: FloatArray
+    places: FloatArray
+    limits: tuple[float, float]
     margin: float
     estimate: float
     decision: Decision
@@ -102,6 +115,14 @@ class AlternativeEffect:
     def interval(self, confidence: float) -> Interval:
         """The Student-t interval of the mean difference; at least two seeds."""
         return mean_interval(self.values, confidence=confidence)[1]
+
+    def is_decided(self, confidence: float) -> bool:
+        """True if the interval of the alternative's own mean lies on one side of each limit."""
+        level = confidence_on(self.scale, confidence)
+        found, (low, high) = mean_interval(self.places, confidence=level)[1], self.limits
+        if self.decision is Decision.MISSED:
+            return found.low > high or found.high < low
+        return low <= found.low and found.high <= high
 
     @property
     def strength(self) -> float:
@@ -170,10 +191,16 @@ def _difference(default: ConditionResult, other: ConditionResult) -> Alternative
     condition = default.condition
     before = _place(condition, default.values)
     after = _place(condition, other.values)
+    ends = [
+        limit if math.isinf(limit) else float(_place(condition, [limit])[0])
+        for limit in condition.accepted
+    ]
     return AlternativeEffect(
         label=condition.label,
         scale=condition.scale,
         values=after - before,
+        places=_place(condition, other.result.per_seed),
+        limits=(ends[0], ends[1]),
         margin=margin_of(default),
         estimate=other.result.estimate,
         decision=other.result.decision,
@@ -194,9 +221,9 @@ def classify(default: Judged, other: Judged, alternatives: int, confidence: floa
         confidence: of the audit, two-sided.
     """
     untested = AlternativeClass.UNTESTED
-    if default.decision is None:
+    if default.untested:
         return Answer(untested, f"the default: {default.problem}")
-    if other.decision is None:
+    if other.untested:
         return Answer(untested, other.problem)
     if default.code != other.code:
         return Answer(untested, "made by another version of the code than the default; run again")
@@ -246,13 +273,15 @@ def _decisive(
     if other.decision is Decision.MISSED:
         moved = [one for one in found if one.decision is Decision.MISSED]
         level = 1 - alpha / len(moved)
-        shown = max(moved, key=lambda one: one.strength)
-        beyond = _excludes(shown.interval(level))
+        flipped = [one for one in moved if one.is_decided(level)]
+        shown = max(flipped or moved, key=lambda one: one.strength)
+        beyond = bool(flipped) and _excludes(shown.interval(level))
     else:
         moved = [one for one in found if one.before is Decision.MISSED]
         level = 1 - alpha
         shown = min(moved, key=lambda one: one.strength)
         beyond = all(_excludes(one.interval(level)) for one in moved)
+        beyond = beyond and all(one.is_decided(level) for one in found)
     if not beyond:
         return None
     note = f"{default.decision} by default, {other.decision} with it"
@@ -290,7 +319,7 @@ def _undecided(
 ) -> Answer:
     shown = max(found, key=lambda one: one.relative)
     if _flips(default, other):
-        note = f"{default.decision} by default, but the difference may be seed noise alone"
+        note = f"{default.decision} by default, but the flip may be seed noise alone"
     elif other.decision != default.decision:
         note = f"{default.decision} by default; too few seeds to say more"
     else:

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, Role, seeds_of
+from reproaudit.audit.plan import Batch, seeds_of
 from reproaudit.checks import ConditionResult, deciding_index
 from reproaudit.judging.model import IntervalModel, Verdict
-from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_batch
+from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_own
 from reproaudit.multiverse.ablations import ablations_under
 from reproaudit.multiverse.completions import (
     Choice,
@@ -118,19 +118,20 @@ class ClaimReading:
         """The claim's own experiment in a completion."""
         batch = batch_of(self.audit, completion, self.claim.experiment, self.tier)
         if batch not in self._outcomes:
-            checks, found = self.claim.checks, self.lookup(batch)
-            self._outcomes[batch] = judge_batch(
-                self.audit, self.claim, checks, Role.EXPERIMENT, batch, found
-            )
+            self._outcomes[batch] = judge_own(self.audit, self.claim, batch, self.lookup(batch))
         return self._outcomes[batch]
 
     def judged(self, completion: Completion) -> Judged:
-        """The claim judged in a completion, without its controls."""
+        """The claim judged in a completion, without its controls.
+
+        Runs that ended well and do not test it leave it undecided, with the reason.
+        """
         outcome = self.outcome(completion)
         diverged = sum(record.status is CellStatus.DIVERGED for record in outcome.records)
+        is_unfit = outcome.problem is not None and outcome.decision is not None
         return Judged(
-            status=_status(outcome, diverged),
-            decision=outcome.decision,
+            status=CompletionStatus.UNDECIDED if is_unfit else _status(outcome, diverged),
+            decision=Decision.UNDECIDED if is_unfit else outcome.decision,
             conditions=outcome.conditions,
             diverged=diverged,
             seeds=len(outcome.records),

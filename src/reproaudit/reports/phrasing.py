@@ -111,16 +111,18 @@ def headline(claim: ClaimModel) -> str:
 
 
 def status_words(verdict: Verdict, status: str) -> str:
-    """Returns ``confirmed`` or ``exploratory``; of an inconclusive claim nothing is."""
+    """Returns ``confirmed`` or ``exploratory``; of a confirmed claim also what was not shown."""
     if status == "confirmed" and verdict is Verdict.INCONCLUSIVE:
         return "inconclusive on new seeds, too"
+    if status == "confirmed" and verdict is Verdict.CONDITIONAL:
+        return "confirmed but for its condition"
     return status
 
 
 def looks_words(claim: ClaimModel) -> str:
     """Returns the status, with the number of looks before, where they were counted."""
     if claim.rule.get("trains") is False:
-        return "nothing is trained, so no looks are counted"
+        return "its audit says that nothing is trained, so no looks are counted"
     status = status_words(claim.verdict, claim.status)
     return status if claim.looks is None else f"{status}, {counted(claim.looks, 'look')} before"
 

@@ -105,12 +105,13 @@ class Store:
         """A file's name in the manifest."""
         return path.relative_to(self.root).as_posix()
 
-    def listed(self, paper: str, tier: str) -> dict[str, bool]:
-        """The records of a tier that the list names, each with whether it is there.
+    def listed(self, paper: str, tier: str | None = None) -> dict[str, bool]:
+        """The records of a tier, or of all, that the list names, each with whether it is there.
 
         Failures are left out: they are taken away when the cell is run again.
         """
-        below = f"{self.listed_as(self.folder(paper, tier, 'x').parent)}/"
+        folder = self.folder(paper, tier or "all", "all").parent
+        below = f"{self.listed_as(folder if tier else folder.parent)}/"
         return {
             path: (self.root / path).is_file()
             for path in self.manifest.digests()

@@ -69,7 +69,7 @@ class LateChange:
         return f"{date_of(self.entry)}, {seen}{mark_of(self.entry)}{sealed}"
 
 
-_SEEN_BEFORE = "custom runs had computed cells that the paper tier has listed since"
+_SEEN_BEFORE = "runs of another tier had computed cells that the paper tier has listed since"
 _AFTER_RUN = "after a run had begun whose numbers may have been seen"
 
 
@@ -88,7 +88,7 @@ class Past:
         late: the changes after that.
         results: its exploratory results, with the entries and the ids.
         failures: by failed run, the first result that judged it.
-        looks: sentences about runs of smaller tiers, and about changes that nothing explains.
+        looks: sentences about runs of other tiers, and about changes that nothing explains.
         epochs: the times of its rules since its numbers may have been seen.
     """
 

@@ -138,7 +138,7 @@ def draw_sentences(
             how = (
                 f"with the alternatives that were run by {date_of(entry)}"
                 if entry.tier == "multiverse"
-                else "judged by this very rule, with other records of a control"
+                else "judged by this very rule, with other records of its controls or alternatives"
                 if entry.rule == rule
                 else f"judged by the rule of {date_of(entry)}"
             )
