@@ -8,16 +8,16 @@ and the limit that the check holds it against (the bound, or the nearer end of a
 range). Two guesses that each stay within the margin cannot reach the limit together. An estimate on
 its limit has no room, and then no difference but none is harmless.
 
-**Decisive.** The decision flips, from met to missed or back, and the flip is beyond seed noise: the
-Student-t intervals of the paired difference and of the alternative's own mean exclude, at 1 − α/m
-(Bonferroni over the alternatives), 0 and the limit. So m alternatives that lie on their limits flip
-a claim no more often than one would. From met to missed one of the conditions now missed must show
-both, at 1 − α/(m · those). From missed to met every condition that was missed must show the
-difference, since one that has not moved would still be missed, and every condition its own mean. On
-the linear scale the error of the mean is divided as in every decision (`kind.confidence_on`). A
-flip in which every seed of one side diverges and none of the other is beyond noise when
-2 · 4⁻ⁿ ≤ α/m, for n seeds: where both sides diverge equally often, so clean a split is no more
-probable.
+**Decisive.** The decision flips, from met to missed or back, and the difference is beyond seed
+noise: the paired Student-t interval excludes 0 at 1 − α/m (Bonferroni over the alternatives). From
+met to missed one of the conditions now missed must show it, at 1 − α/(m · those); from missed to
+met every condition that was missed must, since one that has not moved would still be missed. To be
+met, what is more, the interval of every condition's own mean must lie within its limits at 1 − α/m,
+so that m alternatives on their limits help a missed claim no more often than one would; on the
+linear scale that error is divided as in every decision (`kind.confidence_on`). What takes support
+from a claim needs no such help. A flip in which every seed of one side diverges and none of the
+other is beyond noise when 2 · 4⁻ⁿ ≤ α/m, for n seeds: where both sides diverge equally often, so
+clean a split is no more probable.
 
 **Matters.** The interval of some condition, at 1 − α/(m · k), lies wholly beyond its margin.
 
@@ -116,12 +116,10 @@ class AlternativeEffect:
         """The Student-t interval of the mean difference; at least two seeds."""
         return mean_interval(self.values, confidence=confidence)[1]
 
-    def is_decided(self, confidence: float) -> bool:
-        """True if the interval of the alternative's own mean lies on one side of each limit."""
+    def is_met(self, confidence: float) -> bool:
+        """True if the interval of the alternative's own mean lies within the limits."""
         level = confidence_on(self.scale, confidence)
         found, (low, high) = mean_interval(self.places, confidence=level)[1], self.limits
-        if self.decision is Decision.MISSED:
-            return found.low > high or found.high < low
         return low <= found.low and found.high <= high
 
     @property
@@ -273,15 +271,14 @@ def _decisive(
     if other.decision is Decision.MISSED:
         moved = [one for one in found if one.decision is Decision.MISSED]
         level = 1 - alpha / len(moved)
-        flipped = [one for one in moved if one.is_decided(level)]
-        shown = max(flipped or moved, key=lambda one: one.strength)
-        beyond = bool(flipped) and _excludes(shown.interval(level))
+        shown = max(moved, key=lambda one: one.strength)
+        beyond = _excludes(shown.interval(level))
     else:
         moved = [one for one in found if one.before is Decision.MISSED]
         level = 1 - alpha
         shown = min(moved, key=lambda one: one.strength)
         beyond = all(_excludes(one.interval(level)) for one in moved)
-        beyond = beyond and all(one.is_decided(level) for one in found)
+        beyond = beyond and all(one.is_met(level) for one in found)
     if not beyond:
         return None
     note = f"{default.decision} by default, {other.decision} with it"
