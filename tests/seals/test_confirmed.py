@@ -10,6 +10,8 @@ from chains import commit
 from places import CONFIRM, PAPER, Place
 
 from miniatures import audit_data, claim, write_paper
+from reproaudit.running.shipped import FILE_NAME
+from reproaudit.running.store import Store
 from reproaudit.seals.chain import append, last_seal
 from reproaudit.seals.confirming import derived_seeds, error_of_look
 from reproaudit.seals.entries import (
@@ -125,6 +127,28 @@ def test_a_condition_outlives_the_records_that_showed_it(
     told = [one for one in shown["history"] if "with the alternatives that were run by" in one]
     assert len(told) == 1
     assert "gave conditional" in told[0]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_records_that_were_left_out_of_a_shipment_are_told(
+    conditional: Place, is_whole: bool
+) -> None:
+    """The defect: "0 of 1 run at this tier", though the chain has what the alternative gave."""
+    conditional.card(*PAPER)
+    assert varied(conditional)[0] == 0
+    runs, reports = conditional.folder / "runs", conditional.folder / "reports"
+    if not is_whole:
+        whole, slim = Store(runs), Store(conditional.folder / "slim")
+        for record in whole.records("mini", "paper"):
+            slim.write(record)
+        shutil.rmtree(runs)
+        slim.root.rename(runs)
+    out = ("--out", str(reports / "paper" / "mini" / FILE_NAME))
+    assert conditional("export", "mini", "--to", "records", "--tier", "paper", *out)[0] == 0
+    assert conditional("report", "mini", "--tier", "paper", "--out", str(reports))[0] == 0
+    shutil.rmtree(runs)
+    told = " ".join(conditional.card(*REPORT, "--out", str(reports))["history"])
+    assert ("not all of their records came with this report" in told) is not is_whole
 
 
 def test_a_confirmation_keeps_the_condition_of_the_own_seeds(conditional: Place) -> None:

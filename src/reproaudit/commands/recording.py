@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from reproaudit.cell import Cell, CellKey
 from reproaudit.commands.confirmed import verdicts_on_records
 from reproaudit.multiverse.completions import varied_tier
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.groups import TierKey, todays_groups
+from reproaudit.running.groups import Chosen, TierKey, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
     CUSTOM,
@@ -23,7 +23,7 @@ from reproaudit.scorecard.from_store import (
     choose_records,
     scorecard_of,
 )
-from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.scorecard.model import Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, recorded_claims, with_standings
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.entries import (
@@ -178,10 +178,11 @@ def told_by_seals(
     """
     sealed = sealed_of(entry, audit, store)
     told = with_standings(card, audit, sealed)
-    told = told.model_copy(update={"claims": tuple(_with_unshipped(told, sealed.entries))})
     more = [
         _other_records(card, entry, audit, store, group, sealed),
-        "" if card.shipped else _lost_records(store, entry.slug),
+        _left_behind(entry, audit, store, sealed)
+        if card.shipped and card.tier == "paper"
+        else _lost_records(store, entry.slug),
     ]
     if not any(more):
         return told
@@ -206,18 +207,20 @@ def _other_records(
     return "The records behind this report, with those of its controls, are of no recorded result."
 
 
-def _with_unshipped(card: Scorecard, entries: Iterable[SealsEntry]) -> Iterator[ClaimModel]:
-    """The claims; of shipped records, each with that some alternatives' records were left out."""
-    several = [o for o in entries if isinstance(o, ResultEntry) and o.tier == "multiverse"]
-    for claim in card.claims:
-        known = claim.alternatives_run
-        if card.shipped and several and known is not None and known.run < known.of:
-            said = (
-                f"Alternatives were run by {date_of(several[-1])}; not all of their records came "
-                "with this report."
-            )
-            claim = claim.model_copy(update={"history": (*claim.history, said)})
-        yield claim
+def _left_behind(entry: Entry, audit: Audit, store: Store, sealed: Sealed) -> str:
+    """A sentence on alternatives whose records did not come with shipped ones; else empty."""
+    several = [
+        one for one in sealed.entries if isinstance(one, ResultEntry) and one.tier == "multiverse"
+    ]
+    if not several:
+        return ""
+    _, own, varied = _of_multiverse(entry, audit, store)
+    if several[-1].records == digest_of_records([*own, *varied]):
+        return ""
+    return (
+        f"Alternatives were run by {date_of(several[-1])}; not all of their records came with this "
+        "report."
+    )
 
 
 def _planned(audit: Audit, records: Mapping[TierKey, Record]) -> list[Record]:
@@ -305,16 +308,9 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
     Raises:
         SpecError: if a chain is damaged.
     """
-    today, slug = todays_groups(entry.code), audit.paper.slug
-    chosen = choose_records(store, audit, "paper", today=today)
-    own = _planned(audit, chosen.records)
-    varied = [
-        record
-        for record in store.records(slug, varied_tier("paper"))
-        if chosen.group is not None and chosen.group.made(record)
-    ]
+    chosen, own, varied = _of_multiverse(entry, audit, store)
     if own and (varied or any(one.status is not CellStatus.COMPLETED for one in own)):
-        card = scorecard_of(store, audit, "paper", today=today)
+        card = scorecard_of(store, audit, "paper", today=todays_groups(entry.code))
         result = {
             "rule": digest(rule),
             "judged_by": judged_by(rule),
@@ -324,6 +320,19 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
             "claims": recorded_claims(card, audit, chosen.records),
         }
         _enter_result(entry, store, result)
+
+
+def _of_multiverse(
+    entry: Entry, audit: Audit, store: Store
+) -> tuple[Chosen, list[Record], list[Record]]:
+    """What a multiverse at the paper tier is judged by: the tier's own records, and all others."""
+    chosen = choose_records(store, audit, "paper", today=todays_groups(entry.code))
+    varied = [
+        record
+        for record in store.records(audit.paper.slug, varied_tier("paper"))
+        if chosen.group is not None and chosen.group.made(record)
+    ]
+    return chosen, _planned(audit, chosen.records), varied
 
 
 def _enter_result(entry: Entry, store: Store, result: Mapping[str, Any]) -> None:
