@@ -325,7 +325,7 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
 def _of_multiverse(
     entry: Entry, audit: Audit, store: Store
 ) -> tuple[Chosen, list[Record], list[Record]]:
-    """What a multiverse at the paper tier is judged by: the tier's own records, and all others."""
+    """The records behind a multiverse at the paper tier: the tier's own, and all others."""
     chosen = choose_records(store, audit, "paper", today=todays_groups(entry.code))
     varied = [
         record
