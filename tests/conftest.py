@@ -50,6 +50,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Libraries take what is left at the end for a leak."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium. It ends with its module: while it lives, no other test can run an event loop."""

@@ -6,6 +6,7 @@ search of a worker would write to each object, and so copy the memory that the w
 
 from __future__ import annotations
 
+import atexit
 import gc
 from contextlib import suppress
 from importlib import import_module
@@ -18,3 +19,4 @@ for name in ("reproaudit.lab.training", "numba"):
 describe_environment("cpu", threads=1)  # the versions of packages are remembered
 gc.collect()
 gc.freeze()
+atexit.register(gc.unfreeze)  # libraries take what is left at the end for a leak
