@@ -13,13 +13,17 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # One tester more than there are cores: tests that wait for a process leave one idle.
 TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 
-.PHONY: audit test lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
+.PHONY: audit test machine-code lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
 
-test: lint types contracts seals
+test: $(READY)
+	$(MAKE) --jobs=2 --output-sync lint types contracts seals machine-code
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
+
+machine-code: $(READY)
+	$(BIN)/python tests/machine_code.py
 
 seals: $(READY)
 	$(BIN)/reproaudit seal --verify
