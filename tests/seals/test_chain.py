@@ -131,7 +131,7 @@ FIVE = list(derived_seeds(digest(rule_with()), "paper", 5))
         (1, {"rule": "f" * 64}, "does not follow from the changes"),
         (1, {"change": {"confidence": 0.5}}, "does not follow from the changes"),
         (7, {"text": "0" * 64}, "the same seal twice"),
-        (4, {"look": 2}, "found look 2; the rule is number 1"),
+        (4, {"look": 2}, "another error than this look may spend"),
         (4, {"error": 0.05}, "another error than this look may spend"),
         (4, {"seeds": {"paper": [1, 2, 3, 4, 5]}}, "seeds that do not follow"),
         (4, {"seeds": {"paper": FIVE}}, "found 5 seeds of tier paper, fewer than"),

@@ -341,7 +341,7 @@ def test_a_control_with_other_numbers_than_were_recorded_is_told(
     told = "with those of its controls, are of no recorded result"
     assert told not in " ".join(at.card(*PAPER)["history"])
     assert told not in page(at)
-    monkeypatch.setattr("reproaudit.commands.recording.digest_of_records", lambda _: "f" * 64)
+    monkeypatch.setattr("reproaudit.commands.disclosing.digest_of_records", lambda _: "f" * 64)
     shutil.rmtree(memo_folder())
     assert told in page(at)
 

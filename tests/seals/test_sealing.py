@@ -190,7 +190,7 @@ def test_a_tolerance_that_is_loosened_after_a_result_is_told_unsealed_too(at: Pl
 
 def test_words_that_are_changed_and_not_sealed_are_told_on_every_page(at: Place) -> None:
     """The defect: `check` told of them alone, and a page showed the other reason as if sealed."""
-    told = "(reasons, findings, titles) were changed, and not sealed."
+    told = "(reasons, findings, titles, what measurements mean) were changed, and not sealed."
     report = ("report", "mini", "--tier", "paper", "--out", str(at.folder / "out"))
 
     def shown() -> dict[str, int]:

@@ -139,7 +139,7 @@ def multiverse(
     """
     from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.recording import enter_run, record_multiverse
+    from reproaudit.commands.recording import enter_alternatives, enter_run, record_multiverse
     from reproaudit.commands.run import parse_duration
     from reproaudit.scorecard.from_store import cells_of_tier
 
@@ -154,6 +154,8 @@ def multiverse(
     asked = "paper" if chosen == "paper" else "multiverse"
     rule = enter_run(entry, audit, how.store, asked, cells_of_tier(audit, chosen))
     varied = Varied(entry, audit, chosen, how, seconds)
+    if chosen == "paper":
+        varied.on_begin = lambda: enter_alternatives(entry, how.store, rule)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from reproaudit.audit.catalog import PACKAGE, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.commands.confirmed import with_seeds_of
+from reproaudit.commands.disclosing import disclosed
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
 from reproaudit.errors import UsageError
-from reproaudit.running.groups import todays_groups
+from reproaudit.running.fingerprint import versions_of
+from reproaudit.running.groups import made_with, todays_groups
+from reproaudit.running.queue import Plan
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
 from reproaudit.scorecard.model import Scorecard
 from reproaudit.seals.chain import alpha_of, confirmation_of, last_seal
@@ -20,7 +23,6 @@ from reproaudit.seals.confirming import (
     Confirmation,
     derived_seeds,
     error_of_look,
-    looks_sealed,
     seeds_of_look,
 )
 from reproaudit.seals.entries import (
@@ -61,7 +63,8 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
     for (entry, audit, _), (_, drawn), rule in zip(begun, confirming, rules, strict=True):
         planned = summary.planned[entry.slug]
         card = scorecard_of(how.store, drawn, "paper", planned=planned, sealed_audit=audit)
-        cards.append(recorded(card, entry, drawn, how.store, planned, rule, sealed_audit=audit))
+        told = recorded(card, entry, drawn, how.store, planned, rule, sealed_audit=audit)
+        cards.append(disclosed(told, entry, audit, how.store))
     return cards, summary.failed
 
 
@@ -80,10 +83,10 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
         )
     _require_committed(entry, seal)
     _require_first(entry, audit, how, there, rule)
+    look = chains.look_of(rule)
 
     def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:
         if Confirmation.of(present, rule) is None:
-            look = looks_sealed(present).index(rule) + 1
             error = error_of_look(look, alpha_of({"confidence": audit.confidence}))
             own = {"quick": len(audit.seeds.quick), "paper": len(audit.seeds.paper)}
             yield Draft(
@@ -103,6 +106,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     added = chains.add(made)
     confirmation = Confirmation.of(chains.entries(), rule)
     assert confirmation is not None, "it was begun before or is begun now"
+    _require_one_draw(entry, audit, how, confirmation)
     start = confirmation.begun
     say(
         f"{slug}: confirmation of seal {rule[:8]}, look {start.look}, which spends "
@@ -129,6 +133,36 @@ def _require_first(
         raise UsageError(
             f"{entry.slug}: seal {rule[:8]} was confirmed on {result.date.date()}, and a seal is "
             f"confirmed once. See its result with: reproaudit seal {entry.slug} --verify --json"
+        )
+
+
+def _require_one_draw(entry: Entry, audit: Audit, how: How, confirmation: Confirmation) -> None:
+    """Refuses to go on with other data, versions or device, and to measure anything again.
+
+    What a confirmation has measured stays. Were the rest measured with something else, or all of it
+    again, one draw could be chosen among several.
+    """
+    drawn = with_seeds_of(audit, confirmation)
+    cells = cells_of_tier(drawn, "paper")
+    plan = Plan(cells, how.catalog.locate, how.store, how.chosen_device)
+    planned = plan.fingerprints[entry.slug]
+    made = [
+        record
+        for tier in sorted({cell.tier for cell in cells})
+        for record in how.store.records(entry.slug, tier)
+        if (record.tier, record.key) in planned
+    ]
+    seal = f"{entry.slug}: the confirmation of seal {confirmation.begun.rule[:8]}"
+    if made and how.fresh:
+        raise UsageError(f"{seal} has begun, and what it measured stays. Leave --fresh out.")
+    other = [one for one in made if planned[one.tier, one.key] != one.fingerprint]
+    if other:
+        data = ", ".join(f"{name} {found[:15]}" for name, found in other[0].data.items())
+        raise UsageError(
+            f"{seal} has {len(other)} records that were made with "
+            f"{made_with(other[0].code, versions_of(other[0].environment))}"
+            f"{f' and the data {data}' if data else ''}; found others today. A confirmation is one "
+            "draw: put back what it was begun with."
         )
 
 

@@ -60,13 +60,23 @@ def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> D
 
 @dataclass
 class Varied:
-    """A paper's completions at a tier, and how they are run."""
+    """A paper's completions at a tier, and how they are run.
+
+    Attributes:
+        entry: the paper.
+        audit: its audit.
+        tier: the tier.
+        how: where and how they are run.
+        budget: the seconds after which nothing more is started; None for no end.
+        on_begin: called before an alternative is measured.
+    """
 
     entry: Entry
     audit: Audit
     tier: TierName
     how: How
     budget: float | None = None
+    on_begin: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
@@ -111,7 +121,14 @@ class Varied:
         cells = list(cells_of_batches(self.audit, batches, self.tier))
         rules = {claim.id: self.audit.rule_hash(claim, self.tier) for claim in self.audit.claims}
         papers = [(self.entry, self.audit)]
-        return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
+
+        def begins(several: tuple[Cell, ...]) -> bool:
+            starts = may_start(several)
+            if starts and any(cell.tier == varied_tier(self.tier) for cell in several):
+                self.on_begin()
+            return starts
+
+        return run_now(cells, papers, self.how, {self.entry.slug: rules}, begins).failed
 
     def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
         """Returns whether cells may start: while there is time, and if they probably fit in it."""

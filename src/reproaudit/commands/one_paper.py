@@ -25,8 +25,8 @@ from threading import Thread
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.commands.disclosing import told_by_seals
 from reproaudit.commands.output import say
-from reproaudit.commands.recording import told_by_seals
 from reproaudit.commands.remembering import Files, files_of_paper, together
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.reports.files import folder_name, read_scorecard, write_report

@@ -1,11 +1,10 @@
-"""Writes a run's outcome to the chain of seals, and adds what the chain says to a scorecard."""
+"""Writes to the chain of seals that a run began, and what it showed."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit
@@ -34,26 +33,32 @@ from reproaudit.seals.entries import (
     RuleChange,
     RunEntry,
     SealsEntry,
+    in_time,
 )
 from reproaudit.seals.history import revision_of
 from reproaudit.seals.kept import Chains, changes_since
-from reproaudit.seals.past import date_of
 from reproaudit.seals.rule import RuleData, digest, judged_by, rule_of
 from reproaudit.seals.standing import Sealed
 
+ALTERNATIVES: Literal["multiverse"] = "multiverse"
+"""The tier that entries name for runs of alternatives: in the chain beside an audit, those of the
+paper tier. A beginning in the store's chain, which names claims, is of a smaller tier."""
+
 
 def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
-    """Everything that the chains beside an audit and in a store say.
+    """Everything that the chains beside an audit and in a store say, and those of other branches.
 
     Raises:
         SpecError: if a chain is damaged.
     """
-    entries = Chains(entry, store.root).entries()
+    chains = Chains(entry, store.root)
+    entries = chains.entries()
+    seen = (*entries, *chains.elsewhere(entries))
     claims = frozenset(claim.id for claim in audit.claims)
     ran = [one.rule for one in entries if isinstance(one, RunEntry)]
     seal = last_seal(entries)
     if seal is None and not ran:
-        return Sealed(entries, "", claims)
+        return Sealed(seen, "", claims)
     rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
     if seal is not None:
@@ -62,7 +67,7 @@ def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
         unsealed = (RuleChange(what="rule or code, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
     is_reworded = seal is not None and seal.text != text
-    return Sealed(entries, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
+    return Sealed(seen, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
 
 
 def enter_run(
@@ -110,7 +115,7 @@ def enter_run(
         for name, touched in runs:
             missing = 1 if of_rule.isdisjoint({None, touched}) else 0
             if name == SEEN_BEFORE:  # one for each version of the code that made them
-                others = [one for one in known if one.tier not in ("paper", "multiverse")]
+                others = [one for one in known if one.tier not in ("paper", ALTERNATIVES)]
                 missing = versions - sum(one.claims == touched for one in others)
             for _ in range(missing):
                 where = {"revision": revision_of(entry.audit_file), "tier": name}
@@ -118,6 +123,32 @@ def enter_run(
 
     chains.add(made, to_store=tier != "paper")
     return rule
+
+
+def enter_alternatives(entry: Entry, store: Store, rule: RuleData) -> None:
+    """Enters that alternatives of the paper tier begin to be measured, before any number is there.
+
+    It stands beside the audit, once until a result of them is recorded; errors as `enter_run`.
+    """
+
+    def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:
+        if alternatives_begun(there) is None:
+            hashes = {"rule": digest(rule), "judged_by": judged_by(rule)}
+            where = {"revision": revision_of(entry.audit_file), "tier": ALTERNATIVES}
+            yield Draft(RunEntry, {**hashes, **where, "claims": None})
+
+    Chains(entry, store.root).add(made)
+
+
+def alternatives_begun(entries: Iterable[SealsEntry]) -> RunEntry | None:
+    """The beginning of alternatives, if no result of them was recorded since; else None."""
+    begun = None
+    for one in in_time(entries):
+        if isinstance(one, RunEntry) and one.tier == ALTERNATIVES and one.claims is None:
+            begun = one
+        elif isinstance(one, ResultEntry) and one.tier == ALTERNATIVES:
+            begun = None
+    return begun
 
 
 def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str, ...]:
@@ -157,87 +188,10 @@ def _seen_elsewhere(audit: Audit, store: Store) -> dict[CellKey, set[str]]:
     return seen
 
 
-def told_by_seals(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
-) -> Scorecard:
-    """Returns a scorecard that says of each claim what the chain of seals says.
-
-    It also says of each claim where its records are not those of any result in the chain, and how
-    many records the store has lost, unless the records were shipped with the report: those are a
-    part of a store.
-
-    Args:
-        card: the scorecard.
-        entry: the paper.
-        audit: its audit.
-        store: the records behind the scorecard.
-        group: the beginning of the id of their group; None for today's.
-
-    Raises:
-        SpecError: if a chain is damaged.
-    """
-    sealed = sealed_of(entry, audit, store)
-    told = with_standings(card, audit, sealed)
-    more = [
-        _other_records(card, entry, audit, store, group, sealed),
-        _left_behind(entry, audit, store, sealed)
-        if card.shipped and card.tier == "paper"
-        else _lost_records(store, entry.slug),
-    ]
-    if not any(more):
-        return told
-    said = tuple(one for one in more if one)
-    claims = (one.model_copy(update={"history": (*one.history, *said)}) for one in told.claims)
-    return told.model_copy(update={"claims": tuple(claims)})
-
-
-def _other_records(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None, sealed: Sealed
-) -> str:
-    """A sentence on records that no result of the chain was judged on; empty if one was.
-
-    A result keeps a hash of all its records. So a changed number of a control shows as well.
-    """
-    known = {one.records for one in sealed.entries if isinstance(one, ResultEntry)}
-    if card.tier != "paper" or not known:
-        return ""
-    chosen = choose_records(store, audit, "paper", today=todays_groups(entry.code), wanted=group)
-    if not chosen.records or digest_of_records(_planned(audit, chosen.records)) in known:
-        return ""
-    return "The records behind this report, with those of its controls, are of no recorded result."
-
-
-def _left_behind(entry: Entry, audit: Audit, store: Store, sealed: Sealed) -> str:
-    """A sentence on alternatives whose records did not come with shipped ones; else empty."""
-    several = [
-        one for one in sealed.entries if isinstance(one, ResultEntry) and one.tier == "multiverse"
-    ]
-    if not several:
-        return ""
-    _, own, varied = _of_multiverse(entry, audit, store)
-    if several[-1].records == digest_of_records([*own, *varied]):
-        return ""
-    return (
-        f"Alternatives were run by {date_of(several[-1])}; not all of their records came with this "
-        "report."
-    )
-
-
-def _planned(audit: Audit, records: Mapping[TierKey, Record]) -> list[Record]:
+def planned_records(audit: Audit, records: Mapping[TierKey, Record]) -> list[Record]:
     """The records of the paper tier's own cells."""
     wanted = {(cell.tier, cell.key) for cell in cells_of_tier(audit, "paper")}
     return [record for key, record in records.items() if key in wanted]
-
-
-def _lost_records(store: Store, slug: str) -> str:
-    """A sentence on the records that the store lists and lacks; empty if it has all."""
-    names = {CUSTOM: "custom runs"}
-    for tier in TIERS:
-        names |= {tier: f"the {tier} tier", varied_tier(tier): f"alternatives at the {tier} tier"}
-    listed = store.listed(slug)
-    lost = Counter(path.split("/")[1] for path in listed if not listed[path])
-    said = " and ".join(f"{lost[tier]} of {name}" for tier, name in names.items() if lost[tier])
-    return said and f"This store lists records that are missing from it: {said}."
 
 
 def recorded(
@@ -308,13 +262,13 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
     Raises:
         SpecError: if a chain is damaged.
     """
-    chosen, own, varied = _of_multiverse(entry, audit, store)
+    chosen, own, varied = records_of_multiverse(entry, audit, store)
     if own and (varied or any(one.status is not CellStatus.COMPLETED for one in own)):
         card = scorecard_of(store, audit, "paper", today=todays_groups(entry.code))
         result = {
             "rule": digest(rule),
             "judged_by": judged_by(rule),
-            "tier": "multiverse",
+            "tier": ALTERNATIVES,
             "confirmation": False,
             "records": digest_of_records([*own, *varied]),
             "claims": recorded_claims(card, audit, chosen.records),
@@ -322,7 +276,7 @@ def record_multiverse(entry: Entry, audit: Audit, store: Store, rule: RuleData) 
         _enter_result(entry, store, result)
 
 
-def _of_multiverse(
+def records_of_multiverse(
     entry: Entry, audit: Audit, store: Store
 ) -> tuple[Chosen, list[Record], list[Record]]:
     """The records behind a multiverse at the paper tier: the tier's own, and all others."""
@@ -332,7 +286,7 @@ def _of_multiverse(
         for record in store.records(audit.paper.slug, varied_tier("paper"))
         if chosen.group is not None and chosen.group.made(record)
     ]
-    return chosen, _planned(audit, chosen.records), varied
+    return chosen, planned_records(audit, chosen.records), varied
 
 
 def _enter_result(entry: Entry, store: Store, result: Mapping[str, Any]) -> None:

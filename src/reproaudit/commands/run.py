@@ -17,6 +17,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Role, seeds_of
 from reproaudit.audit.scope import scope_of
 from reproaudit.cell import Cell, RunForm, SettingValue
+from reproaudit.commands.disclosing import disclosed
 from reproaudit.commands.output import print_json, say
 from reproaudit.commands.progress import Roles, live_progress, parts_of
 from reproaudit.commands.recording import enter_run, recorded
@@ -153,7 +154,8 @@ def run_and_judge(
     for (entry, audit), rule in zip(papers, rules, strict=True):
         planned = summary.planned[entry.slug]
         card = scorecard_of(how.store, audit, tier, planned=planned)
-        cards.append(recorded(card, entry, audit, how.store, planned, rule))
+        told = recorded(card, entry, audit, how.store, planned, rule)
+        cards.append(disclosed(told, entry, audit, how.store))
     return cards, summary.failed
 
 

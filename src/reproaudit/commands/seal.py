@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from reproaudit.running.store import Store
 from reproaudit.seals.chain import confirmation_of, last_seal
 from reproaudit.seals.confirming import derived_seeds, error_of_look, looks_sealed, seeds_of_look
 from reproaudit.seals.entries import ResultEntry, SealsEntry
-from reproaudit.seals.history import NoHistoryError, faults_in_history
+from reproaudit.seals.history import NoHistoryError, faults_in_history, removed
 from reproaudit.seals.kept import Chains
 from reproaudit.seals.reconstruct import reconstruct
 from reproaudit.seals.rule import digest, rule_of
@@ -43,8 +44,7 @@ def seal_audit(entry: Entry, why: str | None, store: Path | None, as_json: bool)
     made = chains.seal(audit, (why or "").strip())
     present = made or last
     assert present is not None, "what was not sealed now was sealed before"
-    rules = looks_sealed(chains.own())
-    look = rules.index(present.rule) + 1
+    look = chains.look_of(present.rule)
     spent = error_of_look(look, 1 - audit.confidence)
     seeds = derived_seeds(present.rule, "paper", seeds_of_look(spent, len(audit.seeds.paper)))
     is_new = made is not None and (last is None or last.rule != made.rule)
@@ -139,6 +139,20 @@ def verify_chain(entry: Entry, store: Path | None) -> Verified:
     return Verified(entries, faults, None, is_alone)
 
 
+def _taken_away(folders: Iterable[Path]) -> Iterator[tuple[str, Verified]]:
+    """Yields the chains that git had in these folders, and that were removed with their audits."""
+    for folder in folders:
+        with suppress(NoHistoryError):
+            for name, commit in removed(folder).items():
+                file = folder / name
+                fault = (
+                    f"{file}: commit {commit[:12]} took this chain of seals away; expected it to "
+                    f"stay, also when its audit goes. Put it back: git checkout {commit[:12]}^ -- "
+                    f"{file}"
+                )
+                yield file.stem, Verified((), [fault], None)
+
+
 def _is_by_chain_alone(entry: Entry, store: Path | None, entries: Sequence[SealsEntry]) -> bool:
     """True if today's rule is confirmed in the chain, but no records here give that result."""
     if not any(isinstance(one, ResultEntry) and one.confirmation for one in entries):
@@ -164,7 +178,9 @@ def verify_chains(
     Returns:
         2 if something is wrong, else 0.
     """
+    papers = tuple(papers)
     found = {entry.slug: verify_chain(entry, store) for entry in papers}
+    found = dict(_taken_away({entry.seals_file.parent for entry in papers})) | found
     if as_json:
         print_json(
             {

@@ -369,7 +369,7 @@ def chance_words(scorecard: Scorecard) -> str:
     if not chance.claims:
         return "no claim was judged by an interval"
     return (
-        f"chance alone would decide at most {number(chance.expected_wrong)} of "
+        f"at one look each, chance alone would decide at most {number(chance.expected_wrong)} of "
         f"{counted(chance.claims, 'claim')} wrongly on average, where seeds scatter as evenly as "
         "their scale supposes"
     )

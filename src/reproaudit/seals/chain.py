@@ -207,10 +207,10 @@ class _State:
             return "found a confirmation of a rule that was never sealed"
         if entry.rule in self.begun:
             return "found a confirmation that was begun twice"
-        look = list(self.alphas).index(entry.rule) + 1
-        if entry.look != look:
-            return f"found look {entry.look}; the rule is number {look}"
-        if not math.isclose(entry.error, error_of_look(look, self.alphas[entry.rule])):
+        number = list(self.alphas).index(entry.rule) + 1
+        if entry.look < number:  # it is later where other branches had sealed rules as well
+            return f"found look {entry.look}; the rule is number {number}"
+        if not math.isclose(entry.error, error_of_look(entry.look, self.alphas[entry.rule])):
             return "found another error than this look may spend"
         for tier, seeds in entry.seeds.items():
             if len(seeds) > MOST_DERIVED or seeds != derived_seeds(entry.rule, tier, len(seeds)):

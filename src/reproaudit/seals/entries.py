@@ -145,7 +145,7 @@ class BegunEntry(_Entry):
     kind: Literal["confirmation begun"] = "confirmation begun"
     rule: Hash
     look: int = Field(ge=1)
-    """The number of the rule among all that were ever sealed here."""
+    """The number of the rule among all that were ever sealed here, on any branch."""
     error: float = Field(gt=0, lt=1)
     """The error that this look spends: the α by which its claims are judged."""
     seeds: dict[str, tuple[int, ...]]

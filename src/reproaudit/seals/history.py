@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -140,6 +141,44 @@ def lacking(path: Path, now: bytes) -> str | None:
         if blob is not None and not now.startswith(contents[blob]):
             return commit
     return None
+
+
+def others(path: Path, now: bytes) -> list[bytes]:
+    """The contents of a file, in commits of any branch, with which its present one does not begin.
+
+    Args:
+        path: the file.
+        now: what it holds.
+
+    Raises:
+        NoHistoryError: if git cannot tell.
+    """
+    repository = Repository.of(path)
+    name = repository.name(path)
+    listed = repository.git("rev-list", "--all", "--full-history", "--", name).decode().split()
+    blobs = {one for one in repository.blobs(listed, name).values() if one is not None}
+    contents = repository.contents(sorted(blobs)).values()
+    return [content for content in contents if not now.startswith(content)]
+
+
+def removed(folder: Path) -> dict[str, str]:
+    """The files that commits of any branch had in a folder and that are gone, each with a commit.
+
+    Raises:
+        NoHistoryError: if git cannot tell.
+    """
+    repository = Repository.of(folder / "file")
+    name = repository.name(folder)
+    asked = ("log", "--all", "--full-history", "--diff-filter=D", "--no-renames", "--name-only")
+    told = repository.git(*asked, "--format=commit %H", "-z", "--", name).decode(errors="replace")
+    found: dict[str, str] = {}
+    commit = ""
+    for word in filter(None, re.split(r"[\0\n]", told)):
+        if word.startswith("commit "):
+            commit = word.removeprefix("commit ")
+        elif not (repository.root / word).exists():
+            found.setdefault(Path(word).name, commit)
+    return found
 
 
 def is_anywhere(path: Path, text: str) -> bool:

@@ -19,10 +19,25 @@ from reproaudit.audit.catalog import PACKAGE, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
 from reproaudit.running.manifest import RecordManifest
-from reproaudit.seals.chain import append, last_seal, read_chain, rule_after, sealed_rules, tree_of
+from reproaudit.seals.chain import (
+    append,
+    entries_in,
+    last_seal,
+    read_chain,
+    rule_after,
+    sealed_rules,
+    tree_of,
+)
 from reproaudit.seals.changes import changes_between
+from reproaudit.seals.confirming import looks_sealed
 from reproaudit.seals.entries import Changes, Draft, RuleChange, SealEntry, SealsEntry
-from reproaudit.seals.history import NoHistoryError, is_anywhere, lacking, revision_of
+from reproaudit.seals.history import (
+    NoHistoryError,
+    is_anywhere,
+    lacking,
+    others,
+    revision_of,
+)
 from reproaudit.seals.reconstruct import reconstruct, uncommitted
 from reproaudit.seals.rule import CODE, RuleData, digest, rule_of
 
@@ -76,6 +91,31 @@ class Chains:
         if self.in_store is None:
             return own
         return (*own, *read_chain(self.in_store, self.paper.slug, after=own))
+
+    def elsewhere(self, here: Iterable[SealsEntry]) -> tuple[SealsEntry, ...]:
+        """The entries that other branches of this repository have, and `entries`, given, lack.
+
+        What was run or sealed on a branch was seen, whichever branch is kept. A chain that is
+        damaged there is left out; without git there are none.
+        """
+        known = {one.hash for one in here}
+        file, found = self.paper.seals_file, dict[str, SealsEntry]()
+        with suppress(NoHistoryError):
+            for content in others(file, file.read_bytes() if file.is_file() else b""):
+                with suppress(SpecError):
+                    read = entries_in(content, file, self.paper.slug)
+                    found |= {one.hash: one for one in read if one.hash not in known}
+        return tuple(found.values())
+
+    def look_of(self, rule: str) -> int:
+        """The number of a sealed rule among all that were sealed on any branch, from 1.
+
+        Those of other branches count as earlier ones.
+        """
+        entries = self.entries()
+        here = looks_sealed(entries)
+        elsewhere = set(looks_sealed(self.elsewhere(entries))).difference(here)
+        return len(elsewhere) + here.index(rule) + 1
 
     def add(self, make: Make, *, to_store: bool = False) -> tuple[SealsEntry, ...]:
         """Adds what `make` returns for all the entries that are there; errors as `append`, `own`.

@@ -25,7 +25,10 @@ from reproaudit.seals.past import LateChange, Past, date_of, mark_of, same_draw
 MOST_NAMED = 6
 """Additions, or files, that one sentence names at most."""
 
-MERE_WORDS = "Words and weights of this audit that decide no verdict (reasons, findings, titles)"
+MERE_WORDS = (
+    "Words and weights of this audit that decide no verdict (reasons, findings, titles, what "
+    "measurements mean)"
+)
 
 
 def change_sentences(past: Past) -> Iterator[str]:

@@ -93,6 +93,7 @@ def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     yield clean(f"{claim.statement} ({claim.locator})")
     yield clean(f"verdict: {phrasing.verdict_title(claim)}, {claim.why}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
+    yield clean(f"status: {phrasing.looks_words(claim)}")
     for part in claim.parts:
         yield clean(f"{part.name}: {part.decision}, {sentence(part)}")
     for name, control in phrasing.controls_of(claim):

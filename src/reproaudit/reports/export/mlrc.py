@@ -118,7 +118,7 @@ def _results(card: Scorecard) -> Iterator[str]:
 
 def _found(claim: ClaimModel) -> str:
     title = phrasing.upper_first(phrasing.headline(claim))
-    evidence = phrasing.evidence_label(claim)
+    evidence = f"{phrasing.evidence_label(claim)}; {phrasing.looks_words(claim)}"
     return f"**{escaped(title)}.** {escaped(phrasing.claim_sentence(claim))} ({escaped(evidence)})"
 
 

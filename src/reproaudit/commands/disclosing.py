@@ -1,0 +1,254 @@
+"""Adds to a scorecard what the chain of seals says of its claims, and what else was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.commands.recording import (
+    ALTERNATIVES,
+    alternatives_begun,
+    planned_records,
+    records_of_multiverse,
+    sealed_of,
+)
+from reproaudit.errors import AuditError
+from reproaudit.multiverse.completions import (
+    batch_of,
+    cells_of_batches,
+    choices_of,
+    one_at_a_time,
+    varied_tier,
+)
+from reproaudit.reports.numbers import counted
+from reproaudit.running.groups import Chosen, todays_groups
+from reproaudit.running.store import Store
+from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
+from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.scorecard.sealed import digest_of_records, with_standings
+from reproaudit.seals.chain import read_chain
+from reproaudit.seals.confirming import looks_sealed
+from reproaudit.seals.entries import BegunEntry, ResultEntry, SealsEntry
+from reproaudit.seals.kept import Chains
+from reproaudit.seals.past import date_of
+
+
+def told_by_seals(
+    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
+) -> Scorecard:
+    """Returns a scorecard that says of each claim what the chain of seals says, and `disclosed`."""
+    told = with_standings(card, audit, sealed_of(entry, audit, store))
+    return disclosed(told, entry, audit, store, group)
+
+
+def disclosed(
+    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
+) -> Scorecard:
+    """Returns a scorecard that says of each claim what was measured besides, where that matters.
+
+    That is: where its records are not those of any result in the chain; how many records the store
+    has lost, unless the records were shipped with the report, which are a part of a store; what a
+    smaller tier measured with other settings; alternatives that were cut off, or measured by custom
+    runs; and what other branches, or other audits of the same paper, have entered.
+
+    Args:
+        card: the scorecard.
+        entry: the paper.
+        audit: its audit.
+        store: the records behind the scorecard.
+        group: the beginning of the id of their group; None for today's.
+
+    Raises:
+        SpecError: if a chain is damaged.
+    """
+    chains = Chains(entry, store.root)
+    entries = chains.entries()
+    elsewhere = chains.elsewhere(entries)
+    beside = _Beside(card, entry, audit, store, group, (*entries, *elsewhere))
+    of_store = [
+        beside.other_records(),
+        beside.records_left_behind() if beside.is_shipped_paper_tier else beside.lost_records(),
+        beside.records_not_judged(),
+        beside.alternatives_cut_off(),
+        _of_branches(elsewhere),
+        beside.audits_of_same_paper(),
+    ]
+    tried = beside.alternatives_tried()
+    experiments = {claim.id: claim.experiment for claim in audit.claims}
+
+    def with_more(claim: ClaimModel) -> ClaimModel:
+        said = (*of_store, tried.get(experiments.get(claim.id, ""), ""))
+        return claim.model_copy(update={"history": (*claim.history, *filter(None, said))})
+
+    if not any((*of_store, *tried.values())):
+        return card
+    return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
+
+
+def _of_branches(found: Sequence[SealsEntry]) -> str:
+    """A sentence on what other branches have entered."""
+    if not found:
+        return ""
+    results = sum(isinstance(one, ResultEntry) for one in found)
+    return (
+        "Other branches of this repository have entries on this audit that its chain of seals "
+        f"lacks: {counted(len(looks_sealed(found)), 'rule')} sealed and "
+        f"{counted(results, 'result')}. They are counted among the looks."
+    )
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """All that is told beside a scorecard; each method gives a sentence, or nothing.
+
+    Attributes:
+        card, entry, audit, store, group: as in `disclosed`.
+        seen: the entries of the audit's chains, on this branch and on others.
+    """
+
+    card: Scorecard
+    entry: Entry
+    audit: Audit
+    store: Store
+    group: str | None
+    seen: Sequence[SealsEntry]
+
+    @property
+    def tier(self) -> TierName:
+        """The scorecard's tier."""
+        return next(one for one in TIERS if one == self.card.tier)
+
+    @property
+    def is_shipped_paper_tier(self) -> bool:
+        """True if the paper tier's records came with the report."""
+        return self.card.shipped and self.card.tier == "paper"
+
+    def _chosen(self) -> Chosen:
+        """The records that are judged."""
+        today = todays_groups(self.entry.code)
+        return choose_records(self.store, self.audit, self.tier, today=today, wanted=self.group)
+
+    def other_records(self) -> str:
+        """A sentence on records that no result of the chain was judged on; empty if one was.
+
+        A result keeps a hash of all its records. So a changed number of a control shows as well.
+        """
+        known = {one.records for one in self.seen if isinstance(one, ResultEntry)}
+        if self.tier != "paper" or not known:
+            return ""
+        records = self._chosen().records
+        if not records or digest_of_records(planned_records(self.audit, records)) in known:
+            return ""
+        return (
+            "The records behind this report, with those of its controls, are of no recorded result."
+        )
+
+    def records_left_behind(self) -> str:
+        """A sentence on alternatives whose records did not come with shipped ones; else empty."""
+        several = [
+            one for one in self.seen if isinstance(one, ResultEntry) and one.tier == ALTERNATIVES
+        ]
+        if not several:
+            return ""
+        _, own, varied = records_of_multiverse(self.entry, self.audit, self.store)
+        if several[-1].records == digest_of_records([*own, *varied]):
+            return ""
+        return (
+            f"Alternatives were run by {date_of(several[-1])}; not all of their records came with "
+            "this report."
+        )
+
+    def lost_records(self) -> str:
+        """A sentence on the records that the store lists and lacks; empty if it has all."""
+        names = {CUSTOM: "custom runs"}
+        for tier in TIERS:
+            names |= {
+                tier: f"the {tier} tier",
+                varied_tier(tier): f"alternatives at the {tier} tier",
+            }
+        listed = self.store.listed(self.entry.slug)
+        lost = Counter(path.split("/")[1] for path in listed if not listed[path])
+        said = " and ".join(f"{lost[tier]} of {name}" for tier, name in names.items() if lost[tier])
+        return said and f"This store lists records that are missing from it: {said}."
+
+    def records_not_judged(self) -> str:
+        """A sentence on a smaller tier's other records; at the paper tier the chain tells of them.
+
+        Not among them are those of the paper tier's controls and confirmations at this scale.
+        """
+        tier = self.tier
+        if tier == "paper" or self.card.shipped:
+            return ""
+        judged = {record.fingerprint for record in self._chosen().at(tier).values()}
+        begun = [one for one in self.seen if isinstance(one, BegunEntry)]
+        confirming = {seed for one in begun for seed in one.seeds.get(tier, ())}
+        planned = {cell.key for cell in cells_of_tier(self.audit, tier)}
+        of_paper = {cell.key for cell in cells_of_tier(self.audit, "paper") if cell.tier == tier}
+        others = [
+            record
+            for record in self.store.records(self.entry.slug, tier)
+            if (record.key not in planned or record.fingerprint not in judged)
+            and record.key not in of_paper
+            and record.seed not in confirming
+        ]
+        if not others:
+            return ""
+        return (
+            f"This store has {counted(len(others), 'other record')} of this tier, of other "
+            "settings, seeds, code or libraries, which are not judged here."
+        )
+
+    def alternatives_cut_off(self) -> str:
+        """A sentence on alternatives that were begun, and of which nothing was recorded."""
+        begun = alternatives_begun(self.seen) if self.tier == "paper" else None
+        if begun is None:
+            return ""
+        return f"Alternatives were begun on {date_of(begun)}, and no result of them is recorded."
+
+    def audits_of_same_paper(self) -> str:
+        """A sentence on other audits of the same paper, in the same folder, that have results."""
+        paper = self.audit.paper
+        name = paper.arxiv or paper.openreview or paper.title
+        told: list[str] = []
+        for file in sorted(self.entry.audit_file.parent.glob("*.yaml")):
+            chain = self.entry.seals_file.with_name(f"{file.stem}.jsonl")
+            if file == self.entry.audit_file or not chain.is_file():
+                continue
+            try:
+                is_same = name in file.read_text(encoding="utf-8")
+                entries = read_chain(chain, file.stem) if is_same else ()
+            except (OSError, ValueError, AuditError):
+                told.append(f"{file.stem}, which cannot be read")
+                continue
+            if results := sum(isinstance(one, ResultEntry) for one in entries):
+                told.append(f"{file.stem}, with {counted(results, 'recorded result')}")
+        return f"This folder has other audits of the same paper: {'; '.join(told)}." if told else ""
+
+    def alternatives_tried(self) -> dict[str, str]:
+        """By experiment, a sentence on alternatives that custom runs measured with every seed.
+
+        The multiverse has measured them, too, where it has records of them.
+        """
+        slug, tier = self.audit.paper.slug, self.tier
+        custom = {record.key for record in self.store.records(slug, CUSTOM)}
+        if not custom:
+            return {}
+        known = {record.key for record in self.store.records(slug, varied_tier(tier))}
+        found: dict[str, list[str]] = {}
+        for completion in one_at_a_time(choices_of(self.audit, tier)).completions:
+            for experiment in self.audit.experiments:
+                batch = batch_of(self.audit, completion, experiment, tier)
+                keys = {cell.key for cell in cells_of_batches(self.audit, [batch], tier)}
+                if batch.overrides and keys <= custom and not keys <= known:
+                    named = ", ".join(f"{name} = {value!r}" for name, value in batch.overrides)
+                    found.setdefault(experiment, []).append(named)
+        return {
+            experiment: (
+                f"Custom runs measured alternatives of it: {'; '.join(named)}. No multiverse has "
+                f"judged them: reproaudit multiverse {slug} --tier {tier}"
+            )
+            for experiment, named in found.items()
+        }

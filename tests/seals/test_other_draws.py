@@ -1,0 +1,184 @@
+"""Draws that were seen elsewhere: on a branch, under a second name, in runs that were cut off.
+
+Each is a way to a verdict that looks untouched; it is tried on the paper in miniature, and shown.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from chains import commit, git
+from places import CONFIRM, PAPER, Place
+
+from reproaudit.commands import run
+from reproaudit.running import fingerprint
+from reproaudit.seals.chain import read_chain
+from reproaudit.seals.confirming import error_of_look
+from reproaudit.seals.entries import BegunEntry
+
+REPORT = ("report", "mini", "--tier", "paper")
+MULTIVERSE = ("multiverse", "mini", "--tier", "paper")
+
+
+def begun(place: Place) -> BegunEntry:
+    (found,) = (one for one in place.entries if isinstance(one, BegunEntry))
+    return found
+
+
+def loosen(place: Place, after: str) -> None:
+    place.edit("mini.yaml", "at_most: 0.1\n", f"at_most: {after}\n")
+
+
+def seal(place: Place) -> str:
+    """Seals and commits; what the command says."""
+    code, said, errors = place("seal", "mini", "--why", "another threshold")
+    assert code == 0, errors
+    commit(place.folder, "sealed")
+    return said
+
+
+def test_a_confirmation_on_each_branch_is_a_look_each(at: Place) -> None:
+    """The defect: one confirmation for each branch, all look 1, and the best one was merged."""
+    for number, bound in enumerate(("0.101", "0.102", "0.103"), start=1):
+        git(at.folder, "checkout", "-q", "-B", f"b{number}", "b0" if number > 1 else "HEAD")
+        if number == 1:
+            git(at.folder, "branch", "b0")
+        loosen(at, bound)
+        assert f"It is look {number}." in seal(at)
+        shown = at.card(*CONFIRM)
+        commit(at.folder, "confirmed")
+        assert begun(at).look == number
+        assert begun(at).error == pytest.approx(error_of_look(number, 0.05))
+        assert shown["looks"] >= number - 1
+    git(at.folder, "checkout", "-q", "b0")
+    git(at.folder, "merge", "-q", "b3")
+    told = at.card(*REPORT)
+    assert told["looks"] >= 2
+    assert any("2 rules sealed and 2 results" in one for one in told["history"])
+    assert at("seal", "mini", "--verify", "--strict")[0] == 0
+    git(at.folder, "branch", "-D", "b1", "b2")
+    assert begun(at).look == 3, "what was entered stays when the branches are gone"
+
+
+def test_a_result_on_another_branch_is_a_look(at: Place) -> None:
+    before = at.card(*PAPER)["looks"]
+    commit(at.folder, "results")
+    git(at.folder, "checkout", "-q", "-b", "side")
+    loosen(at, "0.12")
+    at.card(*PAPER)
+    commit(at.folder, "results of another rule")
+    git(at.folder, "checkout", "-q", "-")
+    told = at.card(*PAPER)
+    assert told["looks"] > before
+    assert any("1 rule sealed and 1 result" in one for one in told["history"])
+
+
+@pytest.fixture
+def half_confirmed(at: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A confirmation that was cut off after some of its cells."""
+    seal(at)
+    with monkeypatch.context() as patched:
+        run_now, calls = run.run_now, []
+
+        def cut_off(cells, *others, **more):  # type: ignore[no-untyped-def]
+            calls.append(run_now(cells[:4], *others, **more))
+            raise KeyboardInterrupt
+
+        patched.setattr(run, "run_now", cut_off)
+        code, _, _ = at(*CONFIRM)
+    assert code == 130
+    assert calls[0].completed == 4
+    return at
+
+
+def test_a_confirmation_is_not_gone_on_with_under_other_versions(
+    half_confirmed: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: it went on under another version of a package, and said nothing."""
+    with monkeypatch.context() as patched:
+        known = fingerprint._version
+        patched.setattr(
+            fingerprint, "_version", lambda one: "0.0.1" if one == "llvmlite" else known(one)
+        )
+        line = half_confirmed.refused(*CONFIRM)
+    assert "has 4 records that were made with" in line
+    assert "A confirmation is one draw: put back what it was begun with." in line
+    assert half_confirmed.card(*CONFIRM)["status"] == "confirmed"
+
+
+def test_a_confirmation_that_has_begun_measures_nothing_again(half_confirmed: Place) -> None:
+    """The defect: ``--fresh`` drew an open confirmation again, as often as wanted."""
+    line = half_confirmed.refused(*CONFIRM, "--fresh")
+    assert line.endswith("has begun, and what it measured stays. Leave --fresh out.")
+    assert half_confirmed.card(*CONFIRM)["status"] == "confirmed"
+
+
+def test_a_second_audit_of_the_same_paper_is_told(at: Place) -> None:
+    """The defect: a copy under another name had no history, and `list` showed it alone."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    for file in ("mini.yaml", "mini.py"):
+        text = (at.audits / file).read_text(encoding="utf-8")
+        same = text.replace("mini", "other").replace("The paper other", "The paper mini")
+        (at.audits / file.replace("mini", "other")).write_text(same, encoding="utf-8")
+    commit(at.folder, "another name")
+    told = at.card("run", "other", "--tier", "paper")["history"]
+    assert "This folder has other audits of the same paper: mini, with 1 recorded result." in told
+    for path in (at.audits / "mini.yaml", at.audits / "mini.py", at.file):
+        path.unlink()
+    commit(at.folder, "one is enough")
+    code, out, _ = at("seal", "--verify")
+    assert code == 2
+    assert "mini.jsonl: commit" in out
+    assert "took this chain of seals away; expected it to stay" in " ".join(out.split())
+
+
+def test_alternatives_that_were_cut_off_are_told(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: a multiverse was killed, its records deleted, and nothing knew of it."""
+    at.card(*PAPER)
+    with monkeypatch.context() as patched:
+        patched.setattr("reproaudit.cli.measuring.record_multiverse", None, raising=False)
+        patched.setattr(
+            "reproaudit.commands.recording.record_multiverse",
+            lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
+        )
+        assert at(*MULTIVERSE)[0] == 130
+    shutil.rmtree(at.folder / "runs")
+    told = at.card(*PAPER)["history"]
+    assert any(
+        one.startswith("Alternatives were begun on") and "no result of them" in one for one in told
+    )
+    assert at(*MULTIVERSE)[0] == 0
+    entered = len(read_chain(at.file, "mini"))
+    told = at.card(*REPORT)["history"]
+    assert not any(one.startswith("Alternatives were begun on") for one in told)
+    assert at(*MULTIVERSE, "--budget", "1s")[0] == 0
+    assert len(read_chain(at.file, "mini")) == entered, "nothing was measured"
+
+
+def test_alternatives_that_custom_runs_measured_are_told(at: Place) -> None:
+    """The defect: "0 of 2 alternatives run", after one was run on every seed as a custom run."""
+    at.card(*PAPER)
+    assert at(*PAPER, "--experiment", "guessed", "--set", "level=0.6")[0] == 0
+    _, out, _ = at(*REPORT, "--json")
+    assert "Custom runs measured alternatives of it: level = 0.6." in out
+    at(*MULTIVERSE)
+    assert "Custom runs measured alternatives" not in at(*REPORT, "--json")[1]
+
+
+def test_other_draws_at_a_smaller_tier_are_told(at: Place) -> None:
+    """The defect: five streams were tried at the quick tier, and its page showed the last alone."""
+    quick = ("run", "mini", "--tier", "quick")
+    assert not any("other record" in one for one in at.card(*quick)["history"])
+    at.edit("mini.yaml", "value: 40", "value: 41")
+    at.card(*quick)
+    told = at.card("report", "mini", "--tier", "quick")["history"]
+    assert any(
+        "other records of this tier, of other settings, seeds, code or libraries" in one
+        for one in told
+    )
+    at.card(*PAPER)
+    assert not any("other record" in one for one in at.card(*REPORT)["history"])
