@@ -13,8 +13,7 @@ from reproaudit.commands.output import say
 from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
 from reproaudit.errors import UsageError
-from reproaudit.running.fingerprint import versions_of
-from reproaudit.running.groups import made_with, todays_groups
+from reproaudit.running.groups import todays_groups
 from reproaudit.running.queue import Plan
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
 from reproaudit.scorecard.model import Scorecard
@@ -37,7 +36,7 @@ from reproaudit.seals.entries import (
 )
 from reproaudit.seals.history import NoHistoryError, Repository, revision_of
 from reproaudit.seals.kept import Chains
-from reproaudit.seals.rule import digest, rule_of
+from reproaudit.seals.rule import canonical, digest, rule_of
 
 
 def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[list[Scorecard], int]:
@@ -85,6 +84,8 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     _require_first(entry, audit, how, there, rule)
     look = chains.look_of(rule)
 
+    made_with = _made_with(audit, how)
+
     def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:
         if Confirmation.of(present, rule) is None:
             error = error_of_look(look, alpha_of({"confidence": audit.confidence}))
@@ -100,13 +101,14 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
                         tier: derived_seeds(rule, tier, seeds_of_look(error, count))
                         for tier, count in own.items()
                     },
+                    "made_with": made_with,
                 },
             )
 
     added = chains.add(made)
     confirmation = Confirmation.of(chains.entries(), rule)
     assert confirmation is not None, "it was begun before or is begun now"
-    _require_one_draw(entry, audit, how, confirmation)
+    _require_one_draw(entry, audit, how, confirmation, made_with)
     start = confirmation.begun
     say(
         f"{slug}: confirmation of seal {rule[:8]}, look {start.look}, which spends "
@@ -136,34 +138,38 @@ def _require_first(
         )
 
 
-def _require_one_draw(entry: Entry, audit: Audit, how: How, confirmation: Confirmation) -> None:
+def _made_with(audit: Audit, how: How) -> str:
+    """A hash of today's code, versions, device and data of every experiment."""
+    plan = Plan(cells_of_tier(audit, "paper"), how.catalog.locate, how.store, how.chosen_device)
+    found = {
+        canonical([task.cell.experiment, task.code, dict(task.versions), dict(task.data)])
+        for task in plan.tasks
+    }
+    return digest(sorted(one.decode() for one in found))
+
+
+def _require_one_draw(
+    entry: Entry, audit: Audit, how: How, confirmation: Confirmation, made_with: str
+) -> None:
     """Refuses to go on with other data, versions or device, and to measure anything again.
 
     What a confirmation has measured stays. Were the rest measured with something else, or all of it
     again, one draw could be chosen among several.
     """
-    drawn = with_seeds_of(audit, confirmation)
-    cells = cells_of_tier(drawn, "paper")
-    plan = Plan(cells, how.catalog.locate, how.store, how.chosen_device)
-    planned = plan.fingerprints[entry.slug]
-    made = [
-        record
-        for tier in sorted({cell.tier for cell in cells})
-        for record in how.store.records(entry.slug, tier)
-        if (record.tier, record.key) in planned
-    ]
-    seal = f"{entry.slug}: the confirmation of seal {confirmation.begun.rule[:8]}"
-    if made and how.fresh:
-        raise UsageError(f"{seal} has begun, and what it measured stays. Leave --fresh out.")
-    other = [one for one in made if planned[one.tier, one.key] != one.fingerprint]
-    if other:
-        data = ", ".join(f"{name} {found[:15]}" for name, found in other[0].data.items())
+    begun = confirmation.begun
+    said = f"{entry.slug}: the confirmation of seal {begun.rule[:8]} has begun"
+    if begun.made_with not in (None, made_with):
         raise UsageError(
-            f"{seal} has {len(other)} records that were made with "
-            f"{made_with(other[0].code, versions_of(other[0].environment))}"
-            f"{f' and the data {data}' if data else ''}; found others today. A confirmation is one "
-            "draw: put back what it was begun with."
+            f"{said} with other data, versions of packages, or on another device, than are found "
+            "here today. A confirmation is one draw: put back what it was begun with."
         )
+    cells = {
+        (cell.tier, cell.key) for cell in cells_of_tier(with_seeds_of(audit, confirmation), "paper")
+    }
+    tiers = sorted({tier for tier, _ in cells})
+    records = (one for tier in tiers for one in how.store.records(entry.slug, tier))
+    if how.fresh and any((one.tier, one.key) in cells for one in records):
+        raise UsageError(f"{said}, and what it measured stays. Leave --fresh out.")
 
 
 def _require_committed(entry: Entry, seal: SealEntry) -> None:

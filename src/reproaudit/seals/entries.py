@@ -150,6 +150,15 @@ class BegunEntry(_Entry):
     """The error that this look spends: the α by which its claims are judged."""
     seeds: dict[str, tuple[int, ...]]
     """The derived seeds, by tier."""
+    made_with: Hash | None = None
+    """A hash of the code, the versions of packages, the device and the data with which it is
+    measured; None in older entries."""
+
+    @model_serializer(mode="wrap")
+    def _as_older_entries(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out a field that older entries lack: their hashes stay."""
+        data: dict[str, Any] = dump(self)
+        return {k: v for k, v in data.items() if k != "made_with" or v is not None}
 
 
 SEEN_BEFORE = "custom, before its cells were listed"
