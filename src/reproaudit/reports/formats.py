@@ -54,10 +54,10 @@ class PageFormat:
 
 
 def json_text(data: Any) -> str:
-    """Returns data as JSON: sorted keys, no NaN, one trailing newline, a value a line.
+    """Returns data as JSON: sorted keys, no NaN, one trailing newline, a field a line.
 
-    It is what ``json.dumps(data, indent=1, …)`` gives, which lays out value by value in Python. A
-    scorecard is mostly rows of numbers, and here the encoder in C writes each row at once.
+    A row of numbers stands on one line, written at once by the encoder in C: a scorecard is mostly
+    such rows.
 
     Args:
         data: mappings with text as keys, lists, text, numbers, truth values and None.
@@ -69,7 +69,7 @@ def json_text(data: Any) -> str:
 
 
 _on_one_line = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-_WITHOUT_COMMAS = {int, float, bool, type(None)}
+_NUMBERS = {int, float, bool, type(None)}
 
 
 def _laid_out(value: Any, line: str) -> str:
@@ -79,11 +79,9 @@ def _laid_out(value: Any, line: str) -> str:
         pairs = [f"{_on_one_line(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
         return f"{{{inner}{f',{inner}'.join(pairs)}{line}}}"
     if value and isinstance(value, list | tuple):
-        if _WITHOUT_COMMAS.issuperset(map(type, value)):
-            rows = _on_one_line(value)[1:-1].replace(", ", f",{inner}")
-        else:
+        if not _NUMBERS.issuperset(map(type, value)):
             rows = f",{inner}".join([_laid_out(one, inner) for one in value])
-        return f"[{inner}{rows}{line}]"
+            return f"[{inner}{rows}{line}]"
     if type(value) is float and math.isfinite(value):  # as the encoder writes it, without its start
         return repr(value)
     return _on_one_line(value)
