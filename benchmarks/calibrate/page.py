@@ -36,7 +36,8 @@ says *refused* for shapes that do so; on the log scale the same data can be judg
   itself. The ablation of the part has to show that.
 - Seeds that share a part of their spread (one data set, one machine, one run under several numbers)
   are fewer runs than they seem, and no check of their numbers sees it.
-- `converges` is also met on a plateau that a later fall ends, since nobody trains on for so long;
+- `converges` is also met on a plateau that a later fall ends, since nobody trains on for so long,
+  and by a loss that falls for ever as t^-0.5 or more slowly (`docs/verdicts.md`);
   and `grows_like` cannot tell a logarithm from a law that lies between its rivals, such as a power
   of the logarithm near 1.
 - On the log scale the mean over seeds is that of a typical run (the geometric mean), and rare huge
