@@ -175,7 +175,9 @@ def test_agreement_and_open_disagreements_are_shown_everywhere(card: Scorecard) 
     assert (found.agreeing, found.pairs) == (8, 11)
     assert found.alpha is not None
     for name, text in shown(card).items():
-        assert "3 reviewers (R1, R2, R3) agree in 8 of 11 pairs of decisions (73 %)" in text, name
+        assert (
+            "3 reviewers (“R1”, “R2”, “R3”) agree in 8 of 11 pairs of decisions (73 %)" in text
+        ), name
         assert f"Krippendorff's alpha, nominal: {found.alpha:.2f}" in text, name
         assert "R1 agree, R2 disagree; disputed, counts as documented" in text, name
         if name != "index":

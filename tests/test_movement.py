@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from reproaudit.audit.model import Movement
+from reproaudit.judging.movement import is_inert
 from reproaudit.lab import continued_steps, measure_movement
 
 
@@ -51,3 +53,20 @@ def test_parameters_that_changed_their_shape_are_refused() -> None:
 
 def test_training_goes_on_for_a_tenth_of_its_steps_and_at_least_for_one() -> None:
     assert [continued_steps(steps) for steps in (30000, 3000, 20, 3)] == [3000, 300, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("moves", "inert"),
+    [
+        ([(1.0, 0.001), (1.0, 0.001), (1.0, 0.5)], True),
+        ([(1.0, 0.001), (1.0, 0.5), (1.0, 0.001), (1.0, 0.5)], False),  # half of them trained
+        ([(1.0, 0.5), (1.0, 0.5), (1.0, 0.001)], False),
+    ],
+)
+def test_a_control_is_inert_if_most_of_its_runs_stood_still(
+    moves: list[tuple[float, float]], inert: bool
+) -> None:
+    asked = Movement(parameters="moved", training_loss="loss_moved", at_least=0.01, reason="It is.")
+    assert is_inert(asked, moves, None) is inert
+    assert is_inert(asked, moves, "Its labels are noise.") is False  # the parameters moved
+    assert is_inert(asked, [], None) is is_inert(None, moves, None) is None

@@ -46,6 +46,7 @@ from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
+from reproaudit.stats import Decision
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "REPROAUDIT_UPDATE_GOLDEN"
@@ -277,7 +278,8 @@ def test_the_detectable_mean_is_said_when_there_is_one(card: Scorecard) -> None:
     told = phrasing.power(part.model_copy(update={"detectable": 0.8971, "seeds_needed": None}))
     assert told is not None
     assert (
-        "5 seeds that differ so much would decide a mean of 0.897 (with probability 80 %)" in told
+        "5 seeds with this spread would decide if the mean were 0.897 (with probability 80 %)"
+        in told
     )
     alone: PartModel = part.model_copy(update={"interval": None, "per_seed": (0.9,)})
     assert phrasing.power(alone) == "a single seed decides nothing"
@@ -290,7 +292,7 @@ def test_missing_seeds_are_not_laid_to_the_spread_of_those_that_are_there(card: 
     others = tuple(changed if one is few else one for one in card.claims)
     for claims, said in ((card.claims, True), (others, False)):
         page = render_html(card.model_copy(update={"claims": claims}))
-        assert ("seeds that differ so much" in page) is said
+        assert ("seeds with this spread" in page) is said
     assert told in page
 
 
@@ -813,3 +815,20 @@ def test_what_all_histories_have_in_common_is_told_once(card: Scorecard) -> None
     single = card.model_copy(update={"claims": tuple(changed[:1])})
     assert render(single, "md").count("Told of all.") == 1
     assert "History of every claim" not in render(single, "md")
+
+
+def test_a_control_that_diverged_answers_nothing_and_does_not_miss(card: Scorecard) -> None:
+    """The defect: "which counts as missed" was said of controls, too."""
+    claim = claim_of(card, "diverged")
+    record = next(one for one in card.records if one.status == "diverged")
+    control = claim.controls[0].model_copy(
+        update={
+            "experiment": record.experiment,
+            "tier": record.tier,
+            "settings": record.overrides,
+            "decision": Decision.UNDECIDED,
+            "parts": (),
+        }
+    )
+    told = phrasing.control_words(card, claim, control)
+    assert told == f"no estimate: seed {record.seed} diverged, so that it answers nothing"

@@ -407,8 +407,8 @@ def test_a_page_names_the_measurements_of_movement_and_the_claims_own() -> None:
     audit = with_movement()
     (shown,) = build(audit, "paper", lookup_moving(audit, [LOSS] * 5, own=(3.0, 0.25))).claims
     said = movement_words(shown) or ""
-    assert "'loss_moved' of at least 0.01 is asked of a run" in said
-    assert "in the claim's own runs it is 0.25; their 'moved' is 3" in said
+    assert "a run has trained if its 'loss_moved' is at least 0.01" in said
+    assert "in the claim's own runs they are 0.25 and 3 ('moved')" in said
     (unmeasured,) = build(audit, "paper", lookup_of(audit, fine)).claims
     assert unmeasured.movement is not None
     assert unmeasured.verdict is Verdict.NOT_TESTED, "no run showed that it trained"

@@ -1,4 +1,4 @@
-"""The folder of reports; new folders, renamed into place whole; and folders of passing things."""
+"""The folder of reports; new folders, renamed into place whole; and temporary folders."""
 
 from __future__ import annotations
 

@@ -66,4 +66,6 @@ Check = Annotated[
     | Separates,
     Field(discriminator="kind"),
 ]
-"""Any kind of check; its field `kind` says which. A new kind is named here and nowhere else."""
+"""Any kind of check; its field `kind` says which. A new kind is named here.
+
+CONTRIBUTING.md lists what a kind with a picture or with stages needs besides."""

@@ -26,7 +26,7 @@ from reproaudit.stats import (
 Positive = Annotated[float, Field(gt=0)]
 
 Decide = Callable[[Sequence[float], float, float], RuleResult]
-"""Decides on one number per seed, at a confidence; the error of a miss is divided by the last."""
+"""Decides on numbers: one per seed, the confidence, and what the error of a miss is divided by."""
 
 
 SKEW_DIVISOR = 5
@@ -193,7 +193,7 @@ class Kind(StrictModel):
     def untested(self, _runs: int) -> str | None:
         """Why a part cannot be tested with so many runs, or at all, so that it is never met.
 
-        None if it can. A part that is not tested may still be missed by what is measured.
+        None if it can. It can still be missed.
         """
         return None
 

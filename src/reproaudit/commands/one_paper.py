@@ -2,8 +2,8 @@
 
 A paper is judged anew when a file of its own was touched, or a file of reproaudit. Records of other
 papers change one thing alone in its scorecard: the root of the store's manifest, which is put in
-each time. Of the manifest, the lines on the paper's own records are part of the question, and they
-are read, and their chain is checked, before any answer is given again.
+each time. The manifest's lines on the paper's own records are part of the key under which it is
+remembered; they are read, and their chain is checked, every time.
 
 Several papers are judged at once, in as many processes as there are cores.
 """

@@ -78,10 +78,9 @@ def _laid_out(value: Any, line: str) -> str:
     if value and isinstance(value, dict):
         pairs = [f"{_on_one_line(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
         return f"{{{inner}{f',{inner}'.join(pairs)}{line}}}"
-    if value and isinstance(value, list | tuple):
-        if not _NUMBERS.issuperset(map(type, value)):
-            rows = f",{inner}".join([_laid_out(one, inner) for one in value])
-            return f"[{inner}{rows}{line}]"
+    if value and isinstance(value, list | tuple) and not _NUMBERS.issuperset(map(type, value)):
+        rows = f",{inner}".join([_laid_out(one, inner) for one in value])
+        return f"[{inner}{rows}{line}]"
     if type(value) is float and math.isfinite(value):  # as the encoder writes it, without its start
         return repr(value)
     return _on_one_line(value)

@@ -156,13 +156,16 @@ def movement_words(claim: ClaimModel) -> str | None:
     asked = claim.movement
     if asked is None:
         return None
-    ask = f"'{asked.training_loss}' of at least {asked.at_least:g} is asked of a run"
+    ask = f"a run has trained if its '{asked.training_loss}' is at least {asked.at_least:g}"
     if asked.loss_stays:
-        ask += f", or as much of '{asked.parameters}': {asked.loss_stays.rstrip('.')}"
+        ask += f", or its '{asked.parameters}' is: {asked.loss_stays.rstrip('.')}"
     if asked.parameters_moved is None or asked.loss_moved is None:
         return f"{ask}; not measured in the claim's own runs"
-    own = f"{asked.loss_moved:.2g}; their '{asked.parameters}' is {asked.parameters_moved:.2g}"
-    return f"{ask}; in the claim's own runs it is {own} (medians, times the size at the start)"
+    return (
+        f"{ask}; in the claim's own runs they are {asked.loss_moved:.2g} and "
+        f"{asked.parameters_moved:.2g} ('{asked.parameters}'), the change over the size at the "
+        "start, medians over the runs"
+    )
 
 
 def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
@@ -239,9 +242,13 @@ def control_differences(control: ControlModel) -> str:
 
 
 def no_estimate(
-    scorecard: Scorecard, experiment: str, tier: str, settings: Mapping[str, Any]
+    scorecard: Scorecard,
+    experiment: str,
+    tier: str,
+    settings: Mapping[str, Any],
+    decision: Decision | None = Decision.MISSED,
 ) -> str:
-    """Returns why a judged batch shows no number: a seed diverged."""
+    """Returns why a judged batch shows no number: seeds diverged, and what follows from that."""
     diverged = [
         record.seed
         for record in scorecard.records
@@ -251,7 +258,9 @@ def no_estimate(
     if not diverged:
         return "no estimate"
     plural = "s" if len(diverged) > 1 else ""
-    return f"no estimate: seed{plural} {ranges(diverged)} diverged, which counts as missed"
+    is_missed = decision is Decision.MISSED
+    follows = "which counts as missed" if is_missed else "so that it answers nothing"
+    return f"no estimate: seed{plural} {ranges(diverged)} diverged, {follows}"
 
 
 def shown_answer(claim: ClaimModel, control: ControlModel) -> tuple[AnswerModel | None, bool]:
@@ -271,7 +280,8 @@ def control_words(scorecard: Scorecard, claim: ClaimModel, control: ControlModel
         return control.problem or NO_REASON
     answer, is_same = shown_answer(claim, control)
     if answer is None:
-        return no_estimate(scorecard, control.experiment, control.tier, control.settings)
+        batch = control.experiment, control.tier, control.settings
+        return no_estimate(scorecard, *batch, control.decision)
     said = sentence(answer)
     return said if is_same else f"{said} (part “{answer.measured}”)"
 
@@ -284,11 +294,11 @@ def power(part: PartModel) -> str | None:
     if part.interval is None:
         return "a single seed decides nothing"
     if part.detectable is None:
-        said = f"{seeds} seeds that differ so much would rarely decide any mean within the margin"
+        said = f"{seeds} seeds with this spread would rarely decide any mean within the margin"
     else:
         shown = digits_apart([part.bound, part.estimate], part.detectable)
         said = (
-            f"{seeds} seeds that differ so much would decide a mean of "
+            f"{seeds} seeds with this spread would decide if the mean were "
             f"{number(part.detectable, shown)} (with probability 80 %)"
         )
     if part.seeds_needed is None:
@@ -369,9 +379,9 @@ def chance_words(scorecard: Scorecard) -> str:
     if not chance.claims:
         return "no claim was judged by an interval"
     return (
-        f"at one look each, chance alone would decide at most {number(chance.expected_wrong)} of "
-        f"{counted(chance.claims, 'claim')} wrongly on average, where seeds scatter as evenly as "
-        "their scale supposes"
+        f"wrong decisions by chance, expected: at most {number(chance.expected_wrong)} of "
+        f"{counted(chance.claims, 'claim')}, at one look each and if seeds are near normal on "
+        "their scale"
     )
 
 

@@ -48,8 +48,9 @@ def agreement_words(agreement: AgreementModel) -> str:
     alpha = "not defined, since every decision is the same"
     if agreement.alpha is not None:
         alpha = f"{agreement.alpha:.2f}"
+    names = ", ".join(f"“{one}”" for one in agreement.reviewers)
     return (
-        f"{len(agreement.reviewers)} reviewers ({', '.join(agreement.reviewers)}) agree in "
+        f"{len(agreement.reviewers)} reviewers ({names}) agree in "
         f"{agreement.agreeing} of {agreement.pairs} pairs of decisions ({share:.0f} %) on "
         f"{len(agreement.variables)} variables; Krippendorff's alpha, nominal: {alpha}"
     )

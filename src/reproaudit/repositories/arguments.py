@@ -26,7 +26,7 @@ def placeholders(text: str) -> tuple[str, ...]:
     for piece in _PIECE.finditer(text):
         if piece.group() in ("{", "}"):
             raise ValueError(
-                f"found '{text[:60]}' with a brace that stands alone; expected {{seed}}, a "
+                f"found '{text[:60]}' with an unmatched brace; expected {{seed}}, a "
                 "setting's name in braces, or '{{' and '}}' for the braces themselves"
             )
         if piece.group(1):

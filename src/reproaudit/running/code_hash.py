@@ -1,4 +1,4 @@
-"""A hash of the code that a paper computes with: what computes nothing leaves it as it is.
+"""A hash of the code that a paper computes with; comments, names of files and layout do not count.
 
 The paper counts with all its files, and every module of ours that they import, directly or through
 others, counts whole. Of each module, comments, layout, docstrings, `pass`, imports for the type

@@ -5,8 +5,9 @@ order in which they end. It writes no record: the caller does, alone. Whoever co
 its checkpoints.
 
 A worker lives on from job to job and is replaced when it dies, so that nothing that an experiment
-does (leaving the process, a segmentation fault, an endless loop) ends the run. It is alone with
-what it starts in a session, without a terminal, and what they print comes here; they end with it.
+does (leaving the process, a segmentation fault, an endless loop) ends the run. Each worker has a
+session of its own, without a terminal. What it and its children print comes here, and they end with
+it.
 """
 
 from __future__ import annotations

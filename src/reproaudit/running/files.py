@@ -143,7 +143,7 @@ def unseal(data: bytes, place: str) -> bytes:
     if len(words) != 3 or words[0] != _MARK or not newline:
         raise DamagedError("it has no line with length and digest")
     if words[1] != b"%d" % len(body):
-        raise DamagedError(f"it has {len(body)} bytes and not the length that it states")
+        raise DamagedError(f"it has {len(body)} bytes, and its header states another number")
     if seal(body, place) != data:
         raise DamagedError("its content does not have the SHA-256 that it states")
     return body

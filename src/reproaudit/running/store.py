@@ -279,8 +279,8 @@ class Store:
         if here is None or here != self._folder_id:
             what = "was removed or renamed" if here is None else "is another folder than before"
             raise TechnicalError(
-                f"{self.root}: the store {what} while the run went on. The records that it had are "
-                "where it went; put it back, and the same command measures what is missing."
+                f"{self.root}: the store {what} while the run went on. Move it back, and the same "
+                "command measures what is missing."
             )
 
     def enlist(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Takes the pictures of a claim out of its records: what is judged, with its control beside it.
+"""Builds the pictures of a claim from its records: what is judged, with its control beside it.
 
 Each check is drawn where it looks: a series over training, an array over the axis that the check
 goes along, or over the axis of numbers that it picks one coordinate of. Checks that read the same

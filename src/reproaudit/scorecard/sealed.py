@@ -1,4 +1,4 @@
-"""Between a scorecard and its audit's chain of seals: what is told of a claim, what is recorded."""
+"""Copies what a chain of seals says into a scorecard, and a scorecard's results into the chain."""
 
 from __future__ import annotations
 

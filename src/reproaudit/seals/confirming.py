@@ -10,9 +10,9 @@ most, a look has at least n seeds, where 2^-n ≤ α_k: if half of all runs lie 
 runs all lie within it by chance with probability 2^-n. This holds whatever law the runs follow.
 How far the mean's interval errs under skewed laws is measured (`docs/calibration.md`).
 
-A confirmation of which a cell failed can be tried again, and what went through is kept. Should
-failing depend on what a run would have shown, no smaller error makes up for it. So its result is
-shown, and confirms nothing.
+If a cell of a confirmation fails, it can be run again; finished cells are kept. But a cell may fail
+depending on what it would have shown, and no smaller error makes up for that. So the result of such
+a confirmation is shown, and confirms nothing.
 
 Changes made before the first seal spend nothing: they chose among other seeds, which no
 confirmation uses.

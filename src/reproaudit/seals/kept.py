@@ -204,8 +204,8 @@ class Chains:
             commit = lacking(file, file.read_bytes() if file.is_file() else b"")
             if commit is not None:
                 raise SpecError(
-                    f"{file}: found none or less of the chain of seals that commit {commit[:12]} "
-                    f"has; expected all of it. Put it back: git checkout {commit[:12]} -- {file}"
+                    f"{file}: the chain of seals is shorter than in commit {commit[:12]}, or gone; "
+                    f"expected all of it. Put it back: git checkout {commit[:12]} -- {file}"
                 )
         if self._manifest is None:
             return

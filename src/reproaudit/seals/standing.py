@@ -1,10 +1,13 @@
 """Reads from a chain of seals a claim's status (exploratory or confirmed), looks and history.
 
-A *look* is an occasion on which a verdict could have been chosen: every draw that was judged at the
-paper's scale, every run that failed and was judged so, and every rule that came after numbers at
-this scale may have been seen, whether or not it was judged. They may have been seen from the
-beginning of the first run. Commits of code in a row that git alone tells of, with nothing judged
-between them, are one look.
+A *look* is an occasion on which a verdict could have been chosen:
+
+* every draw that was judged at the paper's scale;
+* every run that failed, and was judged so;
+* every rule that came after numbers at this scale may have been seen, judged or not. They may have
+  been seen as soon as the first run has begun.
+
+Commits of code in a row that git alone tells of, with nothing judged between them, are one look.
 """
 
 from __future__ import annotations

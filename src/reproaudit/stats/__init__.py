@@ -6,16 +6,16 @@ over seeds has a Student-t interval, and the decision follows from where that in
 =============  ===========================  ====================================================
 rule           met                          missed
 =============  ===========================  ====================================================
-bound          the 1 − α interval lies on   the 1 − α/parts interval lies wholly on the other
+bound          the 1 − α interval lies on   the 1 − α/k interval lies wholly on the other
                the bound's right side       side
-equivalence    the 1 − 2α interval lies     the 1 − α/parts interval lies wholly outside
+equivalence    the 1 − 2α interval lies     the 1 − α/k interval lies wholly outside
                within the margin
 =============  ===========================  ====================================================
 
-with α = 1 − confidence; anything else is *undecided*. A claim of several parts is met only if all
-are, which needs no correction (an intersection-union test: Berger, Technometrics 24, 1982); it is
-missed if one is, which does. The equivalence rule is the two one-sided tests of Schuirmann
-(J. Pharmacokinet. Biopharm. 15, 1987).
+with α = 1 − confidence, and k from the number of parts (`reproaudit.checks.deciding`); anything
+else is *undecided*. A claim of several parts is met only if all are, which needs no correction (an
+intersection-union test: Berger, Technometrics 24, 1982); it is missed if one is, which does. The
+equivalence rule is the two one-sided tests of Schuirmann (J. Pharmacokinet. Biopharm. 15, 1987).
 
 **The reported interval** is the one that decides on the estimate's side: that of *met* where the
 estimate satisfies the rule, that of *missed* where it does not. Its `method` and `confidence` say

@@ -8,11 +8,11 @@ stages, to vote with the tokens whose parents match those of the next one.
 Equation (section, as recalled)             plain form                     fast form
 ==========================================  =============================  =======================
 n-gram chains, Dirichlet rows (data)        `task.draw_sequences`
-softmax of w⁽ʰ⁾ over a head's lags (model)  `model.attention_to_lags`      `fast.count_windows`
+softmax of w⁽ʰ⁾ over a head's lags (model)  `model.attention_to_lags`      `fast.descent._vectors`
 v_h(l), of unit length (model)              `model.features`               `fast.descent._vectors`
 K(l) = Σ_S p_S Π_h ⟨v_h(l), v_h(L+1)⟩       `model.kernel`                 `fast.kernel_of_pairs`
 softmax(a K(l)), the vote (model)           `model.predict`                `fast.predict`
-cross-entropy, gradient descent (training)  `model.trained_loss`           `fast.descend`
+cross-entropy, gradient descent (training)  `model.trained_loss`           `fast.descent`
 p_S = c_S² / Σ c² (stage I)                 `measures.subset_shares`
 modified χ² information I(S) (stage I)      `modified_information`, in `information`
 generalised induction head (the limit)      `constructed.InductionHead`
