@@ -11,6 +11,8 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.commands.confirmed import verdicts_on_records
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.running.memo import memo_folder
+from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 from reproaudit.seals.chain import confirmation_of, last_seal
 from reproaudit.seals.confirming import derived_seeds, error_of_look, looks_sealed, seeds_of_look
@@ -161,7 +163,13 @@ def _is_by_chain_alone(entry: Entry, store: Path | None, entries: Sequence[Seals
     rule = digest(rule_of(entry, audit)[0])
     if confirmation_of(entries, rule) is None:
         return False
-    return store is None or not verdicts_on_records(entry, audit, Store(store), entries, rule)
+    stores = [] if store is None else [Store(store)]
+    shipped = (
+        (store or Path("runs")).resolve().parent / "reports" / "paper" / entry.slug / FILE_NAME
+    )
+    if shipped.is_file():
+        stores.append(unpack_records(shipped, memo_folder().parent / "shipped"))
+    return not any(verdicts_on_records(entry, audit, one, entries, rule) for one in stores)
 
 
 def verify_chains(
