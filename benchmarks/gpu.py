@@ -29,10 +29,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.session import BenchSession
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, plan
-from reproaudit.cell import RunForm, SettingValue
+from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
@@ -42,24 +43,6 @@ RESULTS = Path(__file__).parent / "gpu.json"
 FEW, MORE = 200, 600
 """The two numbers of training steps; both have as many observations as a long run."""
 TOLERANCE = 1e-2
-
-
-class _Session:
-    """A session of the fast form that keeps no checkpoints."""
-
-    form: RunForm = "fast"
-
-    def __init__(self, seeds: tuple[int, ...], device: str) -> None:
-        self.seeds, self.device = seeds, device
-
-    def load(self, phase: str) -> None:
-        """There is never a checkpoint."""
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        """Nothing is resumed."""
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        """Nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +80,7 @@ def seconds(
     together = device in experiment.seeds_together
     began = time.perf_counter()
     for group in [seeds] if together else [(seed,) for seed in seeds]:
-        experiment.measure(settings, _Session(group, device))
+        experiment.measure(settings, BenchSession(*group, device=device))
     return time.perf_counter() - began
 
 
@@ -141,8 +124,8 @@ def difference(
 ) -> float:
     """The largest difference from the processor, relative to the measurement's largest value."""
     settings = build_settings(experiment.settings, values)
-    card = experiment.measure(settings, _Session((seed,), device))[seed]
-    processor = experiment.measure(settings, _Session((seed,), "cpu"))[seed]
+    card = experiment.measure(settings, BenchSession(seed, device=device))[seed]
+    processor = experiment.measure(settings, BenchSession(seed))[seed]
     pairs = zip(_arrays(card), _arrays(processor), strict=True)
     return max(
         float(np.abs(one - other).max() / max(float(np.abs(other).max()), 1e-30))

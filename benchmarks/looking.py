@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -131,11 +132,8 @@ def _values(declared: Declaration, cell: Cell, random: np.random.Generator) -> A
 def waits(root: Path) -> Iterator[Wait]:
     """Makes the papers below a folder, then times the commands one after the other."""
     entries, store = make_papers(root / "audits"), Store(root / "runs")
-    sync, os.fsync = os.fsync, lambda _descriptor: None  # these records need survive no power cut
-    try:
+    with patch.object(os, "fsync"):  # these records need survive no power cut
         count = sum(make_records(entry, store) for entry in entries)
-    finally:
-        os.fsync = sync
     print(f"{PAPERS} papers, {count:,} records, {_megabytes(store.root):.0f} MB")
     slug = entries[0].slug
     time.sleep(1.5 * SETTLED / 1e9)

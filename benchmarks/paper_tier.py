@@ -29,6 +29,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.session import BenchSession
 from reproaudit import lab
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
@@ -46,28 +47,6 @@ WARM_UP = 100
 
 AIM_CORE_HOURS = 3.0
 """An hour and a half on two cores."""
-
-
-class _Session:
-    """One seed on the processor, without checkpoints."""
-
-    device = "cpu"
-
-    def __init__(self, seed: int) -> None:
-        self.seeds = (seed,)
-
-    def load(self, phase: str) -> None:
-        """There is never a checkpoint."""
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        """Nothing is resumed."""
-
-    def keep_output(self, name: str, _text: bytes) -> str:
-        """Nothing is kept."""
-        return name
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        """Nobody watches."""
 
 
 @dataclass
@@ -185,7 +164,7 @@ def project(paper: str, audit: Audit, experiment: Experiment, batch: Batch) -> F
     watch = Watch()
     with _watched(paper, watch):
         began = time.process_time()
-        experiment.measure(settings, _Session(batch.seeds[0]))
+        experiment.measure(settings, BenchSession(batch.seeds[0]))
         whole = time.process_time() - began
     phases = watch.phases.values()
     outside = whole - sum(phase.whole_s for phase in phases)
@@ -230,7 +209,7 @@ def bench(entry: Entry) -> Iterator[Figures]:
     slug = audit.paper.slug
     for name, experiment in experiments.items():  # compiles
         small: Mapping[str, Any] = audit.values_of(name, "smoke")
-        experiment.measure(build_settings(experiment.settings, small), _Session(0))
+        experiment.measure(build_settings(experiment.settings, small), BenchSession(0))
     for _, batch in plan(audit, "paper"):
         yield project(slug, audit, experiments[batch.experiment], batch)
 

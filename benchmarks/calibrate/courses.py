@@ -150,8 +150,8 @@ def together(rng: Rng, audits: int, seeds: int) -> Draw:
     at = rng.uniform(50, 700, size=(audits, seeds, 1))
     rare = tuple(range(0, 1001, 50))
     return {
-        "early": Curves(STEPS, 0.5 + 0.5 * (at <= T)),
-        "late": Curves(rare, 0.5 + 0.5 * (at <= np.array(rare, dtype=float))),
+        "early": Curves(STEPS, np.where(at <= T, 1.0, 0.5)),
+        "late": Curves(rare, np.where(at <= np.array(rare), 1.0, 0.5)),
     }
 
 

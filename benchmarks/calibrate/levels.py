@@ -42,7 +42,8 @@ def chi(freedom: int, mean: float) -> Law:
     def draw(rng: Rng, audits: int, seeds: int) -> Numbers:
         squares = rng.chisquare(freedom, size=(audits, seeds))
         expected = (digamma(freedom / 2) + math.log(2)) / 2
-        return np.exp(mean - expected) * np.sqrt(squares)
+        lengths: Numbers = np.exp(mean - expected) * np.sqrt(squares)
+        return lengths
 
     return draw
 

@@ -47,12 +47,13 @@ def declarations_of(shape: Shape, draw: Draw) -> dict[str, Declaration]:
 
 def _declaration(one: Any, within: tuple[float | None, float | None] | None) -> Declaration:
     size = Axis(name="size", values=SIZES)
+    axes: tuple[Axis, ...] = ()
     if isinstance(one, Curves):
-        kind, axes = MeasurementKind.SERIES, ()
+        kind = MeasurementKind.SERIES
     elif one.ndim == 3:
         kind, axes = MeasurementKind.ARRAY, (size,)
     else:
-        kind, axes = MeasurementKind.SCALAR, ()
+        kind = MeasurementKind.SCALAR
     return Declaration(kind=kind, axes=axes, unit="1", meaning="a shape", range=within)
 
 
@@ -65,7 +66,7 @@ def audits(shape: Shape, many: int) -> Iterator[list[Sample]]:
 
 
 def _of_seed(draw: Draw, audit: int, seed: int) -> Measurements:
-    found: dict[str, dict[str, Any]] = {"scalars": {}, "series": {}, "arrays": {}}
+    found: dict[str, Any] = {"scalars": {}, "series": {}, "arrays": {}}
     for name, one in draw.items():
         if isinstance(one, Curves):
             found["series"][name] = Series.model_construct(
@@ -93,7 +94,10 @@ def met_at_once(shape: Shape, many: int) -> NDArray[np.bool_]:
     conditions = part.conditions()
     rows = [[[c.value(s) for s in samples] for c in conditions] for samples in audits(shape, many)]
     values = np.array(rows, dtype=float)  # (audit, condition, seed)
-    return np.all([_met(part, c, values[:, i]) for i, c in enumerate(conditions)], axis=0)
+    met: NDArray[np.bool_] = np.all(
+        [_met(part, c, values[:, i]) for i, c in enumerate(conditions)], axis=0
+    )
+    return met
 
 
 def _met(part: Check, condition: Condition, values: NDArray[np.float64]) -> NDArray[np.bool_]:
