@@ -36,6 +36,7 @@ from reproaudit.running.cores import available_cores
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, memo_folder, tool_files
+from reproaudit.running.read_once import ReadOnce
 from reproaudit.running.shipped import FILE_NAME, TAKE_AGAIN, unpack_records
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import scorecard_of
@@ -222,7 +223,7 @@ def _question(entry: Entry, store: Store, tier: TierName, group: str | None) -> 
 def _judged(
     entry: Entry, audit: Audit, store: Store, tier: TierName, group: str | None, memo: Memo
 ) -> Scorecard:
-    said = io.StringIO()
+    said, store = io.StringIO(), ReadOnce(store)
     with redirect_stderr(said):
         today = todays_groups(entry.code)
         card = scorecard_of(store, audit, tier, today=today, wanted=group)
@@ -243,7 +244,7 @@ def _from_shipped(
     Raises:
         StoreError: if they are not the records that the scorecard beside them was made from.
     """
-    store = unpack_records(file, memo_folder().parent / "shipped")
+    store = ReadOnce(unpack_records(file, memo_folder().parent / "shipped"))
     root, beside = store.manifest.root(), file.with_name("scorecard.json")
     theirs = read_scorecard(beside) if beside.is_file() else None
     stated = None if theirs is None else theirs.store_root
