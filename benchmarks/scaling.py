@@ -5,6 +5,7 @@ the runner and not a paper. Run with ``make bench-scaling``.
 
 * planning: `run_cells` on 10,000 cells up to its event that the plan is ready; below 2 s.
 * overhead: wall-clock time per cell that computes nothing, one worker; below 20 ms.
+* found again: planning per cell that has its record already, which is read and checked.
 * throughput: cells of 50 ms per second with 1, 2, 4 … workers, beside the ideal, once every worker
   has started; and how long starting takes.
 * memory: by how much the peak of what Python holds grows from the first half of 2,000 cells to the
@@ -71,12 +72,12 @@ class _PlannedError(Exception):
     """Ends a run once it is planned."""
 
 
-def plan_seconds(root: Path) -> float:
+def plan_seconds(root: Path, many: int = PLANNED) -> float:
     def stop(event: Event) -> None:
         if isinstance(event, PlanReady):
             raise _PlannedError
 
-    wanted = cells(PLANNED)
+    wanted = cells(many)
     began = time.perf_counter()
     try:
         run_cells(wanted, locate, Store(root), on_event=stop)
@@ -142,6 +143,7 @@ def bench() -> dict[str, Any]:
         root = Path(folder)
         plans = [plan_seconds(root / f"plan{i}") for i in range(3)]
         empty = [overhead_seconds(root / f"empty{i}") for i in range(3)]
+        again = [plan_seconds(root / f"empty{i}", EMPTY) / EMPTY for i in range(3)]
         counts = [n for n in (1, 2, 4, 8, 16) if n <= max(2, available_cores())]
         rates = {n: throughput(root / f"workers{n}", n) for n in counts}
         growth = growth_bytes(root)
@@ -149,6 +151,7 @@ def bench() -> dict[str, Any]:
         "cores": available_cores(),
         "plan_s": statistics.median(plans),
         "overhead_ms": 1e3 * statistics.median(empty),
+        "found_again_ms": 1e3 * statistics.median(again),
         "bytes_per_cell": growth,
         "start_s": {n: start for n, (start, _) in rates.items()},
         "cells_per_s": {n: rate for n, (_, rate) in rates.items()},
@@ -160,6 +163,7 @@ def main() -> int:
     figures = bench()
     print(f"plan of {PLANNED:,} cells      {figures['plan_s']:.2f} s (limit 2 s)")
     print(f"overhead per cell         {figures['overhead_ms']:.2f} ms (limit 20 ms)")
+    print(f"a cell found again        {figures['found_again_ms']:.2f} ms")
     print(f"memory growth per cell    {figures['bytes_per_cell']:.0f} bytes (limit 600)")
     for workers, rate in figures["cells_per_s"].items():
         share = rate * CELL_SECONDS / workers

@@ -460,21 +460,3 @@ def test_a_cell_costs_no_more_the_more_there_are(store: Store) -> None:
     few, many = calls(range(1, 11)), calls(range(11, 61))
     assert many < 1.2 * 5 * few
     assert few / 10 < 10_000
-
-
-@pytest.mark.slow
-def test_planning_ten_thousand_finished_cells_takes_two_seconds(store: Store) -> None:
-    cells = [cell(seed=seed, steps=0) for seed in range(10_000)]
-    run(store, cells[0])
-    name = records(store)["descent", 0].fingerprint
-    first = next(store.root.rglob(f"{name}.json"))
-    made = store.read(first)
-    plan = Plan(cells, locate, store, "cpu")
-    for task in plan.tasks:
-        changed = {"fingerprint": task.fingerprint, "seed": task.cell.seed}
-        body = made.model_copy(update=changed).model_dump_json()
-        first.with_name(f"{task.fingerprint}.json").write_text(body)
-    began = time.process_time()
-    summary, _ = run(store, *cells)
-    assert time.process_time() - began < 2.0
-    assert summary == Summary(present=10_000)
