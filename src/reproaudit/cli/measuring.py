@@ -165,6 +165,8 @@ def multiverse(
         code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
     if chosen == "paper":
         record_multiverse(entry, audit, how.store, rule)
+        if not varied.is_finished:
+            enter_alternatives(entry, how.store, rule)
     return code
 
 

@@ -83,7 +83,6 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     _require_committed(entry, seal)
     _require_first(entry, audit, how, there, rule)
     look = chains.look_of(rule)
-
     made_with = _made_with(audit, how)
 
     def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
@@ -15,7 +17,6 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
-from reproaudit.errors import AuditError
 from reproaudit.multiverse.completions import (
     batch_of,
     cells_of_batches,
@@ -29,10 +30,11 @@ from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
-from reproaudit.seals.chain import read_chain
+from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.confirming import looks_sealed
-from reproaudit.seals.entries import BegunEntry, ResultEntry, SealsEntry
-from reproaudit.seals.kept import Chains
+from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
+from reproaudit.seals.history import NoHistoryError, Repository, absent
+from reproaudit.seals.kept import Chains, entries_among
 from reproaudit.seals.past import date_of
 
 
@@ -67,13 +69,15 @@ def disclosed(
     chains = Chains(entry, store.root)
     entries = chains.entries()
     elsewhere = chains.elsewhere(entries)
-    beside = _Beside(card, entry, audit, store, group, (*entries, *elsewhere))
+    beside = _Beside(card, entry, audit, store, group, entries, elsewhere)
     of_store = [
         beside.other_records(),
         beside.records_left_behind() if beside.is_shipped_paper_tier else beside.lost_records(),
         beside.records_not_judged(),
         beside.alternatives_cut_off(),
         _of_branches(elsewhere),
+        beside.claims_never_judged(),
+        beside.seeds_seen_before(),
         beside.audits_of_same_paper(),
     ]
     tried = beside.alternatives_tried()
@@ -88,6 +92,16 @@ def disclosed(
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
 
 
+def _letters(text: str) -> str:
+    """Letters and digits alone, all small."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _results_in(chain: bytes) -> int:
+    """How many results a chain has."""
+    return sum(isinstance(one, ResultEntry) for one in entries_among(chain))
+
+
 def _of_branches(found: Sequence[SealsEntry]) -> str:
     """A sentence on what other branches have entered."""
     if not found:
@@ -100,13 +114,18 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
     )
 
 
+MOST_NAMED = 5
+"""Of claims that are gone, so many are named."""
+
+
 @dataclass(frozen=True)
 class _Beside:
     """All that is told beside a scorecard; each method gives a sentence, or nothing.
 
     Attributes:
         card, entry, audit, store, group: as in `disclosed`.
-        seen: the entries of the audit's chains, on this branch and on others.
+        entries: those of the audit's chains.
+        elsewhere: those of other branches.
     """
 
     card: Scorecard
@@ -114,7 +133,13 @@ class _Beside:
     audit: Audit
     store: Store
     group: str | None
-    seen: Sequence[SealsEntry]
+    entries: Sequence[SealsEntry]
+    elsewhere: Sequence[SealsEntry]
+
+    @property
+    def seen(self) -> Sequence[SealsEntry]:
+        """The entries on this branch and on others."""
+        return (*self.entries, *self.elsewhere)
 
     @property
     def tier(self) -> TierName:
@@ -175,12 +200,12 @@ class _Beside:
         return said and f"This store lists records that are missing from it: {said}."
 
     def records_not_judged(self) -> str:
-        """A sentence on a smaller tier's other records; at the paper tier the chain tells of them.
+        """A sentence on the tier's other records.
 
         Not among them are those of the paper tier's controls and confirmations at this scale.
         """
         tier = self.tier
-        if tier == "paper" or self.card.shipped:
+        if self.card.shipped:
             return ""
         judged = {record.fingerprint for record in self._chosen().at(tier).values()}
         begun = [one for one in self.seen if isinstance(one, BegunEntry)]
@@ -206,26 +231,89 @@ class _Beside:
         begun = alternatives_begun(self.seen) if self.tier == "paper" else None
         if begun is None:
             return ""
-        return f"Alternatives were begun on {date_of(begun)}, and no result of them is recorded."
+        return (
+            f"Alternatives were begun on {date_of(begun)}, and not all of them have been finished."
+        )
+
+    def claims_never_judged(self) -> str:
+        """A sentence on claims that were sealed and begun to be run, and are gone without a result.
+
+        Of claims that had a result the chain tells one by one.
+        """
+        if self.tier != "paper":
+            return ""
+        begun = {one.rule for one in self.entries if isinstance(one, RunEntry)}
+        sealed = {
+            path.split("/")[1]
+            for rule, data in sealed_rules(self.entries).items()
+            if rule in begun
+            for path in data
+            if path.startswith("claims/")
+        }
+        results = [one for one in self.seen if isinstance(one, ResultEntry)]
+        judged = {name for one in results for name in one.claims}
+        gone = sorted(sealed - judged - {claim.id for claim in self.audit.claims})
+        if not gone:
+            return ""
+        named = ", ".join(gone[:MOST_NAMED]) + (" and others" if len(gone) > MOST_NAMED else "")
+        return (
+            f"{counted(len(gone), 'other claim')} of this audit had been sealed, and begun to be "
+            f"run, and was taken away before any result was recorded: {named}."
+        )
+
+    def seeds_seen_before(self) -> str:
+        """A sentence on custom runs that had measured seeds of a confirmation before it began."""
+        if self.tier != "paper":
+            return ""
+        begun = [one for one in self.seen if isinstance(one, BegunEntry)]
+        early = {
+            record.seed
+            for record in self.store.records(self.audit.paper.slug, CUSTOM)
+            for one in begun
+            if record.started < one.date
+            and any(record.seed in seeds for seeds in one.seeds.values())
+        }
+        if not early:
+            return ""
+        return (
+            f"Custom runs had measured {counted(len(early), 'seed')} of a confirmation before it "
+            "began."
+        )
 
     def audits_of_same_paper(self) -> str:
-        """A sentence on other audits of the same paper, in the same folder, that have results."""
-        paper = self.audit.paper
-        name = paper.arxiv or paper.openreview or paper.title
-        told: list[str] = []
-        for file in sorted(self.entry.audit_file.parent.glob("*.yaml")):
-            chain = self.entry.seals_file.with_name(f"{file.stem}.jsonl")
-            if file == self.entry.audit_file or not chain.is_file():
-                continue
-            try:
-                is_same = name in file.read_text(encoding="utf-8")
-                entries = read_chain(chain, file.stem) if is_same else ()
-            except (OSError, ValueError, AuditError):
-                told.append(f"{file.stem}, which cannot be read")
-                continue
-            if results := sum(isinstance(one, ResultEntry) for one in entries):
-                told.append(f"{file.stem}, with {counted(results, 'recorded result')}")
-        return f"This folder has other audits of the same paper: {'; '.join(told)}." if told else ""
+        """A sentence on other audits of the same paper, here or on other branches, with results."""
+        told = [
+            f"{slug}, with {counted(results, 'recorded result')}"
+            for slug, results in sorted(self._results_of_other_audits().items())
+            if results
+        ]
+        return f"There are other audits of the same paper: {'; '.join(told)}." if told else ""
+
+    def _results_of_other_audits(self) -> dict[str, int]:
+        """By the name of another audit of the same paper, how many results its chain has."""
+        audit, chain = self.entry.audit_file, self.entry.seals_file
+        found: dict[str, int] = {}
+        for file in audit.parent.glob("*.yaml"):
+            beside = chain.with_name(f"{file.stem}.jsonl")
+            if file != audit and beside.is_file():
+                with suppress(OSError):
+                    if self._is_same_paper(file.read_bytes()):
+                        found[file.stem] = _results_in(beside.read_bytes())
+        with suppress(NoHistoryError):
+            repository = Repository.of(audit)
+            for name, commit in absent(chain.parent).items():
+                stem = Path(name).stem
+                other = repository.at(commit, repository.name(audit.with_name(f"{stem}.yaml")))
+                entries = repository.at(commit, repository.name(chain.with_name(name)))
+                if other is not None and entries is not None and self._is_same_paper(other):
+                    found[stem] = _results_in(entries)
+        return found
+
+    def _is_same_paper(self, text: bytes) -> bool:
+        """True if the text of an audit has an identifier of this paper, or its title."""
+        paper, there = self.audit.paper, text.decode(errors="replace")
+        identifiers = (one for one in (paper.arxiv, paper.openreview) if one)
+        return any(one in there for one in identifiers) or _letters(paper.title) in _letters(there)
 
     def alternatives_tried(self) -> dict[str, str]:
         """By experiment, a sentence on alternatives that custom runs measured with every seed.

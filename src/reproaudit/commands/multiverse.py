@@ -81,7 +81,7 @@ class Varied:
     def __post_init__(self) -> None:
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
         (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
-        self.default_failed = False
+        self.default_failed, self.is_finished = False, True
 
     def lookup(self) -> Lookup:
         """Returns the records as they are now."""
@@ -110,6 +110,10 @@ class Varied:
         ablations = ablation_batches(self.audit, self.tier, self.lookup())
         if ablations:
             self._run(costs.ranked(self.audit, ablations), self._within_budget(costs))
+        lookup = self.lookup()
+        self.is_finished = all(
+            len(batch.seeds) <= len(lookup(batch)) for batch in (*batches, *ablations)
+        )
         return read(self.audit, self.tier, design, self.lookup())
 
     def ensure(self, batches: Sequence[Batch]) -> None:

@@ -128,7 +128,8 @@ def enter_run(
 def enter_alternatives(entry: Entry, store: Store, rule: RuleData) -> None:
     """Enters that alternatives of the paper tier begin to be measured, before any number is there.
 
-    It stands beside the audit, once until a result of them is recorded; errors as `enter_run`.
+    It stands beside the audit, once until a result of them is recorded, and again after a result
+    that lacks some; errors as `enter_run`.
     """
 
     def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:

@@ -16,6 +16,7 @@ from typing import Any, TextIO, cast
 from reproaudit.audit.catalog import Entry
 from reproaudit.commands.output import terminal
 from reproaudit.running.memo import FileState, look_at, tool_files
+from reproaudit.seals.history import reference_files
 
 Files = Mapping[str, FileState] | None
 
@@ -44,6 +45,8 @@ def _files_of(entries: Sequence[Entry], store: Path) -> Files:
         plain.append(store / f"seals.{entry.slug}.jsonl")
         if entry.code is not None:
             plain.append(entry.code.file)
+    for folder in {entry.audit_file.parent for entry in entries}:
+        plain += reference_files(folder / "audit")  # other branches have entries, too
     folders = {folder for entry in entries for folder in code_folders(entry)}
     outermost = [one for one in folders if folders.isdisjoint(one.parents)]
     return together(look_at(plain), look_at(outermost, suffix=".py"))

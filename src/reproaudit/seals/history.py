@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,8 +80,12 @@ class Repository:
             return False
 
     def versions(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Every commit that changed a file, with the commits before it that did."""
-        listed = self.git("rev-list", "--full-history", "--parents", "HEAD", "--", name)
+        """Every commit of this branch that changed a file, with the one before it that did.
+
+        Of a merge, the branch that was merged into this one is another branch (see `others`).
+        """
+        asked = ("rev-list", "--first-parent", "--full-history", "--parents", "HEAD", "--", name)
+        listed = self.git(*asked)
         lines = [line.split() for line in listed.decode().splitlines()]
         return [(commit, tuple(parents)) for commit, *parents in lines]
 
@@ -146,6 +151,8 @@ def lacking(path: Path, now: bytes) -> str | None:
 def others(path: Path, now: bytes) -> list[bytes]:
     """The contents of a file, in commits of any branch, with which its present one does not begin.
 
+    Among them are those of branches that were merged, where a merge kept the file of this one.
+
     Args:
         path: the file.
         now: what it holds.
@@ -162,23 +169,72 @@ def others(path: Path, now: bytes) -> list[bytes]:
 
 
 def removed(folder: Path) -> dict[str, str]:
-    """The files that commits of any branch had in a folder and that are gone, each with a commit.
+    """The files that commits of any branch took from a folder and that are gone, each with one.
+
+    A file that was emptied is gone as well.
 
     Raises:
         NoHistoryError: if git cannot tell.
     """
+    found = _touched(folder, "DM")
+    return {file.name: commit for file, commit in found.items() if _is_gone(file)}
+
+
+def absent(folder: Path) -> dict[str, str]:
+    """The files that commits of any branch have in a folder and that are not here, each with one.
+
+    Raises:
+        NoHistoryError: if git cannot tell.
+    """
+    found = _touched(folder, "AM")
+    return {file.name: commit for file, commit in found.items() if _is_gone(file)}
+
+
+def _is_gone(file: Path) -> bool:
+    return not file.exists() or not file.stat().st_size
+
+
+def _touched(folder: Path, how: str) -> dict[Path, str]:
+    """The files of a folder that commits of any branch touched so, each with the last such commit.
+
+    Args:
+        folder: the folder.
+        how: letters as git has them, A for added, M for modified, D for deleted.
+    """
     repository = Repository.of(folder / "file")
     name = repository.name(folder)
-    asked = ("log", "--all", "--full-history", "--diff-filter=D", "--no-renames", "--name-only")
-    told = repository.git(*asked, "--format=commit %H", "-z", "--", name).decode(errors="replace")
-    found: dict[str, str] = {}
+    asked = ("log", "--all", "--full-history", f"--diff-filter={how}", "--no-renames")
+    shape = ("--name-only", "--format=commit %H", "-z")
+    told = repository.git(*asked, *shape, "--", name).decode(errors="replace")
+    found: dict[Path, str] = {}
     commit = ""
     for word in filter(None, re.split(r"[\0\n]", told)):
         if word.startswith("commit "):
             commit = word.removeprefix("commit ")
-        elif not (repository.root / word).exists():
-            found.setdefault(Path(word).name, commit)
+        else:
+            found.setdefault(repository.root / word, commit)
     return found
+
+
+def reference_files(path: Path) -> list[Path]:
+    """The files and folders in which git keeps where the branches around a path end.
+
+    They are found without git, since they are looked at whenever something is shown.
+    """
+    absolute = path.absolute()
+    top = next((one for one in absolute.parents if (one / ".git").exists()), None)
+    if top is None:
+        return []
+    own = top / ".git"
+    with suppress(OSError):
+        if own.is_file():  # of a further worktree, or of a submodule
+            own = top / own.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        shared = own / "commondir"
+        shared = own / shared.read_text(encoding="utf-8").strip() if shared.is_file() else own
+        heads = shared.glob("worktrees/*/HEAD")
+        names = ("HEAD", "refs", "packed-refs", "reftable")
+        return [own / "HEAD", *(shared / name for name in names), *heads]
+    return [own]
 
 
 def is_anywhere(path: Path, text: str) -> bool:
@@ -189,11 +245,12 @@ def is_anywhere(path: Path, text: str) -> bool:
     """
     repository = Repository.of(path)
     name = repository.name(path)
-    return bool(repository.git("log", "--all", "-1", "--format=%H", f"-S{text}", "--", name))
+    asked = ("log", "--all", "-m", "-1", "--format=%H")  # -m: what is stashed is in a merge
+    return bool(repository.git(*asked, f"-S{text}", "--", name))
 
 
 def faults_in_history(path: Path, now: bytes) -> list[str]:
-    """The faults in a file's history: each committed version must begin with the one before.
+    """The faults in a file's history: each version on this branch must begin with the one before.
 
     Args:
         path: the file.

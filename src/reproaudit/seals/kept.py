@@ -10,7 +10,7 @@ audit, so that a chain which is removed or cut short is missed there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from reproaudit.errors import SpecError
 from reproaudit.running.manifest import RecordManifest
 from reproaudit.seals.chain import (
     append,
-    entries_in,
     last_seal,
     read_chain,
     rule_after,
@@ -30,7 +29,7 @@ from reproaudit.seals.chain import (
 )
 from reproaudit.seals.changes import changes_between
 from reproaudit.seals.confirming import looks_sealed
-from reproaudit.seals.entries import Changes, Draft, RuleChange, SealEntry, SealsEntry
+from reproaudit.seals.entries import Changes, Draft, RuleChange, SealEntry, SealsEntry, parsed_entry
 from reproaudit.seals.history import (
     NoHistoryError,
     is_anywhere,
@@ -95,16 +94,15 @@ class Chains:
     def elsewhere(self, here: Iterable[SealsEntry]) -> tuple[SealsEntry, ...]:
         """The entries that other branches of this repository have, and `entries`, given, lack.
 
-        What was run or sealed on a branch was seen, whichever branch is kept. A chain that is
-        damaged there is left out; without git there are none.
+        What was run or sealed on a branch was seen, whichever branch is kept. Of a chain that is
+        damaged there, every line counts that is an entry; without git there are none.
         """
         known = {one.hash for one in here}
         file, found = self.paper.seals_file, dict[str, SealsEntry]()
         with suppress(NoHistoryError):
             for content in others(file, file.read_bytes() if file.is_file() else b""):
-                with suppress(SpecError):
-                    read = entries_in(content, file, self.paper.slug)
-                    found |= {one.hash: one for one in read if one.hash not in known}
+                read = entries_among(content)
+                found |= {one.hash: one for one in read if one.hash not in known}
         return tuple(found.values())
 
     def look_of(self, rule: str) -> int:
@@ -133,7 +131,8 @@ class Chains:
             return make((*own, *stored))
 
         added = append(file, slug, made)
-        if added and self._manifest is not None and self._manifest.file.parent.is_dir():
+        is_more = any(not isinstance(one, SealEntry) for one in added)  # than a rule nobody ran
+        if is_more and self._manifest is not None and self._manifest.file.parent.is_dir():
             self._manifest.add(self._listed_as, added[-1].hash)
         return added
 
@@ -213,13 +212,23 @@ class Chains:
         for seen in self._manifest.digests().get(self._listed_as, ()):
             if seen in present:
                 continue
-            with suppress(NoHistoryError):
+            unknown = ""
+            try:
                 if is_anywhere(file, seen):
                     continue  # another branch has it
+            except NoHistoryError as error:
+                unknown = f" Or another branch has it, which git cannot tell here: {error}."
             raise SpecError(
                 f"{file}: found no entry {seen[:12]}, which the store {self.store} has seen in "
-                "this chain of seals; expected all of them. Put the file back as it was."
+                f"this chain of seals; expected all of them. Put the file back as it was.{unknown}"
             )
+
+
+def entries_among(chain: bytes) -> Iterator[SealsEntry]:
+    """Yields each line of a chain that is an entry, whatever the others are."""
+    for line in chain.split(b"\n"):
+        with suppress(ValueError):  # of a line that is none
+            yield parsed_entry(line)
 
 
 def changes_since(entries: Sequence[SealsEntry], rule: RuleData) -> tuple[RuleChange, ...]:
