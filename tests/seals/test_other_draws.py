@@ -126,7 +126,7 @@ def test_a_second_audit_of_the_same_paper_is_told(at: Place) -> None:
         (at.audits / file.replace("mini", "other")).write_text(same, encoding="utf-8")
     commit(at.folder, "another name")
     told = at.card("run", "other", "--tier", "paper")["history"]
-    assert "This folder has other audits of the same paper: mini, with 1 recorded result." in told
+    assert "There are other audits of the same paper: mini, with 1 recorded result." in told
     for path in (at.audits / "mini.yaml", at.audits / "mini.py", at.file):
         path.unlink()
     commit(at.folder, "one is enough")
@@ -150,9 +150,11 @@ def test_alternatives_that_were_cut_off_are_told(
         assert at(*MULTIVERSE)[0] == 130
     shutil.rmtree(at.folder / "runs")
     told = at.card(*PAPER)["history"]
-    assert any(
-        one.startswith("Alternatives were begun on") and "no result of them" in one for one in told
-    )
+    begun = "Alternatives were begun on"
+    assert any(one.startswith(begun) and "not all of them" in one for one in told)
+    assert at(*MULTIVERSE, "--budget", "0.01s")[0] == 0
+    told = at.card(*REPORT)["history"]
+    assert any(one.startswith(begun) for one in told), "nothing has been finished since"
     assert at(*MULTIVERSE)[0] == 0
     entered = len(read_chain(at.file, "mini"))
     told = at.card(*REPORT)["history"]

@@ -98,7 +98,7 @@ def _letters(text: str) -> str:
 
 
 def _results_in(chain: bytes) -> int:
-    """How many results a chain has."""
+    """The number of results in a chain."""
     return sum(isinstance(one, ResultEntry) for one in entries_among(chain))
 
 
@@ -114,7 +114,7 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
     )
 
 
-MOST_NAMED = 5
+CLAIMS_NAMED = 5
 """Of claims that are gone, so many are named."""
 
 
@@ -255,7 +255,7 @@ class _Beside:
         gone = sorted(sealed - judged - {claim.id for claim in self.audit.claims})
         if not gone:
             return ""
-        named = ", ".join(gone[:MOST_NAMED]) + (" and others" if len(gone) > MOST_NAMED else "")
+        named = ", ".join(gone[:CLAIMS_NAMED]) + (" and others" if len(gone) > CLAIMS_NAMED else "")
         return (
             f"{counted(len(gone), 'other claim')} of this audit had been sealed, and begun to be "
             f"run, and was taken away before any result was recorded: {named}."

@@ -87,7 +87,7 @@ class Repository:
         asked = ("rev-list", "--first-parent", "--full-history", "--parents", "HEAD", "--", name)
         listed = self.git(*asked)
         lines = [line.split() for line in listed.decode().splitlines()]
-        return [(commit, tuple(parents)) for commit, *parents in lines]
+        return [(commit, tuple(parents[:1])) for commit, *parents in lines]
 
     def blobs(self, commits: Sequence[str], name: str) -> dict[str, str | None]:
         """By commit, the name that git gives to a file's content; None if it is not there."""

@@ -1,0 +1,162 @@
+"""What other branches hold: told where it was seen, and in nobody's way where work is honest."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from chains import commit, git
+from places import CONFIRM, PAPER, Place
+
+from reproaudit.cli import run_command
+from reproaudit.commands import run
+
+REPORT = ("report", "mini", "--tier", "paper")
+SEAL = ("seal", "mini", "--why", "another threshold")
+
+
+def loosen(place: Place, after: str) -> None:
+    place.edit("mini.yaml", "at_most: 0.1\n", f"at_most: {after}\n")
+
+
+@pytest.fixture
+def branched(at: Place) -> Place:
+    """A rule with a result here, and another rule with one on the branch `side`."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    git(at.folder, "checkout", "-q", "-b", "side")
+    loosen(at, "0.12")
+    at.card(*PAPER)
+    commit(at.folder, "results of another rule")
+    return at
+
+
+def back(place: Place) -> None:
+    git(place.folder, "checkout", "-q", "-")
+
+
+def test_a_damaged_chain_on_a_branch_is_read_line_by_line(branched: Place) -> None:
+    """The defect: one bad line in a branch's chain, and none of its entries was a look."""
+    file = branched.file
+    file.write_bytes(file.read_bytes() + b"not a line\n")
+    commit(branched.folder, "in passing")
+    back(branched)
+    told = branched.card(*REPORT)
+    assert any("1 rule sealed and 1 result" in one for one in told["history"])
+
+
+def test_a_branch_that_was_made_since_the_last_look_is_seen(at: Place) -> None:
+    """The defect: `report` repeated itself after a branch was made in another worktree."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    before = at.card(*REPORT)["looks"]
+    other = at.folder.parent / f"{at.folder.name}-worktree"
+    git(at.folder, "worktree", "add", "-q", "-b", "side", str(other))
+    file = other / "audits" / "mini.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("at_most: 0.1\n", "at_most: 0.12\n", 1), encoding="utf-8")
+    known = ["--audits", str(other / "audits"), "--store", str(other / "runs")]
+    assert run_command([*PAPER, *known]) == 0
+    at("list")  # what was printed by then is not of the next command
+    commit(other, "results of another rule")
+    assert at.card(*REPORT)["looks"] > before
+
+
+def test_a_second_audit_on_another_branch_is_told(at: Place) -> None:
+    """The defect: a copy under another name was judged on a branch, and this one without a look."""
+    git(at.folder, "checkout", "-q", "-b", "tryout")
+    for file in ("mini.yaml", "mini.py"):
+        text = (at.audits / file).read_text(encoding="utf-8").replace("mini", "other")
+        same = text.replace("The paper other", "THE PAPER - mini")
+        (at.audits / file.replace("mini", "other")).write_text(same, encoding="utf-8")
+    at.card("run", "other", "--tier", "paper")
+    commit(at.folder, "results of the copy")
+    back(at)
+    told = at.card(*PAPER)["history"]
+    assert "There are other audits of the same paper: other, with 1 recorded result." in told
+
+
+def test_two_branches_with_entries_can_be_merged(branched: Place) -> None:
+    """The defect: whichever chain a merge kept, the other one was asked for."""
+    back(branched)
+    loosen(branched, "0.13")
+    branched.card(*PAPER)
+    commit(branched.folder, "a third rule")
+    git(branched.folder, "merge", "-q", "-s", "ours", "side")
+    told = branched.card(*REPORT)
+    assert any("1 rule sealed and 1 result" in one for one in told["history"])
+    code, out, errors = branched("seal", "mini", "--verify", "--strict")
+    assert code == 0, out + errors
+    code, out, errors = branched("check")
+    assert code == 0, out + errors
+    git(branched.folder, "branch", "-D", "side")
+    assert branched.card(*REPORT)["looks"] == told["looks"], "the merge keeps what was seen"
+
+
+def test_a_stash_takes_nothing_away(at: Place) -> None:
+    """The false alarm: with a result stashed, the committed chain was asked for, and was there."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    loosen(at, "0.12")
+    at.card(*PAPER)
+    git(at.folder, "stash")
+    assert at(*REPORT)[0] == 0
+    git(at.folder, "checkout", "--", "reports")
+    git(at.folder, "stash", "pop")
+    assert at(*REPORT)[0] == 0
+
+
+def test_a_seal_that_nobody_ran_may_be_taken_back(at: Place) -> None:
+    """The false alarm: a seal taken back before any run was asked for for ever."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    loosen(at, "0.12")
+    assert at(*SEAL)[0] == 0
+    git(at.folder, "checkout", "--", "audits")
+    assert at(*REPORT)[0] == 0
+
+
+def test_an_emptied_chain_without_its_audit_is_named(at: Place) -> None:
+    """The defect: an empty file in a chain's place silenced `seal --verify`."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    for file in ("mini.yaml", "mini.py"):
+        text = (at.audits / file).read_text(encoding="utf-8").replace("mini", "other")
+        (at.audits / file.replace("mini", "other")).write_text(text, encoding="utf-8")
+        (at.audits / file).unlink()
+    at.file.write_bytes(b"")
+    commit(at.folder, "another name")
+    code, out, _ = at("seal", "--verify")
+    assert code == 2
+    assert "took this chain of seals away" in " ".join(out.split())
+
+
+def test_claims_taken_away_before_a_result_are_told(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: forty claims were run, the run was killed, and the best one kept."""
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "run_now", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert at(*PAPER)[0] == 130
+    file = at.audits / "mini.yaml"
+    audit = yaml.safe_load(file.read_text(encoding="utf-8"))
+    audit["claims"] = audit["claims"][:1]
+    file.write_text(yaml.safe_dump(audit, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    told = at.card(*PAPER)["history"]
+    assert any("had been sealed, and begun to be run, and was taken away" in one for one in told)
+
+
+def test_seeds_of_a_confirmation_that_custom_runs_had_seen_are_told(at: Place) -> None:
+    """The defect: the derived seeds were tried as custom runs, and confirmed if they came out."""
+    code, out, _ = at("seal", "mini", "--why", "the rule", "--json")
+    assert code == 0, out
+    seeds = json.loads(out)["seeds"]
+    commit(at.folder, "sealed")
+    listed = ",".join(map(str, seeds))
+    assert at(*PAPER, "--seeds", listed)[0] == 0
+    shown = at.card(*CONFIRM)
+    assert any(
+        one.startswith("Custom runs had measured") and "of a confirmation before" in one
+        for one in shown["history"]
+    )
