@@ -80,7 +80,7 @@ def test_measurements_from_elsewhere_are_not_called_ours() -> None:
                          settings={}, absent=())  # fmt: skip
     methodology = sections(CARD.model_copy(update={"origin": origin}))["Methodology"]
     assert "not ours: made 2031-05-06 by B. Author with JAX" in methodology
-    assert "An experiment that cannot see the claims was run" not in methodology
+    assert "An experiment that is not given the claims was run" not in methodology
 
 
 @settings(max_examples=60, deadline=None)

@@ -434,3 +434,10 @@ def test_the_page_explains_every_word(card: Scorecard) -> None:
 
 def test_the_table_of_an_empty_register_is_its_head() -> None:
     assert register_csv(()) == ",".join(REGISTER_COLUMNS) + "\n"
+
+
+def test_a_status_is_told_with_looks_and_what_new_seeds_showed(card: Scorecard) -> None:
+    [claim] = [one for one in card.claims if one.verdict is Verdict.INCONCLUSIVE][:1]
+    confirmed = claim.model_copy(update={"status": "confirmed", "looks": 2})
+    page = register_page(register_of([card.model_copy(update={"claims": (confirmed,)})]))
+    assert '<td data-label="Status">inconclusive on new seeds, too, 2 looks before</td>' in page

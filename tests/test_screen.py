@@ -168,6 +168,23 @@ def test_a_smaller_tier_and_a_construction_are_reasons(card: Scorecard) -> None:
         assert open_reason(met.model_copy(update=changed), "paper") == said
 
 
+def test_looks_before_stand_beside_verdicts_and_chance(card: Scorecard) -> None:
+    looks = (3, None, *[0] * (len(card.claims) - 2))
+    looked = card.model_copy(
+        update={
+            "claims": tuple(
+                claim.model_copy(update={"looks": n})
+                for claim, n in zip(card.claims, looks, strict=True)
+            )
+        }
+    )
+    assert "claims tested; up to 3 looks before" in screen([looked])
+    assert "looks before" not in screen([card])
+    assert phrasing.chance_words(looked) == (
+        f"{phrasing.chance_words(card)}; more where a claim had looks before (up to 3)"
+    )
+
+
 def test_a_warning_is_marked_and_counted(card: Scorecard) -> None:
     warned = [claim for claim in card.claims if phrasing.warnings(claim)]
     assert warned

@@ -186,7 +186,7 @@ _ANSWER = """\
 _MODULE = '''\
 """SLUG: what is run, and what is measured.
 
-An experiment sees its settings, its seed and its device. It cannot see the claims.
+An experiment sees its settings, its seed and its device. It is not given the claims.
 """
 
 from __future__ import annotations

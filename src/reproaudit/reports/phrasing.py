@@ -123,8 +123,18 @@ def looks_words(claim: ClaimModel) -> str:
     """Returns the status, with the number of looks before, where they were counted."""
     if claim.rule.get("trains") is False:
         return "its audit says that nothing is trained, so no looks are counted"
-    status = status_words(claim.verdict, claim.status)
-    return status if claim.looks is None else f"{status}, {counted(claim.looks, 'look')} before"
+    return status_and_looks(claim.verdict, claim.status, claim.looks)
+
+
+def status_and_looks(verdict: Verdict, status: str, looks: int | None) -> str:
+    """Returns the status in words, with the number of looks before if they were counted."""
+    said = status_words(verdict, status)
+    return said if looks is None else f"{said}, {counted(looks, 'look')} before"
+
+
+def most_looks(scorecard: Scorecard) -> int:
+    """Returns the largest number of looks that a claim had before; 0 where none were counted."""
+    return max((claim.looks or 0 for claim in scorecard.claims), default=0)
 
 
 def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
@@ -375,13 +385,13 @@ def coverage_words(scorecard: Scorecard) -> str:
 
 def chance_words(scorecard: Scorecard) -> str:
     """Returns how many wrong decisions chance alone would give."""
-    chance = scorecard.chance
+    chance, most = scorecard.chance, most_looks(scorecard)
     if not chance.claims:
         return "no claim was judged by an interval"
+    looks = f"; more where a claim had looks before (up to {most})" if most else ""
     return (
         f"wrong decisions by chance, expected: at most {number(chance.expected_wrong)} of "
-        f"{counted(chance.claims, 'claim')}, at one look each and if seeds are near normal on "
-        "their scale"
+        f"{counted(chance.claims, 'claim')}, if seeds are near normal on their scale{looks}"
     )
 
 

@@ -100,7 +100,9 @@ def _claims(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
 def _about(card: Scorecard) -> str:
     _, scale = phrasing.scale_apart(phrasing.verdict_counts(card.claims))
     tested = f"{card.coverage.tested} of {card.coverage.claims} listed claims tested"
-    return clean(f"{card.paper['slug']}, {card.tier} tier{scale}; {tested}")
+    most = phrasing.most_looks(card)
+    looks = f"; up to {numbers.counted(most, 'look')} before" if most else ""
+    return clean(f"{card.paper['slug']}, {card.tier} tier{scale}; {tested}{looks}")
 
 
 def _claim(card: Scorecard, claim: ClaimModel) -> TextRow:

@@ -73,7 +73,7 @@ def _methodology(card: Scorecard) -> Iterator[str]:
             yield from _list(map(escaped, card.origin.remarks))
     else:
         yield (
-            "An experiment that cannot see the claims was run, and what it measured was judged by "
+            "An experiment that is not given the claims was run, and what it measured was judged by "
             f"rules that the audit states, at the {escaped(card.tier)} tier: "
             f"{escaped(phrasing.records_words(card))}."
         )

@@ -94,6 +94,9 @@ def register_page(register: Register) -> str:
             hangs=_hangs,
             plain=without_limits,
             words=phrasing.words,
+            status=lambda claim: phrasing.status_and_looks(
+                claim.verdict, claim.status, claim.looks
+            ),
             number=stated,
             has_strips=any(one.strip for _, one in measured),
             tones={verdict.value: row.tone.value for verdict, row in VERDICTS.items()},
