@@ -73,8 +73,8 @@ def _methodology(card: Scorecard) -> Iterator[str]:
             yield from _list(map(escaped, card.origin.remarks))
     else:
         yield (
-            "An experiment that is not given the claims was run, and what it measured was judged by "
-            f"rules that the audit states, at the {escaped(card.tier)} tier: "
+            "An experiment that is not given the claims was run, and what it measured was judged "
+            f"by rules that the audit states, at the {escaped(card.tier)} tier: "
             f"{escaped(phrasing.records_words(card))}."
         )
     controls = sum(len(one.controls) for one in card.claims)
