@@ -186,3 +186,12 @@ def test_other_draws_at_a_smaller_tier_are_told(at: Place) -> None:
     )
     at.card(*PAPER)
     assert not any("other record" in one for one in at.card(*REPORT)["history"])
+
+
+def test_a_record_that_replaces_another_is_told(at: Place) -> None:
+    """The defect: a record was removed and measured again, until its number pleased."""
+    assert not any("replaced an earlier one" in one for one in at.card(*PAPER)["history"])
+    removed = min((at.folder / "runs" / "mini" / "paper").rglob("*.json"))
+    removed.unlink()
+    told = at.card(*PAPER)["history"]
+    assert any(one.startswith("1 record of this tier replaced an earlier one") for one in told)

@@ -52,7 +52,7 @@ def disclosed(
     """Returns a scorecard that says of each claim what was measured besides, where that matters.
 
     That is: where its records are not those of any result in the chain; how many records the store
-    has lost, unless the records were shipped with the report, which are a part of a store; what a
+    has lost or replaced, unless they were shipped with the report, as a part of a store; what a
     smaller tier measured with other settings; alternatives that were cut off, or measured by custom
     runs; and what other branches, or other audits of the same paper, have entered.
 
@@ -74,6 +74,7 @@ def disclosed(
         beside.other_records(),
         beside.records_left_behind() if beside.is_shipped_paper_tier else beside.lost_records(),
         beside.records_not_judged(),
+        beside.records_written_again(),
         beside.alternatives_cut_off(),
         _of_branches(elsewhere),
         beside.claims_never_judged(),
@@ -224,6 +225,23 @@ class _Beside:
         return (
             f"This store has {counted(len(others), 'other record')} of this tier, of other "
             "settings, seeds, code or libraries, which are not judged here."
+        )
+
+    def records_written_again(self) -> str:
+        """A sentence on records that replace others; empty if each was written once.
+
+        A program that gives other numbers each time could be run until they please.
+        """
+        if self.card.shipped:
+            return ""
+        tiers = (self.tier, varied_tier(self.tier))
+        listed = [path for tier in tiers for path in self.store.listed(self.entry.slug, tier)]
+        again = sum(self.store.times_written(self.store.root / path) > 1 for path in listed)
+        if not again:
+            return ""
+        return (
+            f"{counted(again, 'record')} of this tier replaced an earlier one, which had been "
+            "removed or damaged, or was measured again with --fresh."
         )
 
     def alternatives_cut_off(self) -> str:
