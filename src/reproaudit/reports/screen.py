@@ -67,7 +67,9 @@ def _aligned(rows: Sequence[TextRow], console: Console, width: int) -> Iterator[
     indent = sum(widths[:-1]) + len(widths) - 1
     for row in rows:
         if len(row) == 1:
-            yield from row[0].wrap(console, width)
+            for line in row[0].wrap(console, width):
+                line.rstrip()
+                yield line
             continue
         line = Text()
         for cell, room in zip(row[:-1], widths, strict=False):
