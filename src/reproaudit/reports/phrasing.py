@@ -110,13 +110,22 @@ def headline(claim: ClaimModel) -> str:
     return f"{verdict_title(claim)}: {depends}" if depends else verdict_title(claim)
 
 
+STATUSES = (
+    "exploratory",
+    "confirmed",
+    "confirmed but for its condition",
+    "inconclusive on new seeds, too",
+)
+"""Everything that `status_words` says."""
+
+
 def status_words(verdict: Verdict, status: str) -> str:
     """Returns ``confirmed`` or ``exploratory``; of a confirmed claim also what was not shown."""
-    if status == "confirmed" and verdict is Verdict.INCONCLUSIVE:
-        return "inconclusive on new seeds, too"
-    if status == "confirmed" and verdict is Verdict.CONDITIONAL:
-        return "confirmed but for its condition"
-    return status
+    exploratory, confirmed, but_for_its_condition, still_open = STATUSES
+    if status != confirmed:
+        return exploratory
+    shown = {Verdict.INCONCLUSIVE: still_open, Verdict.CONDITIONAL: but_for_its_condition}
+    return shown.get(verdict, confirmed)
 
 
 def looks_words(claim: ClaimModel) -> str:
