@@ -72,7 +72,8 @@ def seal_audit(entry: Entry, why: str | None, store: Path | None, as_json: bool)
             f"  It is look {look}. A confirmation of it spends {spent:.3g} of the error, "
             f"on {len(seeds)} seeds."
         )
-    say("Commit the file. Then: reproaudit run " + f"{entry.slug} --tier paper --confirm")
+    then = f" Then: reproaudit run {entry.slug} --tier paper --confirm" if is_new else ""
+    say(f"Commit the file.{then}")
     return 0
 
 
