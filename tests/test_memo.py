@@ -151,9 +151,9 @@ def test_another_version_of_an_installed_package_is_another_tool(
     monkeypatch.setattr(sys, "path", [str(tmp_path) if named else ""])
     for name in ("numpy-2.0.dist-info", "numpy-2.1.dist-info"):
         (tmp_path / name).mkdir()
-    before = memo.tool_files()
+    before = memo.tool_files.__wrapped__()
     (tmp_path / "numpy-2.0.dist-info").rmdir()
-    after = memo.tool_files()
+    after = memo.tool_files.__wrapped__()
     assert before is not None
     assert after is not None
     (gone,) = before.keys() - after.keys()

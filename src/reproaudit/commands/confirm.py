@@ -69,7 +69,7 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
 
 def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     """Enters the beginning of a confirmation, unless it was begun before; errors as above."""
-    chains = Chains(entry, how.store.root)
+    chains = Chains.of(entry, how.store)
     there = chains.entries()
     seal = last_seal(chains.own())
     slug = entry.slug

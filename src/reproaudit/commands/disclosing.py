@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
@@ -25,7 +26,7 @@ from reproaudit.multiverse.completions import (
     varied_tier,
 )
 from reproaudit.reports.numbers import counted
-from reproaudit.running.groups import Chosen, todays_groups
+from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
 from reproaudit.scorecard.model import ClaimModel, Scorecard
@@ -34,20 +35,32 @@ from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.confirming import looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
 from reproaudit.seals.history import NoHistoryError, Repository, absent
-from reproaudit.seals.kept import Chains, entries_among
+from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 
 
 def told_by_seals(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
+    card: Scorecard,
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    group: str | None = None,
+    today: Sequence[Group] | None = None,
 ) -> Scorecard:
     """Returns a scorecard that says of each claim what the chain of seals says, and `disclosed`."""
-    told = with_standings(card, audit, sealed_of(entry, audit, store))
-    return disclosed(told, entry, audit, store, group)
+    seen = Chains.of(entry, store).seen()
+    told = with_standings(card, audit, sealed_of(entry, audit, store, seen))
+    return disclosed(told, entry, audit, store, group, today, seen)
 
 
 def disclosed(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store, group: str | None = None
+    card: Scorecard,
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    group: str | None = None,
+    today: Sequence[Group] | None = None,
+    seen: Seen | None = None,
 ) -> Scorecard:
     """Returns a scorecard that says of each claim what was measured besides, where that matters.
 
@@ -62,21 +75,21 @@ def disclosed(
         audit: its audit.
         store: the records behind the scorecard.
         group: the beginning of the id of their group; None for today's.
+        today: the groups that today's code would make, if they are known.
+        seen: what the chains say, if they were read already.
 
     Raises:
         SpecError: if a chain is damaged.
     """
-    chains = Chains(entry, store.root)
-    entries = chains.entries()
-    elsewhere = chains.elsewhere(entries)
-    beside = _Beside(card, entry, audit, store, group, entries, elsewhere)
+    seen = seen or Chains.of(entry, store).seen()
+    beside = _Beside(card, entry, audit, store, group, today, *seen)
     of_store = [
         beside.other_records(),
         beside.records_left_behind() if beside.is_shipped_paper_tier else beside.lost_records(),
         beside.records_not_judged(),
         beside.records_written_again(),
         beside.alternatives_cut_off(),
-        _of_branches(elsewhere),
+        _of_branches(seen.elsewhere),
         beside.claims_never_judged(),
         beside.seeds_seen_before(),
         beside.audits_of_same_paper(),
@@ -124,7 +137,7 @@ class _Beside:
     """All that is told beside a scorecard; each method gives a sentence, or nothing.
 
     Attributes:
-        card, entry, audit, store, group: as in `disclosed`.
+        card, entry, audit, store, group, today: as in `disclosed`.
         entries: those of the audit's chains.
         elsewhere: those of other branches.
     """
@@ -134,6 +147,7 @@ class _Beside:
     audit: Audit
     store: Store
     group: str | None
+    today: Sequence[Group] | None
     entries: Sequence[SealsEntry]
     elsewhere: Sequence[SealsEntry]
 
@@ -152,9 +166,10 @@ class _Beside:
         """True if the paper tier's records came with the report."""
         return self.card.shipped and self.card.tier == "paper"
 
+    @cached_property
     def _chosen(self) -> Chosen:
         """The records that are judged."""
-        today = todays_groups(self.entry.code)
+        today = todays_groups(self.entry.code) if self.today is None else self.today
         return choose_records(self.store, self.audit, self.tier, today=today, wanted=self.group)
 
     def other_records(self) -> str:
@@ -165,7 +180,7 @@ class _Beside:
         known = {one.records for one in self.seen if isinstance(one, ResultEntry)}
         if self.tier != "paper" or not known:
             return ""
-        records = self._chosen().records
+        records = self._chosen.records
         if not records or digest_of_records(planned_records(self.audit, records)) in known:
             return ""
         return (
@@ -208,7 +223,7 @@ class _Beside:
         tier = self.tier
         if self.card.shipped:
             return ""
-        judged = {record.fingerprint for record in self._chosen().at(tier).values()}
+        judged = {record.fingerprint for record in self._chosen.at(tier).values()}
         begun = [one for one in self.seen if isinstance(one, BegunEntry)]
         confirming = {seed for one in begun for seed in one.seeds.get(tier, ())}
         planned = {cell.key for cell in cells_of_tier(self.audit, tier)}

@@ -227,7 +227,7 @@ def _judged(
     with redirect_stderr(said):
         today = todays_groups(entry.code)
         card = scorecard_of(store, audit, tier, today=today, wanted=group)
-        card = told_by_seals(card, entry, audit, store, group)
+        card = told_by_seals(card, entry, audit, store, group, today)
     sys.stderr.write(said.getvalue())
     if not said.getvalue():  # of a damaged record, say, it is to be told each time
         memo.keep(card.model_copy(update={"store_root": None}).model_dump_json())
@@ -263,7 +263,8 @@ def _from_shipped(
         )
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
-    card = told_by_seals(card.model_copy(update={"shipped": True}), entry, audit, store, group)
+    card = card.model_copy(update={"shipped": True})
+    card = told_by_seals(card, entry, audit, store, group, today)
     if theirs is None or _without_origin(card) != _without_origin(theirs):
         return card
     say(f"{entry.slug}: judged again from {file}, with the result of {beside}", stderr=True)

@@ -36,7 +36,7 @@ from reproaudit.seals.entries import (
     in_time,
 )
 from reproaudit.seals.history import revision_of
-from reproaudit.seals.kept import Chains, changes_since
+from reproaudit.seals.kept import Chains, Seen, changes_since
 from reproaudit.seals.rule import RuleData, digest, judged_by, rule_of
 from reproaudit.seals.standing import Sealed
 
@@ -45,20 +45,25 @@ ALTERNATIVES: Literal["multiverse"] = "multiverse"
 paper tier. A beginning in the store's chain, which names claims, is of a smaller tier."""
 
 
-def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
+def sealed_of(entry: Entry, audit: Audit, store: Store, seen: Seen | None = None) -> Sealed:
     """Everything that the chains beside an audit and in a store say, and those of other branches.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        store: the store.
+        seen: the entries, if they were read already.
 
     Raises:
         SpecError: if a chain is damaged.
     """
-    chains = Chains(entry, store.root)
-    entries = chains.entries()
-    seen = (*entries, *chains.elsewhere(entries))
+    seen = seen or Chains.of(entry, store).seen()
+    entries = seen.here
     claims = frozenset(claim.id for claim in audit.claims)
     ran = [one.rule for one in entries if isinstance(one, RunEntry)]
     seal = last_seal(entries)
     if seal is None and not ran:
-        return Sealed(seen, "", claims)
+        return Sealed(seen.every, "", claims)
     rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
     if seal is not None:
@@ -67,7 +72,7 @@ def sealed_of(entry: Entry, audit: Audit, store: Store) -> Sealed:
         unsealed = (RuleChange(what="rule or code, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
     is_reworded = seal is not None and seal.text != text
-    return Sealed(seen, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
+    return Sealed(seen.every, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
 
 
 def enter_run(
@@ -92,7 +97,7 @@ def enter_run(
         SpecError: if a chain is damaged, or lacks what git or the store has seen of it.
         UsageError: before the first seal, if the clone is shallow.
     """
-    chains = Chains(entry, store.root)
+    chains = Chains.of(entry, store)
     chains.entries()  # a damaged chain is told of before hours of computing
     runs: list[tuple[str, tuple[str, ...] | None]] = [(tier, None)]
     versions = 1
@@ -138,7 +143,7 @@ def enter_alternatives(entry: Entry, store: Store, rule: RuleData) -> None:
             where = {"revision": revision_of(entry.audit_file), "tier": ALTERNATIVES}
             yield Draft(RunEntry, {**hashes, **where, "claims": None})
 
-    Chains(entry, store.root).add(made)
+    Chains.of(entry, store).add(made)
 
 
 def alternatives_begun(entries: Iterable[SealsEntry]) -> RunEntry | None:
@@ -297,7 +302,7 @@ def _enter_result(entry: Entry, store: Store, result: Mapping[str, Any]) -> None
         if not any(_is_same(one, result) for one in there):
             yield Draft(ResultEntry, {"revision": revision_of(entry.audit_file), **result})
 
-    Chains(entry, store.root).add(made)
+    Chains.of(entry, store).add(made)
 
 
 def _is_same(entry: SealsEntry, result: Mapping[str, Any]) -> bool:

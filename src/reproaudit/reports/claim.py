@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import findings, numbers, phrasing, reviewing, seen
+from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
@@ -44,7 +44,7 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
     if reason := open_reason(claim, tier):
         below.append(reason)
     if claim.status == "confirmed":
-        below.append(phrasing.status_words(claim.verdict, claim.status))
+        below.append(status.status_words(claim.verdict, claim.status))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
 
@@ -97,7 +97,7 @@ def claim_section(
     """
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
-        f"{phrasing.evidence_label(claim)} · {phrasing.looks_words(claim)} · experiment "
+        f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · experiment "
         f"{claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")

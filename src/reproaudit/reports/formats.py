@@ -56,8 +56,7 @@ class PageFormat:
 def json_text(data: Any) -> str:
     """Returns data as JSON: sorted keys, no NaN, one trailing newline, a field a line.
 
-    A row of numbers stands on one line, written at once by the encoder in C: a scorecard is mostly
-    such rows.
+    A row of numbers stands on one line, written at once: a scorecard is mostly such rows.
 
     Args:
         data: mappings with text as keys, lists, text, numbers, truth values and None.
@@ -78,10 +77,14 @@ def _laid_out(value: Any, line: str) -> str:
     if value and isinstance(value, dict):
         pairs = [f"{_on_one_line(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
         return f"{{{inner}{f',{inner}'.join(pairs)}{line}}}"
-    if value and isinstance(value, list | tuple) and not _NUMBERS.issuperset(map(type, value)):
-        rows = f",{inner}".join([_laid_out(one, inner) for one in value])
-        return f"[{inner}{rows}{line}]"
-    if type(value) is float and math.isfinite(value):  # as the encoder writes it, without its start
+    if value and isinstance(value, list | tuple):
+        kinds = set(map(type, value))
+        if not kinds <= _NUMBERS:
+            rows = f",{inner}".join([_laid_out(one, inner) for one in value])
+            return f"[{inner}{rows}{line}]"
+        if kinds == {int} or (kinds == {float} and all(map(math.isfinite, value))):
+            return f"[{', '.join(map(repr, value))}]"  # as the encoder, which takes long to start
+    if type(value) is float and math.isfinite(value):
         return repr(value)
     return _on_one_line(value)
 

@@ -19,6 +19,7 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
+from reproaudit.reports.status import most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -108,42 +109,6 @@ def headline(claim: ClaimModel) -> str:
     """Returns the verdict with what it depends on, in one line."""
     depends = "; ".join(one.sentence for one in claim.hangs_on)
     return f"{verdict_title(claim)}: {depends}" if depends else verdict_title(claim)
-
-
-STATUSES = (
-    "exploratory",
-    "confirmed",
-    "confirmed but for its condition",
-    "inconclusive on new seeds, too",
-)
-"""Everything that `status_words` says."""
-
-
-def status_words(verdict: Verdict, status: str) -> str:
-    """Returns ``confirmed`` or ``exploratory``; of a confirmed claim also what was not shown."""
-    exploratory, confirmed, but_for_its_condition, still_open = STATUSES
-    if status != confirmed:
-        return exploratory
-    shown = {Verdict.INCONCLUSIVE: still_open, Verdict.CONDITIONAL: but_for_its_condition}
-    return shown.get(verdict, confirmed)
-
-
-def looks_words(claim: ClaimModel) -> str:
-    """Returns the status, with the number of looks before, where they were counted."""
-    if claim.rule.get("trains") is False:
-        return "its audit says that nothing is trained, so no looks are counted"
-    return status_and_looks(claim.verdict, claim.status, claim.looks)
-
-
-def status_and_looks(verdict: Verdict, status: str, looks: int | None) -> str:
-    """Returns the status in words, with the number of looks before if they were counted."""
-    said = status_words(verdict, status)
-    return said if looks is None else f"{said}, {counted(looks, 'look')} before"
-
-
-def most_looks(scorecard: Scorecard) -> int:
-    """Returns the largest number of looks that a claim had before; 0 where none were counted."""
-    return max((claim.looks or 0 for claim in scorecard.claims), default=0)
 
 
 def runs_words(answer: AnswerModel | ClaimModel) -> str | None:

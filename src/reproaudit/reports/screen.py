@@ -12,7 +12,7 @@ from rich.text import Text
 
 from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus
-from reproaudit.reports import gauge, numbers, phrasing
+from reproaudit.reports import gauge, numbers, phrasing, status
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.printable import clean
 from reproaudit.reports.terminal import TONES, WIDEST
@@ -102,7 +102,7 @@ def _claims(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
 def _about(card: Scorecard) -> str:
     _, scale = phrasing.scale_apart(phrasing.verdict_counts(card.claims))
     tested = f"{card.coverage.tested} of {card.coverage.claims} listed claims tested"
-    most = phrasing.most_looks(card)
+    most = status.most_looks(card)
     looks = f"; up to {numbers.counted(most, 'look')} before" if most else ""
     return clean(f"{card.paper['slug']}, {card.tier} tier{scale}; {tested}{looks}")
 

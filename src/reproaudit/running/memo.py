@@ -30,6 +30,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,13 @@ def _is_gone(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and not os.path.exists(entry.path)
 
 
-def tool_files() -> dict[str, FileState] | None:
-    """The state of reproaudit's own files, with every installed package and its version."""
+@cache
+def tool_files() -> Mapping[str, FileState] | None:
+    """The state of reproaudit's own files, with every installed package and its version.
+
+    It is looked at once in a process, whose code is that of its start: what is answered by code
+    that was touched since is remembered under a state that never comes back.
+    """
     found = look_at([_PACKAGE])
     if found is not None:
         found |= {f"{name} {sys.version}": () for name in _distributions()}

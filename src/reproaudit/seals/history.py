@@ -38,6 +38,9 @@ class Repository:
         folder = path.absolute().parent
         while not folder.is_dir():
             folder = folder.parent
+        here = folder.resolve()
+        if not any((one / ".git").exists() for one in (here, *here.parents)):
+            raise NoHistoryError("not in a checkout of git")  # said without starting git
         return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
 
     def git(self, *arguments: str) -> bytes:

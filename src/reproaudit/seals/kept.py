@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.audit.catalog import PACKAGE, Entry
 from reproaudit.audit.model import Audit
@@ -40,12 +41,32 @@ from reproaudit.seals.history import (
 from reproaudit.seals.reconstruct import reconstruct, uncommitted
 from reproaudit.seals.rule import CODE, RuleData, digest, rule_of
 
+if TYPE_CHECKING:  # it needs NumPy, which commands that only read chains do without
+    from reproaudit.running.store import Store
+
 Make = Callable[[tuple[SealsEntry, ...]], Iterable[Draft]]
 
 
 def name_in_store(slug: str) -> str:
     """The file's name at the store's root."""
     return f"seals.{slug}.jsonl"
+
+
+class Seen(NamedTuple):
+    """All that was entered on an audit.
+
+    Attributes:
+        here: the entries of the chains beside it and in the store.
+        elsewhere: those that other branches have besides.
+    """
+
+    here: tuple[SealsEntry, ...]
+    elsewhere: tuple[SealsEntry, ...]
+
+    @property
+    def every(self) -> tuple[SealsEntry, ...]:
+        """All of them, those here first."""
+        return (*self.here, *self.elsewhere)
 
 
 @dataclass(frozen=True)
@@ -55,10 +76,17 @@ class Chains:
     Attributes:
         paper: the paper.
         store: the store's folder; None to look beside the audit alone.
+        manifest: the store's list of records, if it was read already.
     """
 
     paper: Entry
     store: Path | None = None
+    manifest: RecordManifest | None = None
+
+    @classmethod
+    def of(cls, paper: Entry, store: Store) -> Chains:
+        """The chains of a paper in a store that is open."""
+        return cls(paper, store.root, store.manifest)
 
     @property
     def in_store(self) -> Path | None:
@@ -91,6 +119,11 @@ class Chains:
             return own
         return (*own, *read_chain(self.in_store, self.paper.slug, after=own))
 
+    def seen(self) -> Seen:
+        """Every entry, here and on other branches; errors as `own`."""
+        entries = self.entries()
+        return Seen(entries, self.elsewhere(entries))
+
     def elsewhere(self, here: Iterable[SealsEntry]) -> tuple[SealsEntry, ...]:
         """The entries that other branches of this repository have, and `entries`, given, lack.
 
@@ -110,9 +143,9 @@ class Chains:
 
         Those of other branches count as earlier ones.
         """
-        entries = self.entries()
-        here = looks_sealed(entries)
-        elsewhere = set(looks_sealed(self.elsewhere(entries))).difference(here)
+        seen = self.seen()
+        here = looks_sealed(seen.here)
+        elsewhere = set(looks_sealed(seen.elsewhere)).difference(here)
         return len(elsewhere) + here.index(rule) + 1
 
     def add(self, make: Make, *, to_store: bool = False) -> tuple[SealsEntry, ...]:
@@ -190,7 +223,9 @@ class Chains:
 
     @property
     def _manifest(self) -> RecordManifest | None:
-        return None if self.store is None else RecordManifest(self.store / "manifest.log")
+        if self.manifest is not None or self.store is None:
+            return self.manifest
+        return RecordManifest(self.store / "manifest.log")
 
     @property
     def _listed_as(self) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from reproaudit.reports import phrasing, reviewing
+from reproaudit.reports import phrasing, reviewing, status
 from reproaudit.reports.export.provenance import running_times
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.numbers import sentence
@@ -93,7 +93,7 @@ def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     yield clean(f"{claim.statement} ({claim.locator})")
     yield clean(f"verdict: {phrasing.verdict_title(claim)}, {claim.why}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
-    yield clean(f"status: {phrasing.looks_words(claim)}")
+    yield clean(f"status: {status.looks_words(claim)}")
     for part in claim.parts:
         yield clean(f"{part.name}: {part.decision}, {sentence(part)}")
     for name, control in phrasing.controls_of(claim):

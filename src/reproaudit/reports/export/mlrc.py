@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.reports import findings, phrasing
+from reproaudit.reports import findings, phrasing, status
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.numbers import counted, ranges, value_words
@@ -118,7 +118,7 @@ def _results(card: Scorecard) -> Iterator[str]:
 
 def _found(claim: ClaimModel) -> str:
     title = phrasing.upper_first(phrasing.headline(claim))
-    evidence = f"{phrasing.evidence_label(claim)}; {phrasing.looks_words(claim)}"
+    evidence = f"{phrasing.evidence_label(claim)}; {status.looks_words(claim)}"
     return f"**{escaped(title)}.** {escaped(phrasing.claim_sentence(claim))} ({escaped(evidence)})"
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.phrasing import counts_words, status_words, words
+from reproaudit.reports.phrasing import counts_words, words
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, PaperEntry
+from reproaudit.reports.status import status_words
 from reproaudit.scorecard.verdicts import VERDICTS, Tone, complete, without_limits
 
 COLOURS = complete(

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reproaudit.reports import phrasing
+from reproaudit.reports import phrasing, status
 from reproaudit.reports.numbers import stated
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register import plot
@@ -94,8 +94,8 @@ def register_page(register: Register) -> str:
             hangs=_hangs,
             plain=without_limits,
             words=phrasing.words,
-            status=lambda claim: phrasing.status_words(claim.verdict, claim.status),
-            status_and_looks=lambda claim: phrasing.status_and_looks(
+            status=lambda claim: status.status_words(claim.verdict, claim.status),
+            status_and_looks=lambda claim: status.status_and_looks(
                 claim.verdict, claim.status, claim.looks
             ),
             number=stated,
@@ -183,13 +183,13 @@ def _boxes(every: list[tuple[PaperEntry, MeasuredEntry, ClaimEntry]]) -> Iterabl
     found: dict[str, list[str]] = {
         "verdict": [claim.verdict.value for *_, claim in every],
         "evidence": [claim.evidence for *_, claim in every],
-        "status": [phrasing.status_words(claim.verdict, claim.status) for *_, claim in every],
+        "status": [status.status_words(claim.verdict, claim.status) for *_, claim in every],
         "by": ["others" if one.origin else "us" for _, one, _ in every],
     }
     orders: dict[str, tuple[str, ...]] = {
         "verdict": tuple(one.value for one in VERDICTS),
         "evidence": (*(one.value for one in EVIDENCE), "none"),
-        "status": phrasing.STATUSES,
+        "status": status.STATUSES,
         "by": ("us", "others"),
     }
     labels = {"verdict": "Verdict", "evidence": "Evidence", "status": "Status", "by": "Measured by"}
