@@ -323,6 +323,82 @@ def test_another_computation_is_written_otherwise(tmp_path: Path, one: str, othe
     assert of(tmp_path, one) != of(tmp_path, other)
 
 
+MAIN = "if __name__ == '__main__': f()\n"
+TWO = "from math import pi as a, pi as b\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (MAIN, f"{MAIN}else: f = 1"),
+        (f"{MAIN}else: f = 1", f"{MAIN}else: f = 2"),
+        (f"__name__ = 'x'\n{MAIN}", "__name__ = 'x'"),
+        (f"{TWO}a, b = 1.0, 0.0\nx = a", f"{TWO}a, b = 1.0, 0.0\nx = b"),
+        (f"{TWO}def f(a, b): return a", f"{TWO}def f(a, b): return b"),
+        (f"{TWO}for a in c: a", f"{TWO}for b in c: a"),
+        (f"{TWO}match c:\n    case {{**a}}: a", f"{TWO}match c:\n    case {{**a}}: b"),
+        (f"{TWO}try: c\nexcept E as a: a", f"{TWO}try: c\nexcept E as a: b"),
+        (
+            "from numpy import sin as f\nfrom numpy import cos as f\nx = f(1)",
+            "from numpy import cos as f\nfrom numpy import sin as f\nx = f(1)",
+        ),
+        (
+            "TYPE_CHECKING = True\nif TYPE_CHECKING: x = 7",
+            "TYPE_CHECKING = True\nif TYPE_CHECKING: x = 8",
+        ),
+        (
+            "typing = A\nif typing.TYPE_CHECKING: x = 7",
+            "typing = A\nif typing.TYPE_CHECKING: x = 8",
+        ),
+        ("'0.1'\nx = float(__doc__)", "'0.2'\nx = float(__doc__)"),
+        (
+            "import inspect\ndef f(): '0.1'\nx = inspect.getdoc(f)",
+            "import inspect\ndef f(): '0.2'\nx = inspect.getdoc(f)",
+        ),
+    ],
+)
+def test_code_that_looks_idle_and_is_not_counts(tmp_path: Path, one: str, other: str) -> None:
+    """The defect: after its seal, a module computed something else under the same hash."""
+    ast.parse(one), ast.parse(other)
+    assert of(tmp_path, one) != of(tmp_path, other)
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        "x = sub.__dict__.update(K=60)",
+        "x: int = setattr(sub, 'K', 60)",
+        "sub.K = 60",
+        "x = sub.K = 60",
+        "@sub.changed\ndef f(): ...",
+        "def f(x=sub.change(60)): ...",
+        "class A:\n    sub.K = 60",
+        "class A(sub.change(60)): ...",
+    ],
+)
+def test_what_loading_a_package_on_the_way_does_counts(tmp_path: Path, acts: str) -> None:
+    """The defect: the constants of one module were set while another was loaded."""
+    write(tmp_path, {"theirs/sub.py": "K = 1", "theirs/part/deep.py": "from theirs import sub"})
+    paper = tmp_path / "smith2020.py"
+    paper.write_text("from theirs.part import deep\nEXPERIMENTS = deep")
+    digests = set()
+    for text in ("", f"from theirs import sub\n{acts}", f"from theirs import sub\n{acts}  # 1"):
+        write(tmp_path, {"theirs/__init__.py": "", "theirs/part/__init__.py": text})
+        digests.add(code_closure(paper, [tmp_path / "theirs"]).digest)
+    assert len(digests) == 2
+
+
+def test_a_package_on_the_way_may_define_what_it_likes(tmp_path: Path) -> None:
+    write(tmp_path, {"theirs/__init__.py": "", "theirs/part/deep.py": "x = 1"})
+    paper = tmp_path / "smith2020.py"
+    paper.write_text("from theirs.part.deep import x\nEXPERIMENTS = x")
+    digests = set()
+    for text in ("", "LIMIT = 3\n", "class A:\n    'text'\n    x: int = 1\n    def f(self): g()\n"):
+        write(tmp_path, {"theirs/part/__init__.py": text})
+        digests.add(code_closure(paper, [tmp_path / "theirs"]).digest)
+    assert len(digests) == 1
+
+
 def test_an_expression_too_deep_to_be_written_counts_by_its_bytes(tmp_path: Path) -> None:
     deep = "x = " + " + ".join(["1"] * 900) + "\nEXPERIMENTS = x"
     assert of(tmp_path, deep) == of(tmp_path, deep)

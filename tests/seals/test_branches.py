@@ -160,3 +160,40 @@ def test_seeds_of_a_confirmation_that_custom_runs_had_seen_are_told(at: Place) -
         one.startswith("Custom runs had measured") and "of a confirmation before" in one
         for one in shown["history"]
     )
+
+
+# --- clones that lack a part of the history -------------------------------------------------------
+
+
+def clone(place: Place, *how: str) -> None:
+    """Goes on in a clone of a place."""
+    other = place.folder.parent / f"{place.folder.name}-clone"
+    git(place.folder, "clone", "-q", *how, f"file://{place.folder}", str(other))
+    place.folder, place.audits = other, other / "audits"
+    place.file = place.audits / "seals" / "mini.jsonl"
+
+
+def test_a_shallow_clone_confirms_nothing_and_says_what_it_lacks(branched: Place) -> None:
+    """The defect: in a clone of one commit a confirmation was look 1, and its page had 0 looks."""
+    clone(branched, "--depth", "1")
+    assert "this clone is shallow" in branched.refused(*CONFIRM)
+    told = branched.card(*PAPER)["history"]
+    assert any(one.startswith("This clone is shallow") for one in told)
+    git(branched.folder, "fetch", "-q", "--unshallow")
+    told = branched.card(*REPORT)["history"]
+    assert not any("shallow" in one for one in told)
+
+
+def test_a_confirmation_that_did_not_know_of_another_branch_is_told(branched: Place) -> None:
+    """The defect: it kept the error of look 1 where all branches were known."""
+    back(branched)
+    branch = git(branched.folder, "symbolic-ref", "--short", "HEAD").strip()
+    whole = branched.folder
+    clone(branched, "--single-branch", "-b", branch)
+    branched.card(*CONFIRM)
+    commit(branched.folder, "confirmed")
+    assert not any("was judged as look" in one for one in branched.card(*REPORT)["history"])
+    git(branched.folder, "fetch", "-q", f"file://{whole}", "side:side")
+    (said,) = (one for one in branched.card(*REPORT)["history"] if "was judged as look" in one)
+    assert "was judged as look 1. With the rules" in said
+    assert "it was look 2, and had 0.0076 of the error to spend, not 0.0304" in said

@@ -345,3 +345,21 @@ def test_another_rule_is_another_look_with_other_seeds(sealed: Place) -> None:
     assert len(told) == 2, "the earlier confirmation stays visible"
     assert "look 1 of 2" in told[0]
     assert second["looks"] >= 1
+
+
+@pytest.mark.parametrize("flag", ["assume-unchanged", "skip-worktree"])
+def test_files_that_git_was_told_not_to_look_at_are_not_confirmed(sealed: Place, flag: str) -> None:
+    """The defect: a module was changed, confirmed, and put back, and git saw nothing of it."""
+    git(sealed.folder, "update-index", f"--{flag}", "audits/mini.py")
+    assert "mini.py differs from the commit" in sealed.refused(*CONFIRM)
+    git(sealed.folder, "update-index", f"--no-{flag}", "audits/mini.py")
+    assert sealed(*CONFIRM)[0] == 0
+
+
+def test_a_number_of_another_kind_can_be_sealed(sealed: Place) -> None:
+    """The defect: 1 for 1.0 is another hash, and was no change; no seal could be made."""
+    sealed.edit("mini.yaml", "pause:\n    value: 0.0", "pause:\n    value: 0")
+    assert sealed("seal", "mini", "--why", "shorter")[0] == 0
+    assert sealed("seal", "--verify")[0] == 0
+    assert isinstance(sealed.entries[-1], SealEntry)
+    assert [one.what for one in sealed.entries[-1].what] == ["setting 'pause': 0.0 → 0"]

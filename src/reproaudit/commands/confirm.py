@@ -179,6 +179,12 @@ def _require_committed(entry: Entry, seal: SealEntry) -> None:
     slug, remedy = entry.slug, "Commit it, and confirm then."
     try:
         repository = Repository.of(entry.audit_file)
+        if repository.is_shallow():
+            raise UsageError(
+                f"{slug}: this clone is shallow, so rules that were sealed before may be missing, "
+                "and a confirmation would spend too little error. Fetch the rest: git fetch "
+                "--unshallow"
+            )
         committed = repository.at("HEAD", repository.name(entry.seals_file)) or b""
         files = [entry.audit_file, entry.module.file]
         for file in files:

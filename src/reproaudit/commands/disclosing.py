@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,8 +31,8 @@ from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
-from reproaudit.seals.chain import sealed_rules
-from reproaudit.seals.confirming import looks_sealed
+from reproaudit.seals.chain import alpha_of, sealed_rules
+from reproaudit.seals.confirming import error_of_look, looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
 from reproaudit.seals.history import NoHistoryError, Repository, absent
 from reproaudit.seals.kept import Chains, Seen, entries_among
@@ -89,7 +89,9 @@ def disclosed(
         beside.records_not_judged(),
         beside.records_written_again(),
         beside.alternatives_cut_off(),
+        beside.history_cut_short(),
         _of_branches(seen.elsewhere),
+        *beside.looks_not_counted(),
         beside.claims_never_judged(),
         beside.seeds_seen_before(),
         beside.audits_of_same_paper(),
@@ -267,6 +269,35 @@ class _Beside:
         return (
             f"Alternatives were begun on {date_of(begun)}, and not all of them have been finished."
         )
+
+    def history_cut_short(self) -> str:
+        """A sentence in a clone that lacks old commits; else empty."""
+        with suppress(NoHistoryError):
+            if Repository.of(self.entry.audit_file).is_shallow():
+                return (
+                    "This clone is shallow: seals, runs and results that other branches or earlier "
+                    "commits entered may be missing here, and are then not counted among the looks."
+                )
+        return ""
+
+    def looks_not_counted(self) -> Iterator[str]:
+        """Yields a sentence on each confirmation that counted too few looks, as in another clone.
+
+        Rules that other branches had sealed before it began are looks before it.
+        """
+        here = looks_sealed(self.entries)
+        for begun in self.entries:
+            if not isinstance(begun, BegunEntry) or begun.rule not in here:
+                continue
+            earlier = [one for one in self.elsewhere if one.date < begun.date]
+            look = here.index(begun.rule) + 1 + len(set(looks_sealed(earlier)).difference(here))
+            if look > begun.look:
+                allowed = error_of_look(look, alpha_of({"confidence": self.audit.confidence}))
+                yield (
+                    f"The confirmation of seal {begun.rule[:8]} was judged as look {begun.look}. "
+                    f"With the rules that other branches had sealed before, it was look {look}, "
+                    f"and had {allowed:.3g} of the error to spend, not {begun.error:.3g}."
+                )
 
     def claims_never_judged(self) -> str:
         """A sentence on claims that were sealed and begun to be run, and are gone without a result.

@@ -15,7 +15,9 @@ Three rules keep file names and re-exports out:
 * What is loaded on the way, the ``__init__`` of a package above all, counts for what it does beyond
   imports, definitions and assignments.
 
-What is imported by a computed name (``importlib``) is not seen.
+Docstrings count in a module outside of this package that mentions ``__doc__`` or ``inspect``. What
+is imported by a computed name (``importlib``) is not seen, nor what a module reads from another's
+text.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -79,18 +80,42 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     tree = ast.parse(source)
     defined = frozenset(_defined(tree.body))
     package = name if is_package else name.rpartition(".")[0]
-    reader = _Reader(package, lazily="__getattr__" in defined)
+    is_known = name.split(".")[0] == "reproaudit"  # whose definitions act on nothing else, and
+    reads_docs = not is_known and (b"__doc__" in source or b"inspect" in source)  # no text decides
+    reader = _Reader(package, "__getattr__" in defined, reads_docs, frozenset(_stored(tree)))
     body = reader.computing(tree.body)
-    does = [one for one in body if not isinstance(one, _ONLY_BINDS)]
+    does = [one for one in body if not isinstance(one, _BINDING) or not (is_known or _binds(one))]
+    rebound: list[str | Imported] = []
+    for one in sorted(reader.rebound):
+        rebound += [f"<rebound {one}>", *reader.rebound[one]]
     try:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
         text = loading = (source.hex(), *sorted(reader.imports))
-    pieces = tuple(_joined(text)), tuple(_joined(loading))
+    pieces = tuple(_joined((*text, *rebound))), tuple(_joined((*loading, *rebound)))
     return ModuleText(*pieces, reader.bound, defined, frozenset(reader.imports))
 
 
-_ONLY_BINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+def _binds(statement: ast.stmt) -> bool:
+    """True of a statement that binds names of its own module, and acts on nothing else."""
+    match statement:
+        case ast.Assign(targets=targets) | ast.AnnAssign(target=targets):
+            several = targets if isinstance(targets, list) else [targets]
+            return all(isinstance(one, ast.Name) for one in several) and not _calls(statement)
+        case ast.FunctionDef(args=args) | ast.AsyncFunctionDef(args=args):
+            return not statement.decorator_list and not _calls(args)
+        case ast.ClassDef(decorator_list=[], bases=bases, keywords=keywords, body=body):
+            return not any(map(_calls, [*bases, *keywords])) and all(map(_binds, body))
+        case ast.Pass() | ast.Expr(ast.Constant()):
+            return True
+    return False
+
+
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) for one in ast.walk(node))
 
 
 def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
@@ -100,6 +125,19 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
         elif isinstance(one, ast.Assign | ast.AnnAssign):
             targets = one.targets if isinstance(one, ast.Assign) else [one.target]
             yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _stored(tree: ast.AST) -> Iterator[str]:
+    """Every name that code binds, otherwise than by an import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif not isinstance(node, ast.alias):  # definitions, handlers and patterns have a name
+            name = getattr(node, "name", None) or getattr(node, "rest", None)
+            if name:
+                yield name
 
 
 # ------------------------------------------------------------------------------- what one computes
@@ -121,21 +159,32 @@ class _Reader(ast.NodeTransformer):
     Attributes:
         package: what relative imports start from.
         lazily: whether imports for the type checker are done when a name is first asked for.
-        bound: what each imported name stands for; a name bound in two ways stands for neither.
+        reads_docs: whether it may read docstrings, which then count.
+        stored: the names that are bound otherwise than by an import, in functions too.
+        bound: what each imported name stands for; a name bound in two ways stands for neither, nor
+            do two names of which one is stored for the thing that they have in common.
+        rebound: what a name that is bound in several ways stands for, one after the other.
         imports: everything that is imported.
     """
 
     package: str
     lazily: bool
+    reads_docs: bool
+    stored: frozenset[str]
     bound: dict[str, Imported] = field(default_factory=dict)
     imports: set[Imported] = field(default_factory=set)
-    _ambiguous: set[str] = field(default_factory=set)
+    rebound: dict[str, list[Imported]] = field(default_factory=dict)
+    _ways: dict[str, list[Imported]] = field(default_factory=dict)
 
     def computing(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements that compute something, without imports."""
         kept = self._visited(body)
-        for name in self._ambiguous:
-            del self.bound[name]
+        self.rebound = {name: ways for name, ways in self._ways.items() if len({*ways}) > 1}
+        self.bound = {n: ways[0] for n, ways in self._ways.items() if n not in self.rebound}
+        several = Counter(self.bound.values())
+        alike = {one for one, count in several.items() if count > 1}
+        if any(self.bound.get(name) in alike for name in self.stored):
+            self.bound = {name: one for name, one in self.bound.items() if one not in alike}
         return [one for one in kept if not isinstance(one, _Import)]
 
     def _visited(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -154,20 +203,26 @@ class _Reader(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        return None if isinstance(node.value, ast.Constant) else node  # a docstring, for instance
+        is_idle = isinstance(node.value, ast.Constant) and not self.reads_docs  # a docstring
+        return None if is_idle else node
 
     def visit_Pass(self, node: ast.Pass) -> None:
         """Nothing is done, so nothing is kept."""
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         match node.test:
-            case ast.Name("TYPE_CHECKING") | ast.Attribute(ast.Name("typing"), "TYPE_CHECKING"):
+            case ast.Name("TYPE_CHECKING" as name) | ast.Attribute(
+                ast.Name("typing" as name), "TYPE_CHECKING"
+            ) if name not in self.stored:
                 if self.lazily:
                     self._visited(node.body)
                 node.body = []
                 return None if not node.orelse else self.generic_visit(node)
-            case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]):
-                return None
+            case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]) if (
+                "__name__" not in self.stored
+            ):
+                node.body = []
+                return None if not node.orelse else self.generic_visit(node)
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
@@ -190,8 +245,7 @@ class _Reader(ast.NodeTransformer):
         return _Import([(module, alias.name) for alias in node.names], node)
 
     def _note(self, name: str, imported: Imported) -> None:
-        if self.bound.setdefault(name, imported) != imported:
-            self._ambiguous.add(name)
+        self._ways.setdefault(name, []).append(imported)
 
 
 class _Writer:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reproaudit.audit.model import REASONS_THAT_COUNT
 from reproaudit.seals.entries import ADDED, Changes, RuleChange, SucceededClaim
-from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue
+from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue, canonical
 
 RulePath = tuple[str, ...]
 
@@ -51,7 +51,7 @@ def changes_between(
     new_names = {(claim, new) for (claim, _), new in renamed.items()}
     after = {path: leaf for path, leaf in after.items() if _control(path) not in new_names}
     for path in sorted(before.keys() | after.keys()):
-        if before.get(path) == after.get(path):
+        if canonical(before.get(path)) == canonical(after.get(path)):
             continue
         steps = _steps(path)
         for thing in _things(steps):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import string
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -117,9 +118,17 @@ class Repository:
         return found
 
     def changed(self, names: Sequence[str]) -> list[str]:
-        """The files among some paths that differ from the commit or are not in it."""
+        """The files among some paths that differ from the commit or are not in it.
+
+        Files that git was told not to look at (``assume-unchanged``, ``skip-worktree``) are among
+        them, whatever they hold.
+        """
         found = self.git("status", "--porcelain", "-z", "--untracked-files=all", "--", *names)
-        return [one.decode(errors="replace")[3:] for one in found.split(b"\0") if one]
+        changed = [one.decode(errors="replace")[3:] for one in found.split(b"\0") if one]
+        listed = self.git("ls-files", "-v", "-z", "--", *names).decode(errors="replace")
+        told_not_to = string.ascii_lowercase + "S"
+        passed_over = (one[2:] for one in listed.split("\0") if one and one[0] in told_not_to)
+        return list(dict.fromkeys([*changed, *passed_over]))
 
 
 def revision_of(path: Path) -> str | None:
@@ -235,7 +244,7 @@ def reference_files(path: Path) -> list[Path]:
         shared = own / "commondir"
         shared = own / shared.read_text(encoding="utf-8").strip() if shared.is_file() else own
         heads = shared.glob("worktrees/*/HEAD")
-        names = ("HEAD", "refs", "packed-refs", "reftable")
+        names = ("HEAD", "refs", "packed-refs", "reftable", "shallow")
         return [own / "HEAD", *(shared / name for name in names), *heads]
     return [own]
 

@@ -39,7 +39,7 @@ from reproaudit.seals.history import (
     revision_of,
 )
 from reproaudit.seals.reconstruct import reconstruct, uncommitted
-from reproaudit.seals.rule import CODE, RuleData, digest, rule_of
+from reproaudit.seals.rule import CODE, RuleData, canonical, digest, rule_of
 
 if TYPE_CHECKING:  # it needs NumPy, which commands that only read chains do without
     from reproaudit.running.store import Store
@@ -202,7 +202,9 @@ class Chains:
                 return
             paths = sorted(before.keys() | rule.keys())
             differing = {
-                path: rule.get(path) for path in paths if before.get(path) != rule.get(path)
+                path: rule.get(path)
+                for path in paths
+                if canonical(before.get(path)) != canonical(rule.get(path))  # 1 is not 1.0 there
             }
             fields = {
                 "revision": revision,
