@@ -342,6 +342,10 @@ TWO = "from math import pi as a, pi as b\n"
             "from numpy import sin as f\nfrom numpy import cos as f\nx = f(1)",
             "from numpy import cos as f\nfrom numpy import sin as f\nx = f(1)",
         ),
+        ("def f(): 1\nfrom numpy import f\nx = f", "from numpy import f\ndef f(): 1\nx = f"),
+        ("from numpy import f\nfor f in a: f", "for f in a: f\nfrom numpy import f"),
+        ("from numpy import *\nfrom scipy import *", "from scipy import *\nfrom numpy import *"),
+        ("from numpy import f\nfrom scipy import *", "from scipy import *\nfrom numpy import f"),
         (
             "TYPE_CHECKING = True\nif TYPE_CHECKING: x = 7",
             "TYPE_CHECKING = True\nif TYPE_CHECKING: x = 8",

@@ -82,17 +82,16 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     package = name if is_package else name.rpartition(".")[0]
     is_known = name.split(".")[0] == "reproaudit"  # whose definitions act on nothing else, and
     reads_docs = not is_known and (b"__doc__" in source or b"inspect" in source)  # no text decides
-    reader = _Reader(package, "__getattr__" in defined, reads_docs, frozenset(_stored(tree)))
+    lazily = "__getattr__" in defined
+    stored, outside = frozenset(_stored(ast.walk(tree))), frozenset(_stored(_outside(tree.body)))
+    reader = _Reader(package, lazily, reads_docs, stored, outside)
     body = reader.computing(tree.body)
     does = [one for one in body if not isinstance(one, _BINDING) or not (is_known or _binds(one))]
-    rebound: list[str | Imported] = []
-    for one in sorted(reader.rebound):
-        rebound += [f"<rebound {one}>", *reader.rebound[one]]
     try:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
         text = loading = (source.hex(), *sorted(reader.imports))
-    pieces = tuple(_joined((*text, *rebound))), tuple(_joined((*loading, *rebound)))
+    pieces = tuple(_joined(text)), tuple(_joined(loading))
     return ModuleText(*pieces, reader.bound, defined, frozenset(reader.imports))
 
 
@@ -127,9 +126,19 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _stored(tree: ast.AST) -> Iterator[str]:
-    """Every name that code binds, otherwise than by an import."""
-    for node in ast.walk(tree):
+def _outside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Every node that is in no function and in no class."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _stored(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that nodes bind, otherwise than by an import."""
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.arg):
@@ -161,9 +170,9 @@ class _Reader(ast.NodeTransformer):
         lazily: whether imports for the type checker are done when a name is first asked for.
         reads_docs: whether it may read docstrings, which then count.
         stored: the names that are bound otherwise than by an import, in functions too.
+        outside: those of them that are bound outside of functions and classes.
         bound: what each imported name stands for; a name bound in two ways stands for neither, nor
             do two names of which one is stored for the thing that they have in common.
-        rebound: what a name that is bound in several ways stands for, one after the other.
         imports: everything that is imported.
     """
 
@@ -171,20 +180,26 @@ class _Reader(ast.NodeTransformer):
     lazily: bool
     reads_docs: bool
     stored: frozenset[str]
+    outside: frozenset[str]
     bound: dict[str, Imported] = field(default_factory=dict)
     imports: set[Imported] = field(default_factory=set)
-    rebound: dict[str, list[Imported]] = field(default_factory=dict)
+    _takes_all: bool = False
     _ways: dict[str, list[Imported]] = field(default_factory=dict)
 
     def computing(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements that compute something, without imports."""
+        """The statements that compute something; imports only where their order counts.
+
+        It does where a name is bound more than once, or by ``import *``.
+        """
         kept = self._visited(body)
-        self.rebound = {name: ways for name, ways in self._ways.items() if len({*ways}) > 1}
-        self.bound = {n: ways[0] for n, ways in self._ways.items() if n not in self.rebound}
+        self.bound = {name: ways[0] for name, ways in self._ways.items() if len({*ways}) == 1}
         several = Counter(self.bound.values())
         alike = {one for one, count in several.items() if count > 1}
         if any(self.bound.get(name) in alike for name in self.stored):
             self.bound = {name: one for name, one in self.bound.items() if one not in alike}
+        has_order = len(self.bound) < len(self._ways) or not self.outside.isdisjoint(self._ways)
+        if has_order or self._takes_all:
+            return kept
         return [one for one in kept if not isinstance(one, _Import)]
 
     def _visited(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -240,7 +255,9 @@ class _Reader(ast.NodeTransformer):
             module = ".".join([*parents, *filter(None, [module])])
         for alias in node.names if module != "__future__" else ():
             self.imports.add((module, alias.name.replace("*", "")))
-            if alias.name != "*":
+            if alias.name == "*":
+                self._takes_all = True
+            else:
                 self._note(alias.asname or alias.name, (module, alias.name))
         return _Import([(module, alias.name) for alias in node.names], node)
 
