@@ -39,12 +39,17 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
 
 
 def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
-    """Returns the verdict with what it depends on, or why it is open, and whether confirmed."""
+    """Returns the verdict with what it depends on, or why it is open, and whether confirmed.
+
+    Beside support it tells how many alternatives were run.
+    """
     below = [one.sentence for one in claim.hangs_on]
     if reason := open_reason(claim, tier):
         below.append(reason)
     if claim.status == "confirmed":
         below.append(status.status_words(claim.verdict, claim.status))
+    if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_tried_words(claim, tier)):
+        below.append(run)
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
 
@@ -95,10 +100,15 @@ def claim_section(
         data: the link to the numbers of the pictures, if they stand in a file.
         history: whether to tell its history in full.
     """
+    run = (
+        status.alternatives_tried_words(claim, card.tier)
+        if claim.verdict is Verdict.SUPPORTED
+        else ""
+    )
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
-        f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · experiment "
-        f"{claim.experiment} · rule {claim.rule_hash[:8]}"
+        f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · "
+        f"{f'{run} · ' if run else ''}experiment {claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
     caption = "The claim, and the controls that must fail or pass"

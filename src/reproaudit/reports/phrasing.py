@@ -19,7 +19,7 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
-from reproaudit.reports.status import most_looks
+from reproaudit.reports.status import alternatives_tried_words, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -122,9 +122,10 @@ def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
 
 def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields how many alternatives were run, then those of lower tiers, which decide nothing."""
-    if claim.alternatives_run is None or not claim.alternatives_run.of:
+    run = alternatives_tried_words(claim, scorecard.tier)
+    if not run:
         return
-    yield f"{claim.alternatives_run.run} of {claim.alternatives_run.of} run at this tier"
+    yield f"{run} at this tier"
     lower: dict[str, list[str]] = {}
     for one in claim.alternatives:
         if one.tier != scorecard.tier:

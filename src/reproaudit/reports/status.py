@@ -1,10 +1,11 @@
-"""Words for the status of a verdict, exploratory or confirmed, and for the looks before it."""
+"""Words for the status of a verdict: exploratory or confirmed, looks before, alternatives run."""
 
 from __future__ import annotations
 
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted
 from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.stats import Decision
 
 STATUSES = (
     "exploratory",
@@ -35,6 +36,17 @@ def status_and_looks(verdict: Verdict, status: str, looks: int | None) -> str:
     """Returns the status in words, with the number of looks before if they were counted."""
     said = status_words(verdict, status)
     return said if looks is None else f"{said}, {counted(looks, 'look')} before"
+
+
+def alternatives_tried_words(claim: ClaimModel, tier: str) -> str:
+    """Returns how many alternatives were run and how many of them are decided; else nothing."""
+    counts = claim.alternatives_run
+    if counts is None or not counts.of:
+        return ""
+    run = f"{counts.run} of {counts.of} alternatives run"
+    here = [one for one in claim.alternatives if one.tier == tier]
+    undecided = sum(one.decision is Decision.UNDECIDED for one in here)
+    return f"{run}, {undecided} of them undecided" if undecided else run
 
 
 def most_looks(scorecard: Scorecard) -> int:
