@@ -48,7 +48,7 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
         below.append(reason)
     if claim.status == "confirmed":
         below.append(status.status_words(claim.verdict, claim.status))
-    if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_tried_words(claim, tier)):
+    if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
@@ -101,7 +101,7 @@ def claim_section(
         history: whether to tell its history in full.
     """
     run = (
-        status.alternatives_tried_words(claim, card.tier)
+        status.alternatives_told(claim, card.tier)
         if claim.verdict is Verdict.SUPPORTED
         else ""
     )

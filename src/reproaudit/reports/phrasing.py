@@ -19,7 +19,7 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
-from reproaudit.reports.status import alternatives_tried_words, most_looks
+from reproaudit.reports.status import alternatives_told, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -122,7 +122,7 @@ def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
 
 def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields how many alternatives were run, then those of lower tiers, which decide nothing."""
-    run = alternatives_tried_words(claim, scorecard.tier)
+    run = alternatives_told(claim, scorecard.tier)
     if not run:
         return
     yield f"{run} at this tier"

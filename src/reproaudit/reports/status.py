@@ -38,7 +38,7 @@ def status_and_looks(verdict: Verdict, status: str, looks: int | None) -> str:
     return said if looks is None else f"{said}, {counted(looks, 'look')} before"
 
 
-def alternatives_tried_words(claim: ClaimModel, tier: str) -> str:
+def alternatives_told(claim: ClaimModel, tier: str) -> str:
     """Returns how many alternatives were run and how many of them are decided; else nothing."""
     counts = claim.alternatives_run
     if counts is None or not counts.of:
