@@ -100,11 +100,7 @@ def claim_section(
         data: the link to the numbers of the pictures, if they stand in a file.
         history: whether to tell its history in full.
     """
-    run = (
-        status.alternatives_told(claim, card.tier)
-        if claim.verdict is Verdict.SUPPORTED
-        else ""
-    )
+    run = status.alternatives_told(claim, card.tier) if claim.verdict is Verdict.SUPPORTED else ""
     meta = (
         f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
         f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · "
