@@ -155,10 +155,35 @@ def test_another_version_of_an_installed_package_is_another_tool(
     (tmp_path / "numpy-2.0.dist-info").rmdir()
     after = memo.tool_files.__wrapped__()
     assert before is not None
-    assert after is not None
-    (gone,) = before.keys() - after.keys()
-    assert "numpy-2.0.dist-info" in gone
-    assert not after.keys() - before.keys()
+    assert after not in (None, before)
+    assert memo.tool_files.__wrapped__() == after
+
+
+def test_a_folder_of_code_is_looked_at_once_while_a_moment_lasts(file: Path) -> None:
+    """Its state is older than what is read, so that what is touched shows the next time."""
+    code = file.with_suffix(".py")
+    code.write_text("1")
+    first = look_at([file.parent], suffix=".py")
+    with memo.one_moment():
+        assert look_at([file.parent], suffix=".py") == first
+        code.write_text("one")
+        (file.parent / "another.py").write_text("1")
+        assert look_at([file.parent], suffix=".py") == first
+        Memo("question", look_at([file.parent], suffix=".py")).keep("yes")
+    assert look_at([file.parent], suffix=".py") != first
+    assert Memo("question", look_at([file.parent], suffix=".py")).answer() is None
+
+
+def test_what_changed_after_a_moment_began_is_not_relied_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memo, "SETTLED", 0)
+    with memo.one_moment():
+        file.write_text("changed")
+        kept(file)
+        assert answers() == []
+    kept(file)
+    assert asked(file) == "yes"
 
 
 def test_too_many_files_are_not_looked_at(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

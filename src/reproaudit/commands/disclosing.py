@@ -225,18 +225,18 @@ class _Beside:
         tier = self.tier
         if self.card.shipped:
             return ""
-        judged = {record.fingerprint for record in self._chosen.at(tier).values()}
+        judged = {record.fingerprint for record in self.card.records if record.tier == tier}
         begun = [one for one in self.seen if isinstance(one, BegunEntry)]
         confirming = {seed for one in begun for seed in one.seeds.get(tier, ())}
-        planned = {cell.key for cell in cells_of_tier(self.audit, tier)}
-        of_paper = {cell.key for cell in cells_of_tier(self.audit, "paper") if cell.tier == tier}
         others = [
             record
             for record in self.store.records(self.entry.slug, tier)
-            if (record.key not in planned or record.fingerprint not in judged)
-            and record.key not in of_paper
-            and record.seed not in confirming
+            if record.fingerprint not in judged and record.seed not in confirming
         ]
+        if others:
+            cells = cells_of_tier(self.audit, "paper")
+            of_paper = {cell.key for cell in cells if cell.tier == tier}
+            others = [record for record in others if record.key not in of_paper]
         if not others:
             return ""
         return (

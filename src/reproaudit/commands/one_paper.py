@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 
@@ -35,7 +35,7 @@ from reproaudit.reports.register.writing import write_entry
 from reproaudit.running.cores import available_cores
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
-from reproaudit.running.memo import Memo, memo_folder, tool_files
+from reproaudit.running.memo import Memo, memo_folder, one_moment, tool_files
 from reproaudit.running.read_once import ReadOnce
 from reproaudit.running.shipped import FILE_NAME, TAKE_AGAIN, unpack_records
 from reproaudit.running.store import Store
@@ -56,6 +56,7 @@ class AskedOfPapers:
         out: the report folder.
         group: the beginning of the id of the group of records to show; None for today's.
         formats: the formats to write.
+        to_draw: whether the scorecards are shown with all that they draw.
     """
 
     store: Path
@@ -63,6 +64,7 @@ class AskedOfPapers:
     out: Path
     group: str | None
     formats: frozenset[str]
+    to_draw: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class PaperReport:
     """One paper, judged and written.
 
     Attributes:
-        card: its scorecard; None if it has nothing to report, or cannot be shown.
+        card: its scorecard; None if it has nothing to report, or cannot be shown. From another
+            process it comes without its drawings where nobody draws them: they are most of it.
         written: its files.
         said: what is to be printed on standard error.
         error: why it cannot be shown.
@@ -93,7 +96,8 @@ def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterato
     workers = min(available_cores(), len(entries) // (FEWEST_FOR_PROCESSES // 2))
     if workers < 2:
         store, tool = Store(asked.store), tool_files()
-        yield from (_report_of(entry, asked, store, tool) for entry in entries)
+        with one_moment():
+            yield from (_report_of(entry, asked, store, tool) for entry in entries)
         return
     context = multiprocessing.get_context("spawn")  # a fork may leave NumPy's threads behind
     pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd(), gc.get_threshold()))
@@ -115,6 +119,7 @@ _prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 def _prepare(asked: AskedOfPapers, folder: str, collecting: tuple[int, int, int]) -> None:
     gc.set_threshold(*collecting)
     Thread(target=_end_with_the_command, daemon=True).start()
+    one_moment().__enter__()  # for as long as the process
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
 
@@ -128,7 +133,10 @@ def _end_with_the_command() -> None:
 
 
 def _report_in_process(entry: Entry) -> PaperReport:
-    return _report_of(entry, *_prepared[0])
+    found = _report_of(entry, *_prepared[0])
+    if found.card is None or found.entry is None or _prepared[0][0].to_draw:
+        return found
+    return replace(found, card=without_drawings(found.card))
 
 
 def _report_of(entry: Entry, asked: AskedOfPapers, store: Store, tool: Files) -> PaperReport:
@@ -230,7 +238,7 @@ def _judged(
         card = told_by_seals(card, entry, audit, store, group, today)
     sys.stderr.write(said.getvalue())
     if not said.getvalue():  # of a damaged record, say, it is to be told each time
-        memo.keep(card.model_copy(update={"store_root": None}).model_dump_json())
+        memo.keep(_text_of(card))
     return card
 
 
@@ -276,6 +284,17 @@ def _without_origin(card: Scorecard) -> dict[str, object]:
     return card.model_dump(mode="json", exclude={"shipped", "digest"})
 
 
+def _text_of(card: Scorecard) -> str:
+    """A scorecard as it is remembered: the root of the manifest is put in each time."""
+    return card.model_copy(update={"store_root": None}).model_dump_json()
+
+
+def without_drawings(card: Scorecard) -> Scorecard:
+    """The same scorecard without the points of its figures and of its claims' pictures."""
+    claims = tuple(claim.model_copy(update={"pictures": ()}) for claim in card.claims)
+    return card.model_copy(update={"claims": claims, "figures": ()})
+
+
 def has_records(store: Store, slug: str, tier: TierName) -> bool:
     """True if a store holds a record of a paper at a tier."""
     return next(iter(store.records(slug, tier)), None) is not None
@@ -303,8 +322,7 @@ def tell_of_other_store(card: Scorecard, store: Store, out: Path) -> None:
 def _pages(card: Scorecard, asked: AskedOfPapers, store: Store, tool: Files) -> tuple[Path, ...]:
     """Writes a paper's files; those that would be the same, and stand there whole, are left."""
     folder = asked.out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
-    shown = card.model_copy(update={"store_root": None}).model_dump_json()
-    about = [sha256(shown.encode()), (folder / "multiverse.html").is_file()]
+    about = [sha256(_text_of(card).encode()), (folder / "multiverse.html").is_file()]
     formats = sorted(asked.formats)
     memo = Memo(["pages", str(folder.absolute()), str(folder), formats, *about], tool)
     known = memo.answer()

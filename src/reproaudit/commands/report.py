@@ -42,7 +42,8 @@ def report_papers(
     """
     entries, tier, out, as_json = request.entries, request.tier, request.out, request.as_json
     formats = request.formats
-    asked = AskedOfPapers(request.store, tier, out, request.group, formats - {TERMINAL})
+    to_draw = as_json or (TERMINAL in formats and request.details)
+    asked = AskedOfPapers(request.store, tier, out, request.group, formats - {TERMINAL}, to_draw)
     scorecards: list[Scorecard] = []
     written: list[Path] = []
     papers: list[Scorecard | PaperEntry] = []

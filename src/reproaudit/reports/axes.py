@@ -45,15 +45,20 @@ class PlotAxis:
 
     def along(self, values: Iterable[float]) -> list[float]:
         """Returns the coordinates of numbers."""
-        place_of, low, high, left = _PLACES[self.scale], self.low, self.high, self.left
-        span, width, found = high - low, self.right - left, []
-        for value in values:
-            place = place_of(value)
-            if place is None:
-                place = high if self.scale is not Scale.LOG and value > 0.5 else low
-            share = (min(max(place, low), high) - low) / span
-            found.append(round(left + share * width, 2))
-        return found
+        low, high, left, width = self.low, self.high, self.left, self.right - self.left
+        span = high - low
+        return [
+            round(left + (min(max(place, low), high) - low) / span * width, 2)
+            for place in self._places(values)
+        ]
+
+    def _places(self, values: Iterable[float]) -> Iterable[float]:
+        low, high, place_of = self.low, self.high, _PLACES[self.scale]
+        if self.scale is Scale.LINEAR and low >= -FARTHEST and high <= FARTHEST:
+            return values  # their own places: to be cut to the axis is enough
+        if self.scale is Scale.LOG:
+            return [math.log10(v) if v > 0 else low for v in values]
+        return [p if (p := place_of(v)) is not None else high if v > 0.5 else low for v in values]
 
     def cuts(self, value: float) -> bool:
         """Returns whether a number lies beyond the axis."""

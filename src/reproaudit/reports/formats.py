@@ -67,26 +67,34 @@ def json_text(data: Any) -> str:
     return _laid_out(data, "\n") + "\n"
 
 
-_on_one_line = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-_NUMBERS = {int, float, bool, type(None)}
+_quoted = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_WORDS = {None: "null", True: "true", False: "false"}
+_NUMBERS = {int, float, *map(type, _WORDS)}
+
+
+def _number(value: float | None) -> str:
+    """A number, a truth value or None, as the encoder writes it, which takes long to start."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"JSON has no number such as {value}")
+    return _WORDS[value] if value is None or isinstance(value, bool) else repr(value)
 
 
 def _laid_out(value: Any, line: str) -> str:
     """JSON over several lines, each of which begins with ``line``."""
-    inner = f"{line} "
+    kind, inner = type(value), f"{line} "
+    if kind is str:
+        return _quoted(value)
+    if kind in _NUMBERS:
+        return _number(value)
     if value and isinstance(value, dict):
-        pairs = [f"{_on_one_line(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
+        pairs = [f"{_quoted(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
         return f"{{{inner}{f',{inner}'.join(pairs)}{line}}}"
     if value and isinstance(value, list | tuple):
-        kinds = set(map(type, value))
-        if not kinds <= _NUMBERS:
-            rows = f",{inner}".join([_laid_out(one, inner) for one in value])
-            return f"[{inner}{rows}{line}]"
-        if kinds == {int} or (kinds == {float} and all(map(math.isfinite, value))):
-            return f"[{', '.join(map(repr, value))}]"  # as the encoder, which takes long to start
-    if type(value) is float and math.isfinite(value):
-        return repr(value)
-    return _on_one_line(value)
+        if set(map(type, value)) <= _NUMBERS:
+            return f"[{', '.join(map(_number, value))}]"
+        rows = f",{inner}".join([_laid_out(one, inner) for one in value])
+        return f"[{inner}{rows}{line}]"
+    return _quoted(value)
 
 
 _html, _markdown = deferred("reproaudit.reports.html"), deferred("reproaudit.reports.markdown")

@@ -65,11 +65,12 @@ def _element(tag: str, inner: str, **attributes: str) -> Markup:
         for name, value in attributes.items()
         if value
     )
-    return Markup(f"<{tag}{start}>{escape(inner)}</{tag}>")
+    safe = inner if isinstance(inner, Markup) else escape(inner)
+    return Markup(f"<{tag}{start}>{safe}</{tag}>")
 
 
 def _join(pieces: Iterable[Markup], between: str = "") -> Markup:
-    return Markup(between).join(pieces)
+    return Markup(between.join(pieces))  # Markup's own would look at each piece once more
 
 
 # --- text ---------------------------------------------------------------------------------------

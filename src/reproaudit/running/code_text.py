@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,15 +15,9 @@ from typing import Any
 
 from reproaudit.errors import SpecError
 
-_NOT_COMPUTED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
-"""Fields of syntax nodes that say nothing about a computation, or are not in every Python."""
-
-_COMPUTED = {
-    kind: tuple(sorted(set(kind._fields) - _NOT_COMPUTED))
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-}
-"""By kind of syntax node, the fields that count."""
+_KINDS = [
+    kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)
+]
 
 Imported = tuple[str, str]
 """A dotted module, and the name that is taken from it; "" for the module itself."""
@@ -83,14 +77,15 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     is_known = name.split(".")[0] == "reproaudit"  # whose definitions act on nothing else, and
     reads_docs = not is_known and (b"__doc__" in source or b"inspect" in source)  # no text decides
     lazily = "__getattr__" in defined
-    stored, outside = frozenset(_stored(ast.walk(tree))), frozenset(_stored(_outside(tree.body)))
+    stored = frozenset(_stored(_nodes(tree.body)))
+    outside = frozenset(_stored(_nodes(tree.body, but_in=_SCOPES)))
     reader = _Reader(package, lazily, reads_docs, stored, outside)
     body = reader.computing(tree.body)
     does = [one for one in body if not isinstance(one, _BINDING) or not (is_known or _binds(one))]
     try:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
-        text = loading = (source.hex(), *sorted(reader.imports))
+        text = loading = (_part(source.hex()), *sorted(reader.imports))
     pieces = tuple(_joined(text)), tuple(_joined(loading))
     return ModuleText(*pieces, reader.bound, defined, frozenset(reader.imports))
 
@@ -126,26 +121,48 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _outside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Every node that is in no function and in no class."""
-    waiting = list(body)
+_INNER = {
+    kind: tuple(name for name in kind._fields if name not in {"ctx", "id", "attr", "arg"})
+    for kind in _KINDS
+}
+"""By kind of syntax node, the fields in which other nodes may stand."""
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def _nodes(body: Iterable[ast.AST], but_in: Collection[type[ast.AST]] = ()) -> Iterator[Any]:
+    """Every node, in no order, but for what is inside of nodes of some kinds."""
+    waiting: list[Any] = list(body)
     while waiting:
         node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+        kind = type(node)
+        if kind is list:
+            waiting += node
+        elif kind in _INNER:  # and no name, number or None
+            yield node
+            if kind not in but_in:
+                waiting += [getattr(node, name, None) for name in _INNER[kind]]
 
 
-def _stored(nodes: Iterable[ast.AST]) -> Iterator[str]:
+_NAMING = {
+    kind
+    for kind in _KINDS
+    if kind is not ast.alias and not {"name", "rest"}.isdisjoint(kind._fields)
+}
+
+
+def _stored(nodes: Iterable[Any]) -> Iterator[str]:
     """The names that nodes bind, otherwise than by an import."""
     for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
+        kind = type(node)
+        if kind is ast.Name:
+            if type(node.ctx) is not ast.Load:
+                yield node.id
+        elif kind is ast.arg:
             yield node.arg
-        elif not isinstance(node, ast.alias):  # definitions, handlers and patterns have a name
-            name = getattr(node, "name", None) or getattr(node, "rest", None)
-            if name:
+        elif kind in _NAMING:  # definitions, handlers and patterns
+            name = node.rest if kind is ast.MatchMapping else node.name
+            if name and isinstance(name, str):
                 yield name
 
 
@@ -265,56 +282,82 @@ class _Reader(ast.NodeTransformer):
         self._ways.setdefault(name, []).append(imported)
 
 
+def measured(part: bytes) -> bytes:
+    """A part with its length before it, so that no two sequences of parts run together alike."""
+    return b"%d:%b" % (len(part), part)
+
+
+@lru_cache(maxsize=2048)
+def _part(text: str) -> bytes:
+    return measured(text.encode("utf-8", "surrogatepass"))
+
+
+_NOT_COMPUTED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
+"""Fields of syntax nodes that say nothing about a computation, or are not in every Python."""
+
+_COMPUTED = {
+    kind: (
+        _part(f"({kind.__name__} "),
+        [(name, _part(f"{name}=")) for name in sorted(set(kind._fields) - _NOT_COMPUTED)],
+    )
+    for kind in _KINDS
+}
+"""By kind of syntax node: how its text begins, and the fields that count, with what stands before
+each."""
+
+
 class _Writer:
     """Writes statements as text, with what was imported in place of the names bound to it."""
 
     def __init__(self, bound: Mapping[str, Imported]) -> None:
         self._bound = bound
-        self._parts: list[str | Imported] = []
+        self._parts: list[bytes | Imported] = []
 
-    def written(self, body: Sequence[ast.stmt]) -> tuple[str | Imported, ...]:
+    def written(self, body: Sequence[ast.stmt]) -> tuple[bytes | Imported, ...]:
         """The text, in parts."""
         self._write(list(body))
         return tuple(self._parts)
 
     def _write(self, value: Any) -> None:
-        kind = type(value)
+        kind, parts = type(value), self._parts
         if kind is list:
-            self._parts.append("[")
+            parts.append(_part("["))
             for one in value:
                 self._write(one)
-            self._parts.append("]")
+            parts.append(_part("]"))
         elif kind is ast.Name and value.id in self._bound:
-            self._parts.append(self._bound[value.id])
+            parts.append(self._bound[value.id])
         elif kind is ast.Constant:
-            self._parts.append(_constant(value.value))
+            parts.append(_part(_constant(value.value)))
         elif kind is ast.JoinedStr:
             self._write_joined(value)
         elif kind is _Import:
-            self._parts += ["(import ", *value.imported, *value.renamed, ")"]
-        elif isinstance(value, ast.AST):
-            self._parts.append(f"({kind.__name__} ")
-            for name in _COMPUTED[kind]:
+            names = map(_part, value.renamed)
+            parts += [_part("(import "), *value.imported, *names, _part(")")]
+        elif kind in _COMPUTED:
+            opening, fields = _COMPUTED[kind]
+            parts.append(opening)
+            for name, named in fields:
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
-                    self._parts.append(f"{name}=")
+                    parts.append(named)
                     self._write(inner)
-            self._parts.append(")")
+            parts.append(_part(")"))
         else:
-            self._parts.append(f"{value!s} ")
+            parts.append(_part(f"{value!s} "))
 
     def _write_joined(self, node: ast.JoinedStr) -> None:
         """An f-string; Python versions cut its constant parts differently."""
-        self._parts.append("(JoinedStr ")
+        self._parts.append(_part("(JoinedStr "))
         constant = ""
         for one in node.values:
             if isinstance(one, ast.Constant):
                 constant += str(one.value)
             else:
-                self._parts.append(_constant(constant))
+                self._parts.append(_part(_constant(constant)))
                 self._write(one)
                 constant = ""
-        self._parts.append(_constant(constant) + ")")
+        self._parts.append(_part(_constant(constant) + ")"))
 
 
 def _constant(value: Any) -> str:
@@ -323,22 +366,12 @@ def _constant(value: Any) -> str:
     return f"<{type(value).__name__} {len(shown)}:{shown}>"
 
 
-def measured(part: bytes) -> bytes:
-    """A part with its length before it, so that no two sequences of parts run together alike."""
-    return b"%d:%b" % (len(part), part)
-
-
-@lru_cache(maxsize=2048)
-def _measured_text(part: str) -> bytes:
-    return measured(part.encode("utf-8", "surrogatepass"))
-
-
-def _joined(parts: Iterable[str | Imported]) -> Iterator[bytes | Imported]:
+def _joined(parts: Iterable[bytes | Imported]) -> Iterator[bytes | Imported]:
     """The same text with everything between two imported names in one piece."""
     text: list[bytes] = []
     for part in parts:
-        if isinstance(part, str):
-            text.append(_measured_text(part))
+        if isinstance(part, bytes):
+            text.append(part)
         else:
             yield b"".join(text)
             yield part

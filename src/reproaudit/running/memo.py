@@ -22,14 +22,15 @@ them. To delete the folder changes no answer, and where it cannot be written non
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,8 @@ class Snapshot:
         """The state of files that `look_at` saw just now, some of them left out."""
         kept = sorted((path, seen) for path, seen in files.items() if path not in without)
         newest = max((seen[-1] for _, seen in kept if seen), default=0)
-        return cls(sha256(repr(kept).encode()), newest < time.time_ns() - SETTLED)
+        looked = time.time_ns() if _moment is None else _moment.began
+        return cls(sha256(repr(kept).encode()), newest < looked - SETTLED)
 
 
 def look_at(paths: Iterable[Path], *, suffix: str = "") -> dict[str, FileState] | None:
@@ -84,36 +86,81 @@ def look_at(paths: Iterable[Path], *, suffix: str = "") -> dict[str, FileState] 
 
     Args:
         paths: files and folders.
-        suffix: how the names of files below folders must end to be looked at.
+        suffix: of a folder of code, how the names of files must end to be looked at. All of them
+            have one state then, of the folder.
 
     Returns:
         None if there are more than `MOST_FILES`, or one that cannot be looked at.
     """
-    found: dict[str, FileState] = {}
-    waiting: list[tuple[str, tuple[tuple[int, int], ...]]] = []
-    waiting += [(os.path.abspath(path), ()) for path in paths]
     try:
-        while waiting and len(found) <= MOST_FILES:
-            path, above = waiting.pop()
-            try:
-                seen = os.stat(path)
-            except FileNotFoundError:
-                found[path] = ()
-                continue
-            here = (seen.st_dev, seen.st_ino)
-            if not stat.S_ISDIR(seen.st_mode):
-                found[path] = _state(seen)
-            elif here not in above:  # a link to a folder above it leads nowhere new
-                with os.scandir(path) as entries:
-                    for entry in entries:
-                        if entry.is_dir():
-                            if entry.name != "__pycache__":
-                                waiting.append((entry.path, (*above, here)))
-                        elif entry.name.endswith(suffix):
-                            found[entry.path] = () if _is_gone(entry) else _state(entry.stat())
+        if not suffix:
+            return _found_below(map(os.path.abspath, paths))
+        return {path: _as_one(path, suffix) for path in map(os.path.abspath, paths)}
     except OSError:
         return None
-    return found if len(found) <= MOST_FILES else None
+
+
+def _found_below(paths: Iterable[str], suffix: str = "") -> dict[str, FileState]:
+    found: dict[str, FileState] = {}
+    waiting: list[tuple[str, tuple[tuple[int, int], ...]]] = [(path, ()) for path in paths]
+    while waiting:
+        path, above = waiting.pop()
+        try:
+            seen = os.stat(path)
+        except FileNotFoundError:
+            found[path] = ()
+            continue
+        here = (seen.st_dev, seen.st_ino)
+        if not stat.S_ISDIR(seen.st_mode):
+            found[path] = _state(seen)
+        elif here not in above:  # a link to a folder above it leads nowhere new
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        if entry.name != "__pycache__":
+                            waiting.append((entry.path, (*above, here)))
+                    elif entry.name.endswith(suffix):
+                        found[entry.path] = () if _is_gone(entry) else _state(entry.stat())
+        if len(found) > MOST_FILES:
+            raise OSError(errno.EFBIG, "more files than are looked at", path)
+    return found
+
+
+def _as_one(path: str, suffix: str = "") -> FileState:
+    """One state for all files below a folder; while `one_moment` lasts, that of the first look."""
+    states = {} if _moment is None else _moment.states
+    if (path, suffix) not in states:
+        states[path, suffix] = one_state(_found_below([path], suffix))
+    return states[path, suffix]
+
+
+def one_state(files: Mapping[str, FileState]) -> FileState:
+    """The states of several files as one, which is as new as the newest of them."""
+    digest = sha256(repr(sorted(files.items())).encode())
+    return (int(digest, 16), max((seen[-1] for seen in files.values() if seen), default=0))
+
+
+@dataclass(frozen=True)
+class _Moment:
+    began: int = field(default_factory=time.time_ns)
+    states: dict[tuple[str, str], FileState] = field(default_factory=dict)
+
+
+_moment: _Moment | None = None
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Looks at every folder of code once in the meantime, for questions about many papers.
+
+    What is touched in between shows the next time, since its state is older than what is read.
+    """
+    global _moment
+    before, _moment = _moment, _moment or _Moment()
+    try:
+        yield
+    finally:
+        _moment = before
 
 
 def _state(seen: os.stat_result) -> FileState:
@@ -134,9 +181,10 @@ def tool_files() -> Mapping[str, FileState] | None:
     that was touched since is remembered under a state that never comes back.
     """
     found = look_at([_PACKAGE])
-    if found is not None:
-        found |= {f"{name} {sys.version}": () for name in _distributions()}
-    return found
+    if found is None:
+        return None
+    found |= {f"{name} {sys.version}": () for name in _distributions()}
+    return {"reproaudit": one_state(found)}
 
 
 def _distributions() -> Iterator[str]:

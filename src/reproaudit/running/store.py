@@ -361,7 +361,8 @@ def open_record(data: bytes) -> tuple[Record, str]:
     """
     sealed = _SEALED.fullmatch(data)
     body = sealed[2] if sealed else data.removesuffix(b"\n")
-    if sealed and sha256(body) != sealed[1].decode():
+    digest = sha256(body)
+    if sealed and digest != sealed[1].decode():
         raise DamagedError("a damaged record: its content does not have the SHA-256 that it states")
     try:
         record = Record.model_validate_json(body)
@@ -369,7 +370,7 @@ def open_record(data: bytes) -> tuple[Record, str]:
         raise DamagedError(_reason(body, error)) from error
     if record.version != RECORD_VERSION:
         raise DamagedError(_other_version(record.version))
-    return record, sha256(body)
+    return record, digest
 
 
 def _unreadable(found: Unreadable) -> StoreError:
