@@ -15,10 +15,11 @@ import io
 import multiprocessing
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stderr, suppress
+from contextlib import ExitStack, redirect_stderr, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -99,18 +100,25 @@ def reports_of_papers(entries: Sequence[Entry], asked: AskedOfPapers) -> Iterato
         with one_moment():
             yield from (_report_of(entry, asked, store, tool) for entry in entries)
         return
+    counts = Counter(path.partition("/")[0] for path in Store(asked.store).manifest.digests())
+    largest = sorted(range(len(entries)), key=lambda place: -counts[entries[place].slug])
     context = multiprocessing.get_context("spawn")  # a fork may leave NumPy's threads behind
     pool = ProcessPoolExecutor(workers, context, _prepare, (asked, os.getcwd(), gc.get_threshold()))
     try:
-        yield from pool.map(_report_in_process, entries)
+        ahead = [pool.submit(_report_in_process, entries[place]) for place in largest]
+        found = dict(zip(largest, ahead, strict=True))
+        yield from (found[place].result() for place in range(len(entries)))
     except BrokenProcessPool as error:
         raise TechnicalError(
             "a process that judged a paper was ended from outside, perhaps for want of memory. "
             "What it had written is whole; report fewer papers at once, by name."
         ) from error
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)  # they end while the register is written
 
+
+_process = ExitStack()
+"""Of a process of the pool: what lasts as long as itself."""
 
 _prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 """In a process of the pool: what it was started with."""
@@ -119,7 +127,7 @@ _prepared: list[tuple[AskedOfPapers, Store, Files]] = []
 def _prepare(asked: AskedOfPapers, folder: str, collecting: tuple[int, int, int]) -> None:
     gc.set_threshold(*collecting)
     Thread(target=_end_with_the_command, daemon=True).start()
-    one_moment().__enter__()  # for as long as the process
+    _process.enter_context(one_moment())
     os.chdir(folder)
     _prepared.append((asked, Store(asked.store), tool_files()))
 

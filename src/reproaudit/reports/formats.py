@@ -86,12 +86,16 @@ def _laid_out(value: Any, line: str) -> str:
         return _quoted(value)
     if kind in _NUMBERS:
         return _number(value)
-    if value and isinstance(value, dict):
+    if isinstance(value, dict):
+        if not value:
+            return "{}"
         pairs = [f"{_quoted(k)}: {_laid_out(v, inner)}" for k, v in sorted(value.items())]
         return f"{{{inner}{f',{inner}'.join(pairs)}{line}}}"
-    if value and isinstance(value, list | tuple):
-        if set(map(type, value)) <= _NUMBERS:
-            return f"[{', '.join(map(_number, value))}]"
+    if isinstance(value, list | tuple):
+        kinds = set(map(type, value))
+        if kinds <= _NUMBERS:
+            is_plain = kinds == {int} or (kinds == {float} and all(map(math.isfinite, value)))
+            return f"[{', '.join(map(repr if is_plain else _number, value))}]"
         rows = f",{inner}".join([_laid_out(one, inner) for one in value])
         return f"[{inner}{rows}{line}]"
     return _quoted(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.numbers import stated
@@ -62,8 +62,11 @@ class Frame:
 
     def runs(self, x: X, several: Iterable[Sequence[float]]) -> list[list[XY]]:
         """Returns the places of several runs over the same axis, some of them shorter than it."""
-        across = [round(a, 1) for a in self.x.along(x)]
-        upright = ([round(b, 1) for b in self.y.along(values)] for values in several)
+        across = self.x.along(x, 1)
+        runs = list(several)
+        placed = self.y.along(chain.from_iterable(runs), 1)
+        ends = list(accumulate(map(len, runs), initial=0))
+        upright = (placed[start:end] for start, end in pairwise(ends))
         return [list(zip(across, run, strict=False)) for run in upright]
 
     def x_ticks(self) -> tuple[tuple[float, str], ...]:
@@ -94,10 +97,10 @@ class Across:
         """Returns the coordinate of a number or a word."""
         return self.along((value,))[0]
 
-    def along(self, values: X) -> list[float]:
-        """Returns the coordinates of numbers or words."""
+    def along(self, values: X, digits: int = 2) -> list[float]:
+        """Returns the coordinates of numbers or words, to so many decimals."""
         place = (lambda v: self.words.index(str(v))) if self.words else float
-        return self.axis.along(map(place, values))
+        return self.axis.along(map(place, values), digits)
 
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Returns coordinates with their labels, which do not crowd."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 from markupsafe import Markup, escape
 
@@ -80,6 +80,7 @@ def _line(text: o.Line) -> Markup:
     return _join(map(_span, o.spans(text)))
 
 
+@lru_cache(maxsize=4096)
 def _span(span: o.Span) -> Markup:
     inner = _element("a", span.text, href=span.href, rel=_rel(span)) if span.href else span.text
     if span.mark == "badge":

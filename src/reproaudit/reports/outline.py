@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import lru_cache
 from typing import Literal
 
 from reproaudit.reports.interval_plot import Plot
@@ -59,11 +60,15 @@ _BLANKS = re.compile(r"\s+")
 
 
 def spans(text: Line) -> Iterator[Span]:
-    """Yields the pieces of a line, free of line breaks and control characters."""
-    for one in text if isinstance(text, tuple) else (text,):
-        span = one if isinstance(one, Span) else Span(one)
-        shown = printable(_BLANKS.sub(" ", span.text))
-        yield Span(shown, span.mark, span.tone, span.href, printable(span.title))
+    """Returns the pieces of a line, free of line breaks and control characters."""
+    return map(_shown, text if isinstance(text, tuple) else (text,))
+
+
+@lru_cache(maxsize=4096)  # the cells of tables say the same again and again
+def _shown(piece: str | Span) -> Span:
+    span = piece if isinstance(piece, Span) else Span(piece)
+    shown = printable(_BLANKS.sub(" ", span.text))
+    return Span(shown, span.mark, span.tone, span.href, printable(span.title))
 
 
 def plain_line(text: Line) -> str:

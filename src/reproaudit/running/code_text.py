@@ -77,7 +77,9 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     is_known = name.split(".")[0] == "reproaudit"  # whose definitions act on nothing else, and
     reads_docs = not is_known and (b"__doc__" in source or b"inspect" in source)  # no text decides
     lazily = "__getattr__" in defined
-    stored = frozenset(_stored(_nodes(tree.body)))
+    # asked for by what is then taken out; a name may be written in other letters than it has
+    is_asked = b"TYPE_CHECKING" in source or b"__name__" in source or not source.isascii()
+    stored = frozenset(_stored(_nodes(tree.body))) if is_asked else None
     outside = frozenset(_stored(_nodes(tree.body, but_in=_SCOPES)))
     reader = _Reader(package, lazily, reads_docs, stored, outside)
     body = reader.computing(tree.body)
@@ -186,7 +188,8 @@ class _Reader(ast.NodeTransformer):
         package: what relative imports start from.
         lazily: whether imports for the type checker are done when a name is first asked for.
         reads_docs: whether it may read docstrings, which then count.
-        stored: the names that are bound otherwise than by an import, in functions too.
+        stored: the names that are bound otherwise than by an import, in functions too; None to
+            look for them if they are asked for.
         outside: those of them that are bound outside of functions and classes.
         bound: what each imported name stands for; a name bound in two ways stands for neither, nor
             do two names of which one is stored for the thing that they have in common.
@@ -196,7 +199,7 @@ class _Reader(ast.NodeTransformer):
     package: str
     lazily: bool
     reads_docs: bool
-    stored: frozenset[str]
+    stored: frozenset[str] | None
     outside: frozenset[str]
     bound: dict[str, Imported] = field(default_factory=dict)
     imports: set[Imported] = field(default_factory=set)
@@ -209,10 +212,11 @@ class _Reader(ast.NodeTransformer):
         It does where a name is bound more than once, or by ``import *``.
         """
         kept = self._visited(body)
+        stored = _stored(_nodes(kept)) if self.stored is None else self.stored
         self.bound = {name: ways[0] for name, ways in self._ways.items() if len({*ways}) == 1}
         several = Counter(self.bound.values())
         alike = {one for one, count in several.items() if count > 1}
-        if any(self.bound.get(name) in alike for name in self.stored):
+        if alike and any(self.bound.get(name) in alike for name in stored):
             self.bound = {name: one for name, one in self.bound.items() if one not in alike}
         has_order = len(self.bound) < len(self._ways) or not self.outside.isdisjoint(self._ways)
         if has_order or self._takes_all:
@@ -245,13 +249,13 @@ class _Reader(ast.NodeTransformer):
         match node.test:
             case ast.Name("TYPE_CHECKING" as name) | ast.Attribute(
                 ast.Name("typing" as name), "TYPE_CHECKING"
-            ) if name not in self.stored:
+            ) if name not in (self.stored or ()):
                 if self.lazily:
                     self._visited(node.body)
                 node.body = []
                 return None if not node.orelse else self.generic_visit(node)
             case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]) if (
-                "__name__" not in self.stored
+                "__name__" not in (self.stored or ())
             ):
                 node.body = []
                 return None if not node.orelse else self.generic_visit(node)
