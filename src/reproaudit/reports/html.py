@@ -60,13 +60,14 @@ def _contents(blocks: Iterable[o.Piece]) -> Markup:
 
 def _element(tag: str, inner: str, **attributes: str) -> Markup:
     """Returns an element; attributes without a value are left out."""
-    start = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for name, value in attributes.items()
-        if value
-    )
+    start = "".join(_attribute(name, value) for name, value in attributes.items() if value)
     safe = inner if isinstance(inner, Markup) else escape(inner)
     return Markup(f"<{tag}{start}>{safe}</{tag}>")
+
+
+@lru_cache(maxsize=4096)
+def _attribute(name: str, value: str) -> str:
+    return f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
 
 
 def _join(pieces: Iterable[Markup], between: str = "") -> Markup:

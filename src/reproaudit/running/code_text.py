@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reproaudit.errors import SpecError
 
@@ -309,6 +309,8 @@ _COMPUTED = {
 """By kind of syntax node: how its text begins, and the fields that count, with what stands before
 each."""
 
+_CLOSING = _part(")")
+
 
 class _Writer:
     """Writes statements as text, with what was imported in place of the names bound to it."""
@@ -345,8 +347,11 @@ class _Writer:
                 inner = getattr(value, name, None)
                 if inner is not None and inner != []:
                     parts.append(named)
-                    self._write(inner)
-            parts.append(_part(")"))
+                    if type(inner) is str:
+                        parts.append(_part(f"{inner} "))
+                    else:
+                        self._write(inner)
+            parts.append(_CLOSING)
         else:
             parts.append(_part(f"{value!s} "))
 
@@ -370,14 +375,12 @@ def _constant(value: Any) -> str:
     return f"<{type(value).__name__} {len(shown)}:{shown}>"
 
 
-def _joined(parts: Iterable[bytes | Imported]) -> Iterator[bytes | Imported]:
+def _joined(parts: Sequence[bytes | Imported]) -> Iterator[bytes | Imported]:
     """The same text with everything between two imported names in one piece."""
-    text: list[bytes] = []
-    for part in parts:
-        if isinstance(part, bytes):
-            text.append(part)
-        else:
-            yield b"".join(text)
+    start = 0
+    for place, part in enumerate(parts):
+        if isinstance(part, tuple):
+            yield b"".join(cast(Sequence[bytes], parts[start:place]))
             yield part
-            text = []
-    yield b"".join(text)
+            start = place + 1
+    yield b"".join(cast(Sequence[bytes], parts[start:]))
