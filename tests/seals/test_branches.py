@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -197,3 +198,21 @@ def test_a_confirmation_that_did_not_know_of_another_branch_is_told(branched: Pl
     (said,) = (one for one in branched.card(*REPORT)["history"] if "was judged as look" in one)
     assert "was judged as look 1. With the rules" in said
     assert "it was look 2, and had 0.0076 of the error to spend, not 0.0304" in said
+
+
+@pytest.mark.parametrize("way", ["replace", "grafts"])
+def test_a_clone_that_is_told_to_hide_its_past_has_it_all_the_same(sealed: Place, way: str) -> None:
+    """``git replace --graft`` hid a result and its rule: 0 looks, and a confirmation at look 1."""
+    assert sealed(*PAPER)[0] == 0
+    commit(sealed.folder, "seen")
+    sealed.file.unlink()
+    shutil.rmtree(sealed.folder / "runs")
+    commit(sealed.folder, "gone")
+    if way == "replace":
+        git(sealed.folder, "replace", "--graft", "HEAD")
+    else:
+        head = git(sealed.folder, "rev-parse", "HEAD")
+        (sealed.folder / ".git" / "info").mkdir(exist_ok=True)
+        (sealed.folder / ".git" / "info" / "grafts").write_text(head)
+    for command in (("seal", "mini", "--why", "the first"), CONFIRM, PAPER):
+        assert "the chain of seals is shorter than in commit" in sealed.refused(*command)

@@ -195,3 +195,34 @@ def test_a_record_that_replaces_another_is_told(at: Place) -> None:
     removed.unlink()
     told = at.card(*PAPER)["history"]
     assert any(one.startswith("1 record of this tier replaced an earlier one") for one in told)
+
+
+def test_runs_of_several_seeds_that_are_one_run_are_told(sealed: Place) -> None:
+    """Six seeds made two runs, whose interval was that of six: supported, confirmed, and nothing
+    said so."""
+    sealed.edit("mini.py", 'generator(seed, "end")', 'generator(seed % 2, "end")')
+    seal(sealed)
+    code, screen, _ = sealed(*CONFIRM)
+    assert (code, "! 4 claims with a warning" in screen) == (0, True)
+    assert sealed(*PAPER)[0] == 0
+    said = " ".join(sealed(*REPORT, "--verbose")[1].split())
+    assert "4 of 6 runs of the claim have the numbers of another seed: they are fewer" in said
+    assert "runs of the control have the numbers of another seed" in said
+
+
+def test_runs_of_a_control_that_are_all_one_run_are_told(sealed: Place) -> None:
+    sealed.edit(
+        "mini.py",
+        'generator(seed, "end")',
+        'generator(seed if settings.level == 0.02 else 0, "end")',
+    )
+    seal(sealed)
+    assert sealed(*PAPER)[0] == 0
+    said = " ".join(sealed(*REPORT, "--verbose")[1].split())
+    assert "runs of the control have the same numbers: they say as much as one" in said
+    assert "runs of the claim have the" not in said
+
+
+def test_runs_of_their_own_are_not_warned_of(sealed: Place) -> None:
+    assert sealed(*PAPER)[0] == 0
+    assert "seem" not in sealed(*REPORT, "--verbose")[1]

@@ -31,6 +31,7 @@ from reproaudit.commands.output import say
 from reproaudit.commands.remembering import Files, files_of_paper, together
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.reports.files import folder_name, read_scorecard, write_report
+from reproaudit.reports.phrasing import warnings
 from reproaudit.reports.register.model import PaperEntry
 from reproaudit.reports.register.writing import write_entry
 from reproaudit.running.cores import available_cores
@@ -298,8 +299,11 @@ def _text_of(card: Scorecard) -> str:
 
 
 def without_drawings(card: Scorecard) -> Scorecard:
-    """The same scorecard without the points of its figures and of its claims' pictures."""
-    claims = tuple(claim.model_copy(update={"pictures": ()}) for claim in card.claims)
+    """The same scorecard without its figures, and without pictures that warn of nothing."""
+    claims = tuple(
+        claim if warnings(claim) else claim.model_copy(update={"pictures": ()})
+        for claim in card.claims
+    )
     return card.model_copy(update={"claims": claims, "figures": ()})
 
 

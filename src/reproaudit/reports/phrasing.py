@@ -19,6 +19,7 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
+from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.status import alternatives_told, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
@@ -301,7 +302,7 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
     positive = claim.positive_control
     if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
         found.append("met, although the solution constructed for it misses")
-    return tuple(found)
+    return (*found, *repeated_runs(claim))
 
 
 # --- the paper as a whole -----------------------------------------------------------------------

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 60
-SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=0")
+SAFE = tuple(
+    word
+    for option in (
+        "core.fsmonitor=false",
+        "core.hooksPath=/dev/null",
+        "log.showSignature=0",
+        "core.commitGraph=false",  # a cache of parents, which anybody could write
+    )
+    for word in ("-c", option)
+)
+AS_WRITTEN = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+"""History as its commits have it, whatever other parents this clone was told to show."""
 
 
 class NoHistoryError(Exception):
@@ -298,14 +309,14 @@ def faults_in_history(path: Path, now: bytes) -> list[str]:
 
 
 def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    hidden = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    kept = (name for name in os.environ if not re.match("GIT_(?!CONFIG)", name))
+    plain = {name: os.environ[name] for name in kept}
     try:
         done = subprocess.run(
             ["git", *SAFE, "-C", str(folder), *arguments],
             capture_output=True,
             timeout=SECONDS,
-            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**plain, **AS_WRITTEN, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
             input=given,
         )
     except (OSError, subprocess.SubprocessError) as error:
