@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from chains import commit, git
@@ -13,6 +14,7 @@ from places import CONFIRM, PAPER, Place
 
 from miniatures import finish, program
 from reproaudit.cli import run_command
+from reproaudit.commands import confirm
 from reproaudit.seals import kept
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealEntry
 
@@ -363,3 +365,12 @@ def test_a_number_of_another_kind_can_be_sealed(sealed: Place) -> None:
     assert sealed("seal", "--verify")[0] == 0
     assert isinstance(sealed.entries[-1], SealEntry)
     assert [one.what for one in sealed.entries[-1].what] == ["setting 'pause': 0.0 → 0"]
+
+
+def test_compiled_code_of_ours_that_its_source_does_not_say_is_not_confirmed(
+    sealed: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python ran a cached file that no commit has, and the confirmation stood."""
+    pair = (tmp_path / "__pycache__" / "seeds.pyc", tmp_path / "seeds.py")
+    monkeypatch.setattr(confirm, "_foreign", lambda: (pair,))
+    assert f"holds other code than {pair[1]}" in sealed.refused(*CONFIRM)

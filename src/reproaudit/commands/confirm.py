@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Entry
@@ -13,6 +14,7 @@ from reproaudit.commands.output import say
 from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
 from reproaudit.errors import UsageError
+from reproaudit.running.bytecode import foreign_bytecode
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.queue import Plan
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
@@ -81,6 +83,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
             f"{slug}: found {found}. Seal it with: reproaudit seal {slug} --why TEXT; then commit."
         )
     _require_committed(entry, seal)
+    _require_readable_code(slug)
     _require_first(entry, audit, how, there, rule)
     look = chains.look_of(rule)
     made_with = _made_with(audit, how)
@@ -207,6 +210,20 @@ def _require_committed(entry: Entry, seal: SealEntry) -> None:
         raise UsageError(f"{slug}: {entry.seals_file} differs from the committed one. {remedy}")
     if changed:
         raise UsageError(f"{slug}: {changed[0]} differs from the commit. {remedy}")
+
+
+def _require_readable_code(slug: str) -> None:
+    """Refuses where Python would run compiled code of ours that its source does not say."""
+    for compiled, source in _foreign():
+        raise UsageError(
+            f"{slug}: {compiled} holds other code than {source}, and Python would run it. Delete "
+            f"the folder {compiled.parent}, and give the command again."
+        )
+
+
+@cache
+def _foreign() -> tuple[tuple[Path, Path], ...]:
+    return tuple(foreign_bytecode(PACKAGE))
 
 
 def _ours(repository: Repository) -> list[Path]:
