@@ -12,7 +12,7 @@ from chains import commit, git
 from places import CONFIRM, PAPER, Place
 
 from reproaudit.commands import run
-from reproaudit.running import fingerprint
+from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.confirming import error_of_look
 from reproaudit.seals.entries import BegunEntry
@@ -226,3 +226,39 @@ def test_runs_of_a_control_that_are_all_one_run_are_told(sealed: Place) -> None:
 def test_runs_of_their_own_are_not_warned_of(sealed: Place) -> None:
     assert sealed(*PAPER)[0] == 0
     assert "seem" not in sealed(*REPORT, "--verbose")[1]
+
+
+def test_another_verdict_on_new_seeds_stands_beside_the_verdict(sealed: Place) -> None:
+    """The audit's own seeds gave support, the derived ones did not: the summary said supported."""
+    sealed.edit(
+        "mini.py",
+        "ends = [settings.level *",
+        "ends = [settings.level * (25 if seed > 99 else 1) *",
+    )
+    seal(sealed)
+    assert sealed(*CONFIRM)[0] == 0
+    commit(sealed.folder, "confirmed or not")
+    assert sealed(*PAPER)[0] == 0
+    said = " ".join(sealed(*REPORT, "--verbose")[1].split())
+    assert "SUPPORTED mini.supported" in said
+    assert "Warning: on the new seeds of the last seal it came out" in said
+    assert "! " in sealed(*PAPER)[1]
+    page = (sealed.folder / "reports" / "paper" / "mini" / "scorecard.md").read_text()
+    assert " on new seeds |" in page
+
+
+def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(
+    sealed: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer from memory lacked the other audit: no file of it was watched."""
+    monkeypatch.setattr(memo, "SETTLED", -(10**12))
+    assert sealed(*PAPER)[0] == 0
+    for _ in range(2):
+        assert "other audits of the same paper" not in sealed(*REPORT, "--verbose")[1]
+    second = sealed.audits / "mini2.yaml"
+    text = (sealed.audits / "mini.yaml").read_text(encoding="utf-8")
+    second.write_text(text.replace("mini.", "mini2.").replace("slug: mini", "slug: mini2"))
+    shutil.copy(sealed.audits / "mini.py", sealed.audits / "mini2.py")
+    assert sealed("run", "mini2", "--tier", "paper")[0] == 0
+    said = " ".join(sealed(*REPORT, "--verbose")[1].split())
+    assert "other audits of the same paper: mini2, with 1 recorded result" in said

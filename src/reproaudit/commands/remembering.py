@@ -34,7 +34,11 @@ def files_of(entries: Sequence[Entry], store: Path) -> Files:
 
 
 def files_of_paper(entry: Entry, store: Path) -> Files:
-    """A paper's own files among them: its audit, run file, seals, code and records."""
+    """A paper's own files among them: its audit, run file, seals, code and records.
+
+    Other sealed audits of the folder are among them, since a report tells of those of the same
+    paper.
+    """
     return _files_of([entry], store)
 
 
@@ -47,6 +51,9 @@ def _files_of(entries: Sequence[Entry], store: Path) -> Files:
             plain.append(entry.code.file)
     for folder in {entry.audit_file.parent for entry in entries}:
         plain += reference_files(folder / "audit")  # other branches have entries, too
+    for chains in {entry.seals_file.parent for entry in entries}:
+        for chain in chains.glob("*.jsonl"):  # of other audits, which may be of the same paper
+            plain += [chain, chains.parent / f"{chain.stem}.yaml"]
     folders = {folder for entry in entries for folder in code_folders(entry)}
     outermost = [one for one in folders if folders.isdisjoint(one.parents)]
     return together(look_at(plain), look_at(outermost, suffix=".py"))

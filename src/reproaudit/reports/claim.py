@@ -48,6 +48,8 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
         below.append(reason)
     if claim.status == "confirmed":
         below.append(status.status_words(claim.verdict, claim.status))
+    elif new := phrasing.otherwise_on_new_seeds(claim):
+        below.append(f"{new} on new seeds")
     if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)

@@ -38,6 +38,7 @@ from reproaudit.scorecard.verdicts import (
     VERDICTS,
     without_limits,
 )
+from reproaudit.seals.telling import verdict_on_new_seeds
 from reproaudit.stats import Decision
 
 NO_REASON = "no reason given"
@@ -302,7 +303,15 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
     positive = claim.positive_control
     if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
         found.append("met, although the solution constructed for it misses")
+    if new := otherwise_on_new_seeds(claim):
+        found.append(f"on the new seeds of the last seal it came out {new}")
     return (*found, *repeated_runs(claim))
+
+
+def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
+    """Returns the verdict of the last seal's confirmation if it is another one than the claim's."""
+    new = verdict_on_new_seeds(claim.history)
+    return None if new == words(claim.verdict) else new
 
 
 # --- the paper as a whole -----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -186,6 +187,18 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
         results = {} if found is None else found.claims
         told = [_outcome(one) for claim, one in results.items() if claim in names]
         yield f"{name}: {'; '.join(told) or 'no result yet'}."
+
+
+_CONFIRMATION = re.compile(
+    r"Confirmation on the seeds of seal \w+ \(look (?P<look>\d+) of (?P=look) sealed;.*: "
+    r"(?P<verdict>[\w ]+) \(decision [^()]*\)\."
+)
+
+
+def verdict_on_new_seeds(history: Sequence[str]) -> str | None:
+    """The verdict that a confirmation of the last seal gave, by a claim's history; None without."""
+    found = [one["verdict"] for said in history if (one := _CONFIRMATION.fullmatch(said))]
+    return found[-1] if found else None
 
 
 def named_changes(changes: Sequence[RuleChange]) -> str:
