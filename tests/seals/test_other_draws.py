@@ -11,6 +11,7 @@ import pytest
 from chains import commit, git
 from places import CONFIRM, PAPER, Place
 
+from reproaudit.cli import run_command
 from reproaudit.commands import run
 from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
@@ -252,13 +253,14 @@ def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(
 ) -> None:
     """The answer from memory lacked the other audit: no file of it was watched."""
     monkeypatch.setattr(memo, "SETTLED", -(10**12))
-    assert sealed(*PAPER)[0] == 0
-    for _ in range(2):
-        assert "other audits of the same paper" not in sealed(*REPORT, "--verbose")[1]
     second = sealed.audits / "mini2.yaml"
     text = (sealed.audits / "mini.yaml").read_text(encoding="utf-8")
     second.write_text(text.replace("mini.", "mini2.").replace("slug: mini", "slug: mini2"))
     shutil.copy(sealed.audits / "mini.py", sealed.audits / "mini2.py")
-    assert sealed("run", "mini2", "--tier", "paper")[0] == 0
+    assert sealed(*PAPER)[0] == 0
+    for _ in range(2):
+        assert "other audits of the same paper" not in sealed(*REPORT, "--verbose")[1]
+    elsewhere = ["--audits", str(sealed.audits), "--store", str(sealed.folder / "runs2")]
+    assert run_command(["run", "mini2", "--tier", "paper", *elsewhere]) == 0
     said = " ".join(sealed(*REPORT, "--verbose")[1].split())
     assert "other audits of the same paper: mini2, with 1 recorded result" in said
