@@ -12,6 +12,7 @@ from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
 from reproaudit.commands import run
+from reproaudit.running import memo
 
 REPORT = ("report", "mini", "--tier", "paper")
 SEAL = ("seal", "mini", "--why", "another threshold")
@@ -216,3 +217,24 @@ def test_a_clone_that_is_told_to_hide_its_past_has_it_all_the_same(sealed: Place
         (sealed.folder / ".git" / "info" / "grafts").write_text(head)
     for command in (("seal", "mini", "--why", "the first"), CONFIRM, PAPER):
         assert "the chain of seals is shorter than in commit" in sealed.refused(*command)
+
+
+def test_git_that_does_not_answer_is_told_each_time(
+    sealed: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken line in git's configuration hid a committed chain; the page stayed when mended."""
+    monkeypatch.setattr(memo, "SETTLED", -(10**12))
+    assert sealed(*PAPER)[0] == 0
+    commit(sealed.folder, "seen")
+    sealed.file.unlink()
+    shutil.rmtree(sealed.folder / "runs")
+    config = sealed.folder / ".git" / "config"
+    honest = config.read_text()
+    config.write_text(f"{honest}\n[broken\n")
+    assert sealed(*PAPER)[0] == 0
+    for _ in range(2):
+        code, shown, errors = sealed(*REPORT, "--verbose")
+        assert (code, "git cannot be asked in this checkout" in errors) == (0, True)
+        assert "Git cannot be asked in this checkout" in " ".join(shown.split())
+    config.write_text(honest)
+    assert "the chain of seals" in sealed.refused(*REPORT)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
     ALTERNATIVES,
     alternatives_begun,
@@ -26,6 +27,7 @@ from reproaudit.multiverse.completions import (
     varied_tier,
 )
 from reproaudit.reports.numbers import counted
+from reproaudit.reports.printable import clean
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
@@ -34,7 +36,7 @@ from reproaudit.scorecard.sealed import digest_of_records, with_standings
 from reproaudit.seals.chain import alpha_of, sealed_rules
 from reproaudit.seals.confirming import error_of_look, looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
-from reproaudit.seals.history import NoHistoryError, Repository, absent
+from reproaudit.seals.history import NoCheckoutError, NoHistoryError, Repository, absent
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 
@@ -271,14 +273,23 @@ class _Beside:
         )
 
     def history_cut_short(self) -> str:
-        """A sentence in a clone that lacks old commits; else empty."""
-        with suppress(NoHistoryError):
-            if Repository.of(self.entry.audit_file).is_shallow():
-                return (
-                    "This clone is shallow: seals, runs and results that other branches or earlier "
-                    "commits entered may be missing here, and are then not counted among the looks."
-                )
-        return ""
+        """A sentence in a clone that lacks old commits, or where git cannot be asked; else empty.
+
+        The latter is printed as well, so that no page without history is remembered.
+        """
+        missing = (
+            "seals, runs and results that other branches or earlier commits entered may be missing "
+            "here, and are then not counted among the looks."
+        )
+        try:
+            is_shallow = Repository.of(self.entry.audit_file).is_shallow()
+        except NoCheckoutError:
+            return ""
+        except NoHistoryError as error:
+            why = clean(str(error))
+            say(f"{self.entry.slug}: git cannot be asked in this checkout ({why})", stderr=True)
+            return f"Git cannot be asked in this checkout ({why}): {missing}"
+        return f"This clone is shallow: {missing}" if is_shallow else ""
 
     def looks_not_counted(self) -> Iterator[str]:
         """Yields a sentence on each confirmation that counted too few looks, as in another clone.

@@ -30,6 +30,10 @@ class NoHistoryError(Exception):
     """Git cannot tell; the text says why."""
 
 
+class NoCheckoutError(NoHistoryError):
+    """There is no repository around a file."""
+
+
 @dataclass(frozen=True)
 class Repository:
     """The checkout that a file belongs to.
@@ -45,14 +49,15 @@ class Repository:
         """The checkout around a path, which need not exist.
 
         Raises:
-            NoHistoryError: if there is none, or no git.
+            NoCheckoutError: if there is none.
+            NoHistoryError: if git cannot be asked.
         """
         folder = path.absolute().parent
         while not folder.is_dir():
             folder = folder.parent
         here = folder.resolve()
         if not any((one / ".git").exists() for one in (here, *here.parents)):
-            raise NoHistoryError("not in a checkout of git")  # said without starting git
+            raise NoCheckoutError("not in a checkout of git")  # said without starting git
         return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
 
     def git(self, *arguments: str) -> bytes:
