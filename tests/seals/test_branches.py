@@ -234,7 +234,46 @@ def test_git_that_does_not_answer_is_told_each_time(
     assert sealed(*PAPER)[0] == 0
     for _ in range(2):
         code, shown, errors = sealed(*REPORT, "--verbose")
-        assert (code, "git cannot be asked in this checkout" in errors) == (0, True)
-        assert "Git cannot be asked in this checkout" in " ".join(shown.split())
+        assert (code, "git cannot tell the history here" in errors) == (0, True)
+        assert "Git cannot tell the history here" in " ".join(shown.split())
     config.write_text(honest)
     assert "the chain of seals" in sealed.refused(*REPORT)
+
+
+@pytest.mark.parametrize("way", ["a reference to nothing", "a partial clone"])
+def test_history_that_git_cannot_read_is_told_and_confirms_nothing(
+    branched: Place, way: str
+) -> None:
+    """Looks on a branch were forgotten: one bad reference, or contents that were not cloned."""
+    back(branched)
+    if way == "a partial clone":
+        origin = branched.folder.with_name(f"{branched.folder.name}-origin")
+        git(branched.folder, "config", "uploadpack.allowFilter", "true")
+        address = f"file://{branched.folder}"
+        git(branched.folder, "clone", "-q", "--filter=blob:none", address, str(origin))
+        shutil.rmtree(branched.folder / ".git")
+        shutil.move(origin / ".git", branched.folder / ".git")
+        git(branched.folder, "remote", "set-url", "origin", "file:///nowhere")
+    else:
+        (branched.folder / ".git" / "refs" / "heads" / "zz").write_text("1" * 40 + "\n")
+    shutil.rmtree(branched.folder / "runs")  # it had seen the branch's entries
+    assert "git cannot tell it here" in branched.refused(*CONFIRM)
+    assert branched(*PAPER)[0] == 0
+    code, shown, errors = branched(*REPORT, "--verbose")
+    assert (code, "git cannot tell the history here" in errors) == (0, True)
+    assert "Git cannot tell the history here" in " ".join(shown.split())
+
+
+def test_an_older_stash_is_a_branch_like_the_last(branched: Place) -> None:
+    """Three rules that were run lay in the last stash but one, and were no looks."""
+    back(branched)
+    chain = branched.file.read_bytes()
+    for name in ("mini.yaml", "seals/mini.jsonl"):
+        git(branched.folder, "checkout", "-q", "side", "--", f"audits/{name}")
+    git(branched.folder, "stash")
+    git(branched.folder, "branch", "-q", "-D", "side")
+    (branched.folder / ".gitignore").write_text("runs\nreports\n__pycache__\n")
+    git(branched.folder, "stash")
+    assert branched.file.read_bytes() == chain
+    told = branched.card(*REPORT)["history"]
+    assert any(one.startswith("Other branches of this repository have entries") for one in told)

@@ -298,7 +298,7 @@ def no_git(place: Place) -> None:
         (dirty, "differs from the commit"),
         (dirty_code, "differs from the commit"),
         (removed_from_git, "is not committed"),
-        (no_git, "found no history"),
+        (no_git, "git cannot tell it here"),
     ],
 )
 def test_a_confirmation_needs_a_committed_seal_and_a_clean_tree(

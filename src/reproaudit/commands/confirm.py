@@ -36,7 +36,7 @@ from reproaudit.seals.entries import (
     line_of,
     parsed_entry,
 )
-from reproaudit.seals.history import NoHistoryError, Repository, revision_of
+from reproaudit.seals.history import NoHistoryError, Repository, others, revision_of
 from reproaudit.seals.kept import Chains
 from reproaudit.seals.rule import canonical, digest, rule_of
 
@@ -188,6 +188,7 @@ def _require_committed(entry: Entry, seal: SealEntry) -> None:
                 "and a confirmation would spend too little error. Fetch the rest: git fetch "
                 "--unshallow"
             )
+        others(entry.seals_file, b"")  # else looks may be missing
         committed = repository.at("HEAD", repository.name(entry.seals_file)) or b""
         files = [entry.audit_file, entry.module.file]
         for file in files:
@@ -198,8 +199,8 @@ def _require_committed(entry: Entry, seal: SealEntry) -> None:
         )
     except NoHistoryError as error:
         raise UsageError(
-            f"{slug}: a confirmation needs a seal that is committed to git, and found no history "
-            f"({error})."
+            f"{slug}: a confirmation needs a seal that is committed to git, with all its history; "
+            f"git cannot tell it here ({error})."
         ) from error
     lines = committed.split(b"\n")
     if line_of(seal) not in lines:

@@ -36,7 +36,7 @@ from reproaudit.scorecard.sealed import digest_of_records, with_standings
 from reproaudit.seals.chain import alpha_of, sealed_rules
 from reproaudit.seals.confirming import error_of_look, looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
-from reproaudit.seals.history import NoCheckoutError, NoHistoryError, Repository, absent
+from reproaudit.seals.history import NoHistoryError, Repository, absent
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 
@@ -144,6 +144,7 @@ class _Beside:
         card, entry, audit, store, group, today: as in `disclosed`.
         entries: those of the audit's chains.
         elsewhere: those of other branches.
+        unknown: why git cannot tell of them; empty if it can.
     """
 
     card: Scorecard
@@ -154,6 +155,7 @@ class _Beside:
     today: Sequence[Group] | None
     entries: Sequence[SealsEntry]
     elsewhere: Sequence[SealsEntry]
+    unknown: str
 
     @property
     def seen(self) -> Sequence[SealsEntry]:
@@ -281,15 +283,14 @@ class _Beside:
             "seals, runs and results that other branches or earlier commits entered may be missing "
             "here, and are then not counted among the looks."
         )
-        try:
-            is_shallow = Repository.of(self.entry.audit_file).is_shallow()
-        except NoCheckoutError:
-            return ""
-        except NoHistoryError as error:
-            why = clean(str(error))
-            say(f"{self.entry.slug}: git cannot be asked in this checkout ({why})", stderr=True)
-            return f"Git cannot be asked in this checkout ({why}): {missing}"
-        return f"This clone is shallow: {missing}" if is_shallow else ""
+        if self.unknown:
+            why = clean(self.unknown)
+            say(f"{self.entry.slug}: git cannot tell the history here ({why})", stderr=True)
+            return f"Git cannot tell the history here ({why}): {missing}"
+        with suppress(NoHistoryError):
+            if Repository.of(self.entry.audit_file).is_shallow():
+                return f"This clone is shallow: {missing}"
+        return ""
 
     def looks_not_counted(self) -> Iterator[str]:
         """Yields a sentence on each confirmation that counted too few looks, as in another clone.

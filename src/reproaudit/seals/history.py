@@ -76,6 +76,12 @@ class Repository:
         except ValueError as error:
             raise NoHistoryError(f"{path} lies outside {self.root}") from error
 
+    def ends(self) -> list[str]:
+        """What git lists every commit from: branches, tags, and each stash; it knows the last."""
+        with suppress(NoHistoryError):
+            return ["--all", *self.git("log", "-g", "--format=%H", "refs/stash").decode().split()]
+        return ["--all"]
+
     def revision(self) -> str:
         """The commit that is checked out, with "+dirty" if tracked files were changed."""
         changed = self.git("status", "--porcelain", "--untracked-files=no")
@@ -110,14 +116,22 @@ class Repository:
         return [(commit, tuple(parents[:1])) for commit, *parents in lines]
 
     def blobs(self, commits: Sequence[str], name: str) -> dict[str, str | None]:
-        """By commit, the name that git gives to a file's content; None if it is not there."""
+        """By commit, the name that git gives to a file's content; None if it is not there.
+
+        Raises:
+            NoHistoryError: if a commit has the file and this clone lacks it, as a partial one may.
+        """
         asked = "".join(f"{commit}:{name}\n" for commit in commits).encode()
         told = _git(self.root, "cat-file", "--batch-check", given=asked).decode(errors="replace")
         lines = [line.split() for line in told.splitlines()]
-        return {
+        found = {
             commit: line[0] if len(line) == 3 and line[1] == "blob" else None
             for commit, line in zip(commits, lines, strict=True)
         }
+        for commit, blob in found.items():
+            if blob is None and self.has(commit, name):
+                raise NoHistoryError(f"this clone lacks {name} of commit {commit[:12]}")
+        return found
 
     def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
         """The contents of blobs by the names that git gives them."""
@@ -190,7 +204,8 @@ def others(path: Path, now: bytes) -> list[bytes]:
     """
     repository = Repository.of(path)
     name = repository.name(path)
-    listed = repository.git("rev-list", "--all", "--full-history", "--", name).decode().split()
+    ends = repository.ends()
+    listed = repository.git("rev-list", *ends, "--full-history", "--", name).decode().split()
     blobs = {one for one in repository.blobs(listed, name).values() if one is not None}
     contents = repository.contents(sorted(blobs)).values()
     return [content for content in contents if not now.startswith(content)]
@@ -231,7 +246,7 @@ def _touched(folder: Path, how: str) -> dict[Path, str]:
     """
     repository = Repository.of(folder / "file")
     name = repository.name(folder)
-    asked = ("log", "--all", "--full-history", f"--diff-filter={how}", "--no-renames")
+    asked = ("log", *repository.ends(), "--full-history", f"--diff-filter={how}", "--no-renames")
     shape = ("--name-only", "--format=commit %H", "-z")
     told = repository.git(*asked, *shape, "--", name).decode(errors="replace")
     found: dict[Path, str] = {}
@@ -273,7 +288,13 @@ def is_anywhere(path: Path, text: str) -> bool:
     """
     repository = Repository.of(path)
     name = repository.name(path)
-    asked = ("log", "--all", "-m", "-1", "--format=%H")  # -m: what is stashed is in a merge
+    asked = (
+        "log",
+        *repository.ends(),
+        "-m",
+        "-1",
+        "--format=%H",
+    )  # -m: what is stashed is in a merge
     return bool(repository.git(*asked, f"-S{text}", "--", name))
 
 

@@ -32,6 +32,7 @@ from reproaudit.seals.changes import changes_between
 from reproaudit.seals.confirming import looks_sealed
 from reproaudit.seals.entries import Changes, Draft, RuleChange, SealEntry, SealsEntry, parsed_entry
 from reproaudit.seals.history import (
+    NoCheckoutError,
     NoHistoryError,
     is_anywhere,
     lacking,
@@ -58,10 +59,12 @@ class Seen(NamedTuple):
     Attributes:
         here: the entries of the chains beside it and in the store.
         elsewhere: those that other branches have besides.
+        unknown: why git cannot tell of them, in a checkout where it does not; else empty.
     """
 
     here: tuple[SealsEntry, ...]
     elsewhere: tuple[SealsEntry, ...]
+    unknown: str = ""
 
     @property
     def every(self) -> tuple[SealsEntry, ...]:
@@ -122,21 +125,24 @@ class Chains:
     def seen(self) -> Seen:
         """Every entry, here and on other branches; errors as `own`."""
         entries = self.entries()
-        return Seen(entries, self.elsewhere(entries))
+        known = {one.hash for one in entries}
+        try:
+            elsewhere = self._elsewhere()
+        except NoCheckoutError:
+            return Seen(entries, ())
+        except NoHistoryError as error:
+            return Seen(entries, (), str(error))
+        return Seen(entries, tuple(one for one in elsewhere if one.hash not in known))
 
-    def elsewhere(self, here: Iterable[SealsEntry]) -> tuple[SealsEntry, ...]:
-        """The entries that other branches of this repository have, and `entries`, given, lack.
+    def _elsewhere(self) -> Iterable[SealsEntry]:
+        """The entries that other branches of this repository have, each once.
 
         What was run or sealed on a branch was seen, whichever branch is kept. Of a chain that is
-        damaged there, every line counts that is an entry; without git there are none.
+        damaged there, every line counts that is an entry.
         """
-        known = {one.hash for one in here}
-        file, found = self.paper.seals_file, dict[str, SealsEntry]()
-        with suppress(NoHistoryError):
-            for content in others(file, file.read_bytes() if file.is_file() else b""):
-                read = entries_among(content)
-                found |= {one.hash: one for one in read if one.hash not in known}
-        return tuple(found.values())
+        file = self.paper.seals_file
+        contents = others(file, file.read_bytes() if file.is_file() else b"")
+        return {one.hash: one for text in contents for one in entries_among(text)}.values()
 
     def look_of(self, rule: str) -> int:
         """The number of a sealed rule among all that were sealed on any branch, from 1.
