@@ -13,7 +13,7 @@ from reproaudit.audit.plan import Role
 from reproaudit.scorecard.model import AnswerModel, ClaimModel
 from reproaudit.scorecard.pictures import LineModel
 
-DISTINCT = 10
+FEWEST_VALUES = 10
 """Values of a curve that two runs do not share by chance."""
 DIGITS = 6
 """A single number with no more of them may be a share or a count, which runs do share."""
@@ -38,12 +38,12 @@ def _repeats(lines: Iterable[LineModel], parts: Sequence[AnswerModel]) -> Iterat
     """Yields numbers of runs that repeat an earlier one, each with the number of all runs."""
     numbers = zip(*(part.per_seed for part in parts), strict=True)
     several: list[list[Hashable]] = [[one for one in numbers if any(map(_is_long, one))]]
-    several += [[run for run in line.runs if len(set(run)) >= DISTINCT] for line in lines]
+    several += [[run for run in line.runs if len(set(run)) >= FEWEST_VALUES] for line in lines]
     yield from ((len(runs) - len(set(runs)), len(runs)) for runs in several if runs)
 
 
 def _partly(found: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is not the same for all runs: what is may be a closed form."""
+    """Those that are not the same for all runs, as a closed form is."""
     return [(again, runs) for again, runs in found if again < runs - 1]
 
 

@@ -77,7 +77,7 @@ class Repository:
             raise NoHistoryError(f"{path} lies outside {self.root}") from error
 
     def ends(self) -> list[str]:
-        """What git lists every commit from: branches, tags, and each stash; it knows the last."""
+        """The words by which git lists the commits of branches, tags and every stash."""
         with suppress(NoHistoryError):
             return ["--all", *self.git("log", "-g", "--format=%H", "refs/stash").decode().split()]
         return ["--all"]
