@@ -150,7 +150,8 @@ def test_crafted_audits_are_read_in_bounded_time_and_memory(half: int, tmp_path:
     )  # fmt: skip
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         said = json.loads(line)
-        assert said["seconds"] < SECONDS, (name, said)
+        # beside other work, a processor takes up to twice as long for the same
+        assert said["seconds"] < 2 * SECONDS, (name, said)
         assert said["mebibytes"] < MEBIBYTES, (name, said)
         assert said["faults"] <= MOST_FAULTS + 1, (name, said)
         assert said["printed"] < 1_000_000, (name, said)

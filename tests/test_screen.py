@@ -150,7 +150,7 @@ def test_the_short_reason_is_that_of_the_judge(words: str, said: tuple[str, ...]
     every = [(c.tier, one) for c in cards for one in c.claims if one.verdict == "inconclusive"]
     assert all(open_reason(one, tier) for tier, one in every)
     for tier, one in every:
-        if words in one.why:
+        if words in one.why.partition("; not settled")[0]:  # what follows is of alternatives
             assert open_reason(one, tier) in said, one.id
 
 
