@@ -291,6 +291,17 @@ def test_badges_say_verdict_scale_and_status(tmp_path: Path) -> None:
     paper = ElementTree.fromstring((folder / "badge.svg").read_text()).get("aria-label", "")
     assert paper.startswith("toy, quick tier: ")
     assert "supported at reduced scale" in paper
+    assert paper.endswith(", none confirmed")
+
+
+def test_a_papers_badge_counts_what_new_seeds_confirmed(tmp_path: Path) -> None:
+    card = factories.make_scorecard()
+    claims = [one.model_copy(update={"status": "confirmed"}) for one in card.claims]
+    decided = [one for one in claims if one.verdict.value not in ("inconclusive", "conditional")]
+    write_register([card.model_copy(update={"claims": tuple(claims)})], tmp_path)
+    badge = ElementTree.fromstring((tmp_path / "paper" / "toy" / "badge.svg").read_text())
+    assert 0 < len(decided) < len(claims)
+    assert badge.get("aria-label", "").endswith(f", {len(decided)} confirmed")
 
 
 def test_the_table_has_a_row_for_each_claim_and_no_formula(out: Path, card: Scorecard) -> None:

@@ -7,9 +7,12 @@ from reproaudit.reports.numbers import counted
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.stats import Decision
 
+CONFIRMED = "confirmed"
+"""The verdict came out on new seeds, too."""
+
 STATUSES = (
     "exploratory",
-    "confirmed",
+    CONFIRMED,
     "confirmed but for its condition",
     "inconclusive on new seeds, too",
 )

@@ -11,7 +11,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports.phrasing import counts_words, words
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, PaperEntry
-from reproaudit.reports.status import status_words
+from reproaudit.reports.status import CONFIRMED, status_words
 from reproaudit.scorecard.verdicts import VERDICTS, Tone, complete, without_limits
 
 COLOURS = complete(
@@ -46,10 +46,13 @@ def claim_badge_svg(claim: ClaimEntry) -> str:
 
 
 def paper_badge_svg(paper: PaperEntry) -> str:
-    """Returns a paper's badge: its short name, the tier, and how often each verdict was given."""
-    counts = {} if paper.ours is None else paper.ours.counts
-    pieces = [_Piece(f"{paper.slug}, {paper.tier} tier", LABEL), *_counted(counts)]
-    return _badge(pieces if counts else [*pieces, _Piece(counts_words({}), COLOURS[Tone.ABSENT])])
+    """Returns a paper's badge: its tier, the number of each verdict and of those confirmed."""
+    label = _Piece(f"{paper.slug}, {paper.tier} tier", LABEL)
+    if paper.ours is None or not paper.ours.counts:
+        return _badge([label, _Piece(counts_words({}), COLOURS[Tone.ABSENT])])
+    statuses = [status_words(claim.verdict, claim.status) for claim in paper.ours.claims]
+    confirmed = _Piece(f"{statuses.count(CONFIRMED) or 'none'} confirmed", COLOURS[Tone.NEUTRAL])
+    return _badge([label, *_counted(paper.ours.counts), confirmed])
 
 
 def _counted(counts: dict[str, int]) -> Iterator[_Piece]:
