@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.commands import listing, one_paper, reporting
+from reproaudit.commands import listing, one_paper, reporting, several_papers
 from reproaudit.records import Measurements, Series
 from reproaudit.running import memo
 from reproaudit.running.groups import todays_groups
@@ -422,10 +423,30 @@ def test_several_processes_write_and_say_what_one_does(
     said = run_command(two_papers), capsys.readouterr(), written_pages()
     memo.forget_all()
     shutil.rmtree("reports")
-    monkeypatch.setattr(one_paper, "FEWEST_FOR_PROCESSES", 2)
-    monkeypatch.setattr(one_paper, "available_cores", lambda: 2)
-    monkeypatch.setattr(one_paper, "_report_of", never)  # here; the processes have their own
+    monkeypatch.setattr(several_papers, "FEWEST_FOR_PROCESSES", 2)
+    monkeypatch.setattr(several_papers, "available_cores", lambda: 2)
+    monkeypatch.setattr(several_papers, "MOST_TURNS", 1)
+    monkeypatch.setattr(several_papers, "_taken", lambda _waiting: ())  # the other takes them all
+    monkeypatch.setattr(one_paper, "report_of", never)  # here; the other process has its own
     assert (run_command(two_papers), capsys.readouterr(), written_pages()) == said
+
+
+def test_a_process_that_is_killed_is_named_and_what_was_written_is_kept(
+    two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(several_papers, "FEWEST_FOR_PROCESSES", 2)
+    monkeypatch.setattr(several_papers, "available_cores", lambda: 2)
+    really = several_papers._judged
+
+    def alone(*asked: Any) -> Iterator[one_paper.PaperReport]:
+        for other in multiprocessing.active_children():
+            other.kill()
+        yield from really(*asked)
+
+    monkeypatch.setattr(several_papers, "_judged", alone)
+    assert run_command(two_papers) == 3
+    assert "a process that judged a paper was ended from outside" in capsys.readouterr().err
+    assert written_pages()
 
 
 def test_verify_forgets_every_answer(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:

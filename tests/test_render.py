@@ -41,7 +41,7 @@ from reproaudit.reports.markdown import escaped
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.writing import write_register
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.reports.screen import print_screen
+from reproaudit.reports.screen import paper_lines, print_screen
 from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
@@ -325,7 +325,7 @@ def test_markup_and_escapes_in_text_are_not_obeyed(hostile: Scorecard) -> None:
 def test_the_screen_and_the_list_fit_the_terminal(card: Scorecard) -> None:
     out = io.StringIO()
     console = Console(file=out, width=80)
-    print_screen([card], console)
+    print_screen([paper_lines(card)], console)
     verdicts = phrasing.verdict_counts(card.claims)
     known = ListEntry("toy", "Toy Networks Learn Toy Directions", "NeurIPS 2023", 2, 3, 7, "quick")
     entries = [dataclasses.replace(known, verdicts=verdicts), known]

@@ -16,7 +16,7 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.gauge import WIDTH, gauge
 from reproaudit.reports.numbers import short_sentence
 from reproaudit.reports.open_reasons import open_reason
-from reproaudit.reports.screen import MOST_CLAIMS, print_screen
+from reproaudit.reports.screen import MOST_CLAIMS, paper_lines, print_screen
 from reproaudit.scorecard.model import AnswerModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision
@@ -37,7 +37,8 @@ def answer(estimate: float, low: float, high: float, bound: float, **changes: An
 
 def screen(cards: list[Scorecard], width: int = 80, **options: Any) -> str:
     out = io.StringIO()
-    print_screen(cards, Console(file=out, width=width, **options), [Path("reports/index.html")])
+    papers = list(map(paper_lines, cards))
+    print_screen(papers, Console(file=out, width=width, **options), [Path("reports/index.html")])
     return out.getvalue()
 
 

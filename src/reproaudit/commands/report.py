@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.one_paper import (
-    AskedOfPapers,
-    reports_of_papers,
+    PaperReport,
     scorecard_of_paper,
     tell_of_other_store,
 )
@@ -20,56 +19,58 @@ from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import write_report
 from reproaudit.reports.formats import TERMINAL
-from reproaudit.reports.register.model import PaperEntry
 from reproaudit.reports.register.writing import PAGE, write_register
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.reports.screen import print_screen
+from reproaudit.reports.screen import PaperLines, paper_lines, print_screen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.model import Scorecard
 
 
 def report_papers(
-    request: ReportRequest, on_error: Callable[[AuditError], None] | None = None
-) -> tuple[list[Scorecard], list[Path]]:
-    """Writes the reports of papers, then prints them; returns the scorecards and the files.
+    request: ReportRequest,
+    reports: Callable[[], Iterable[PaperReport]],
+    on_error: Callable[[AuditError], None] | None = None,
+) -> tuple[set[str], list[Path]]:
+    """Writes the reports of papers, then prints them; returns the outcomes and the files.
 
     Args:
         request: the papers, and what to write and print of them.
+        reports: judges the papers, and writes what is their own.
         on_error: told why a paper cannot be shown, and the others are; None raises instead.
+
+    Returns:
+        Every verdict and decision of the papers' claims, and the files that were written.
 
     Raises:
         UsageError: if no paper has anything to report.
     """
-    entries, tier, out, as_json = request.entries, request.tier, request.out, request.as_json
-    formats = request.formats
-    to_draw = as_json or (TERMINAL in formats and request.details)
-    asked = AskedOfPapers(request.store, tier, out, request.group, formats - {TERMINAL}, to_draw)
-    scorecards: list[Scorecard] = []
-    written: list[Path] = []
-    papers: list[Scorecard | PaperEntry] = []
+    found: list[PaperReport] = []
     faulty = False
-    for entry, found in zip(entries, reports_of_papers(entries, asked), strict=True):
-        sys.stderr.write(found.said)
-        if found.error is not None:
+    for entry, one in zip(request.entries, reports(), strict=True):
+        sys.stderr.write(one.said)
+        if one.error is not None:
             if on_error is None:
-                raise found.error
-            on_error(type(found.error)(f"{entry.slug}: {found.error}"))
+                raise one.error
+            on_error(type(one.error)(f"{entry.slug}: {one.error}"))
             faulty = True
-        elif found.card is not None:
-            scorecards.append(found.card)
-            written += found.written
-            papers.append(found.entry or found.card)
-    if not scorecards and not faulty:
-        raise _nothing_to_report(entries, request.store, tier)
-    if "html" in formats:
-        written += write_register(papers, out)
-    if as_json:
-        print_scorecards(scorecards)
-    elif TERMINAL in formats:
-        show_scorecards(scorecards, written, request.details, history=request.history)
-        return scorecards, written
-    _say_written(written, as_json)
-    return scorecards, written
+        elif one.lines is not None:
+            found.append(one)
+    if not found and not faulty:
+        raise _nothing_to_report(request.entries, request.store, request.tier)
+    written = [path for one in found for path in one.written]
+    if "html" in request.pages:
+        papers = [one.entry or one.card for one in found]
+        written += write_register(filter(None, papers), request.out)
+    cards = [one.card for one in found if one.card is not None]
+    if request.as_json:
+        print_scorecards(cards)
+    elif TERMINAL in request.formats:
+        if request.details:
+            _show_whole(cards, written, history=request.history)
+        _show_lines([one.lines for one in found if one.lines is not None], written)
+    if request.as_json or TERMINAL not in request.formats:
+        _say_written(written, request.as_json)
+    return {outcome for one in found for outcome in one.outcomes}, written
 
 
 def finish_run(
@@ -143,11 +144,7 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
 
 
 def show_scorecards(
-    scorecards: Sequence[Scorecard],
-    written: Sequence[Path],
-    details: bool,
-    *,
-    history: bool = True,
+    scorecards: Sequence[Scorecard], written: Sequence[Path], details: bool
 ) -> None:
     """Prints scorecards, and last each claim on one line with the page that has the details.
 
@@ -155,13 +152,21 @@ def show_scorecards(
         scorecards: the papers.
         written: the files that were written; the pages among them are named.
         details: whether to print everything, and every file.
-        history: whether everything has the claims' histories in full.
     """
     if details:
-        for one in scorecards:
-            show(scorecard_document(one, history=history))
-        say("")
-        _say_written(written, as_json=False)
-    name = PAGE if len(scorecards) > 1 else "scorecard.html"
-    pages = [path for path in written if path.name == name]
-    print_screen(scorecards, terminal(), pages)
+        _show_whole(scorecards, written)
+    _show_lines([paper_lines(one) for one in scorecards], written)
+
+
+def _show_whole(
+    scorecards: Sequence[Scorecard], written: Sequence[Path], *, history: bool = True
+) -> None:
+    for one in scorecards:
+        show(scorecard_document(one, history=history))
+    say("")
+    _say_written(written, as_json=False)
+
+
+def _show_lines(papers: Sequence[PaperLines], written: Sequence[Path]) -> None:
+    name = PAGE if len(papers) > 1 else "scorecard.html"
+    print_screen(papers, terminal(), [path for path in written if path.name == name])

@@ -22,6 +22,7 @@ from reproaudit.commands.remembering import (
     say_again,
 )
 from reproaudit.errors import AuditError
+from reproaudit.reports.formats import TERMINAL
 from reproaudit.running.memo import FileState, Memo, Snapshot, look_at
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ class ReportRequest:
     go_on: bool
     details: bool
     history: bool
+
+    @property
+    def pages(self) -> frozenset[str]:
+        """The formats that are files."""
+        return self.formats - {TERMINAL}
+
+    @property
+    def draws(self) -> bool:
+        """True if scorecards are printed whole."""
+        return self.as_json or (self.details and TERMINAL in self.formats)
 
     @property
     def question(self) -> list[Any]:
@@ -125,15 +136,18 @@ def _digests(paths: Collection[str]) -> dict[str, str]:
 
 
 def _reported(request: ReportRequest) -> dict[str, Any]:
-    from reproaudit.commands.report import report_papers
+    from reproaudit.commands.several_papers import papers_in_turn
 
     errors: list[AuditError] = []
-    with overheard() as said:
-        cards, written = report_papers(request, errors.append if request.go_on else None)
+    with overheard() as said, papers_in_turn(request) as reports:
+        from reproaudit.commands.report import report_papers  # while other processes start
+
+        on_error = errors.append if request.go_on else None
+        outcomes, written = report_papers(request, reports, on_error)
     return {
         "said": said,
         "errors": [(str(error), error.exit_code) for error in errors],
-        "outcomes": sorted({str(o) for c in cards for one in c.claims for o in _outcomes(one)}),
+        "outcomes": sorted(outcomes),
         "warned": _warned(said),
         "written": _digests([os.path.abspath(path) for path in written]),
     }
@@ -143,7 +157,3 @@ def _warned(said: Said) -> bool:
     """True if more than the names of files was printed on standard error."""
     lines = "".join(text for is_error, text in said if is_error).splitlines()
     return not all(line.startswith("wrote ") for line in lines)
-
-
-def _outcomes(claim: Any) -> tuple[str, ...]:
-    return tuple(one.value for one in (claim.verdict, claim.decision) if one is not None)

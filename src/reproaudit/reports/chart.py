@@ -279,7 +279,7 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
         for line in picture.lines
         if line.role is Role.EXPERIMENT
         for run in line.runs
-        for v in run
+        for v in _ends(run)
     ]
     own += [max(v, floor) for r in picture.ranges for v in (*r.low, *r.high) if v is not None]
     own += [max(one.level, floor) for one in picture.plateaus]
@@ -288,7 +288,7 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
     reach = FAR * (axis.high - axis.low)
     low, high = axis.low, axis.high
     for mean in means:
-        for v in mean:
+        for v in _ends(mean):
             place = math.log10(max(v, floor)) if log else v
             low, high = (
                 min(low, max(place, axis.low - reach)),
@@ -296,3 +296,8 @@ def _upright(picture: PictureModel, means: Sequence[Sequence[float]]) -> PlotAxi
             )
     air = 0.04 * (high - low)
     return PlotAxis(scale, low - air, high + air, 0, 1)
+
+
+def _ends(values: Sequence[float]) -> tuple[float, ...]:
+    """The least and the largest of some numbers, which are what an axis goes by."""
+    return (min(values), max(values)) if values else ()

@@ -67,7 +67,8 @@ def json_text(data: Any) -> str:
     return _laid_out(data, "\n") + "\n"
 
 
-_quoted = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring  # the same for text, which takes less long to start
 _WORDS = {None: "null", True: "true", False: "false"}
 _NUMBERS = {int, float, *map(type, _WORDS)}
 
@@ -98,7 +99,7 @@ def _laid_out(value: Any, line: str) -> str:
             return f"[{', '.join(map(repr if is_plain else _number, value))}]"
         rows = f",{inner}".join([_laid_out(one, inner) for one in value])
         return f"[{inner}{rows}{line}]"
-    return _quoted(value)
+    return _encoded(value)
 
 
 _html, _markdown = deferred("reproaudit.reports.html"), deferred("reproaudit.reports.markdown")

@@ -159,6 +159,8 @@ def _seeds(answer: AnswerModel) -> tuple[float, ...]:
     The end itself has no place on the scale, and stays where it is.
     """
     scale = Scale(answer.interval.scale) if answer.interval else Scale.LINEAR
+    if scale is Scale.LINEAR:
+        return tuple(answer.per_seed)
     low = answer.floor if scale in (Scale.LOG, Scale.LOGIT) else -math.inf
     high = 1 - answer.floor if scale in (Scale.LOGIT, Scale.LOG_COMPLEMENT) else math.inf
     return tuple(

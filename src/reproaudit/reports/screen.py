@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -30,23 +31,108 @@ WARNED = "!"
 TextRow = list[Text]
 
 
-def print_screen(cards: Sequence[Scorecard], console: Console, pages: Sequence[Path] = ()) -> None:
-    """Prints one line for each claim, then where the details are.
+@dataclass(frozen=True)
+class ClaimLine:
+    """The words of a claim's line, in the order in which they stand there."""
+
+    name: str
+    verdict: Verdict
+    is_warned: bool
+    evidence: str
+    gauge: str
+    said: str
+    """The estimate against its bound."""
+    hangs_on: str
+    """The settings that a conditional verdict hangs on; empty of any other."""
+    open_reason: str
+
+
+@dataclass(frozen=True)
+class PaperLines:
+    """A paper on the screen: small, so that one process can quickly hand it to another.
+
+    Attributes:
+        slug: the paper.
+        tier: the tier.
+        documented: the documentation score, strict and reviewed.
+        tested: how many claims were tested, of how many.
+        verdicts: the number of times that each was given.
+        most_looks: the largest number of looks that a claim had before.
+        lost: how many runs failed or diverged, in words; empty if none did.
+        older_rules: the way in which verdicts that follow older rules differ; None if none do.
+        claims: a line each.
+    """
+
+    slug: str
+    tier: str
+    documented: str
+    tested: str
+    verdicts: Mapping[str, int]
+    most_looks: int
+    lost: str
+    older_rules: str | None
+    claims: tuple[ClaimLine, ...]
+
+
+def paper_lines(card: Scorecard) -> PaperLines:
+    """Returns what the screen says of a paper."""
+    score, tested = card.documentation, card.coverage
+    slug = clean(str(card.paper["slug"]))
+    return PaperLines(
+        slug=slug,
+        tier=clean(card.tier),
+        documented=f"{score.strict} → {score.reviewed} of {score.of}",
+        tested=f"{tested.tested} of {tested.claims}",
+        verdicts=phrasing.verdict_counts(card.claims),
+        most_looks=status.most_looks(card),
+        lost=_lost(slug, card),
+        older_rules=phrasing.older_rules(card),
+        claims=tuple(_claim_line(card, claim) for claim in card.claims),
+    )
+
+
+def _claim_line(card: Scorecard, claim: ClaimModel) -> ClaimLine:
+    part = phrasing.deciding_part(claim)
+    return ClaimLine(
+        name=clean(claim.id.removeprefix(f"{card.paper['slug']}.")),
+        verdict=claim.verdict,
+        is_warned=bool(phrasing.warnings(claim)),
+        evidence=phrasing.evidence_label(claim),
+        gauge="" if part is None else gauge.gauge(part),
+        said="no estimate" if part is None else numbers.short_sentence(part),
+        hangs_on=clean(", ".join(dict.fromkeys(one.setting for one in claim.hangs_on))),
+        open_reason=open_reason(claim, card.tier),
+    )
+
+
+def _lost(slug: str, card: Scorecard) -> str:
+    """Returns how many runs failed or diverged; what was said of each has scrolled away by now."""
+    ended = Counter(record.status for record in card.records)
+    failed, diverged = ended[CellStatus.FAILED], ended[CellStatus.DIVERGED]
+    told = [f"{n} {word}" for n, word in ((failed, "failed"), (diverged, "diverged")) if n]
+    runs = numbers.counted(len(card.records), "run")
+    return f"{slug}: of {runs}, {' and '.join(told)}" if told else ""
+
+
+def print_screen(
+    papers: Sequence[PaperLines], console: Console, pages: Sequence[Path] = ()
+) -> None:
+    """Prints one line for each claim, or of many claims one for each paper; then the rest.
 
     Args:
-        cards: the papers.
+        papers: what is said of each paper.
         console: where to print.
         pages: the pages with the details.
     """
     width = min(console.width, WIDEST)
-    in_lines = sum(len(card.claims) for card in cards) <= MOST_CLAIMS
-    rows = _claims(cards) if in_lines else _papers(cards)
+    in_lines = sum(len(paper.claims) for paper in papers) <= MOST_CLAIMS
+    rows = _claims(papers) if in_lines else _papers(papers)
     for row in _aligned(list(rows), console, width):
         console.print(row, highlight=False, no_wrap=True, crop=False, overflow="ignore")
-    for card in cards:
-        if lost := _lost(card):
-            console.print(Text(lost, style="red"), soft_wrap=True, highlight=False)
-    for said in _notes(cards, in_lines):
+    for paper in papers:
+        if paper.lost:
+            console.print(Text(paper.lost, style="red"), soft_wrap=True, highlight=False)
+    for said in _notes(papers, in_lines):
         for line in textwrap.wrap(clean(said), width):
             console.print(Text(line, style="dim"), highlight=False)
     for page in pages:
@@ -86,39 +172,34 @@ def _aligned(rows: Sequence[TextRow], console: Console, width: int) -> Iterator[
 # --- every claim --------------------------------------------------------------------------------
 
 
-def _claims(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
-    hangs = any(claim.hangs_on for card in cards for claim in card.claims)
-    is_open = any(open_reason(one, card.tier) for card in cards for one in card.claims)
+def _claims(papers: Sequence[PaperLines]) -> Iterator[TextRow]:
+    hangs = any(claim.hangs_on for paper in papers for claim in paper.claims)
+    is_open = any(claim.open_reason for paper in papers for claim in paper.claims)
     about = ", ".join(["hangs on"] * hangs + ["why open"] * is_open)
     last = f"estimate ({about})" if about else "estimate"
     heads = ("  claim", "verdict", "evidence", "gauge", last)
     yield [Text(head, style="dim") for head in heads]
-    for card in cards:
-        yield [Text(_about(card), style="bold")]
-        for claim in card.claims:
-            yield _claim(card, claim)
+    for paper in papers:
+        yield [Text(_about(paper), style="bold")]
+        yield from map(_claim, paper.claims)
 
 
-def _about(card: Scorecard) -> str:
-    _, scale = phrasing.scale_apart(phrasing.verdict_counts(card.claims))
-    tested = f"{card.coverage.tested} of {card.coverage.claims} listed claims tested"
-    most = status.most_looks(card)
+def _about(paper: PaperLines) -> str:
+    _, scale = phrasing.scale_apart(paper.verdicts)
+    most = paper.most_looks
     looks = f"; up to {numbers.counted(most, 'look')} before" if most else ""
-    return clean(f"{card.paper['slug']}, {card.tier} tier{scale}; {tested}{looks}")
+    return f"{paper.slug}, {paper.tier} tier{scale}; {paper.tested} listed claims tested{looks}"
 
 
-def _claim(card: Scorecard, claim: ClaimModel) -> TextRow:
-    part = phrasing.deciding_part(claim)
-    name = clean(claim.id.removeprefix(f"{card.paper['slug']}."))
-    said = "no estimate" if part is None else numbers.short_sentence(part)
-    warned = f" {WARNED}" if phrasing.warnings(claim) else ""
-    about = _hangs_on(claim) or open_reason(claim, card.tier)
+def _claim(claim: ClaimLine) -> TextRow:
+    warned = f" {WARNED}" if claim.is_warned else ""
+    about = claim.hangs_on or claim.open_reason
     return [
-        Text(f"  {name}"),
+        Text(f"  {claim.name}"),
         _verdict(claim.verdict, phrasing.words(claim.verdict)) + Text(warned),
-        Text(phrasing.evidence_label(claim)),
-        Text("" if part is None else gauge.gauge(part)),
-        Text(f"{said} ({about})" if about else said),
+        Text(claim.evidence),
+        Text(claim.gauge),
+        Text(f"{claim.said} ({about})" if about else claim.said),
     ]
 
 
@@ -126,51 +207,31 @@ def _verdict(verdict: Verdict, said: str) -> Text:
     return Text(said, style=TONES[VERDICTS[verdict].tone])
 
 
-def _hangs_on(claim: ClaimModel) -> str:
-    return clean(", ".join(dict.fromkeys(one.setting for one in claim.hangs_on)))
-
-
 # --- every paper --------------------------------------------------------------------------------
 
 
-def _papers(cards: Sequence[Scorecard]) -> Iterator[TextRow]:
+def _papers(papers: Sequence[PaperLines]) -> Iterator[TextRow]:
     heads = ("paper", "tier", "documented", "tested", "verdicts")
     yield [Text(head, style="dim") for head in heads]
-    for card in cards:
-        score, counts = card.documentation, phrasing.verdict_counts(card.claims)
-        plain, scale = phrasing.scale_apart(counts)
-        yield [
-            Text(clean(str(card.paper["slug"]))),
-            Text(card.tier),
-            Text(f"{score.strict} → {score.reviewed} of {score.of}"),
-            Text(f"{card.coverage.tested} of {card.coverage.claims}"),
-            Text(", ").join(
-                _verdict(Verdict(without_limits(name)), f"{n} {phrasing.words(name)}")
-                for name, n in plain.items()
-            )
-            + Text(scale),
-        ]
+    for paper in papers:
+        plain, scale = phrasing.scale_apart(paper.verdicts)
+        verdicts = (
+            _verdict(Verdict(without_limits(name)), f"{n} {phrasing.words(name)}")
+            for name, n in plain.items()
+        )
+        told = (paper.slug, paper.tier, paper.documented, paper.tested)
+        yield [*map(Text, told), Text(", ").join(verdicts) + Text(scale)]
 
 
-def _lost(card: Scorecard) -> str:
-    """Returns how many runs failed or diverged; what was said of each has scrolled away by now."""
-    ended = Counter(record.status for record in card.records)
-    failed, diverged = ended[CellStatus.FAILED], ended[CellStatus.DIVERGED]
-    told = [f"{n} {word}" for n, word in ((failed, "failed"), (diverged, "diverged")) if n]
-    runs = numbers.counted(len(card.records), "run")
-    return clean(f"{card.paper['slug']}: of {runs}, {' and '.join(told)}") if told else ""
-
-
-def _notes(cards: Sequence[Scorecard], with_claims: bool) -> Iterator[str]:
+def _notes(papers: Sequence[PaperLines], with_claims: bool) -> Iterator[str]:
     """Yields what the lines leave out: the gauge's characters, warnings, and where details are."""
     if with_claims:
         yield f"gauge: {gauge.LEGEND}"
-    warned = [one.id for card in cards for one in card.claims if phrasing.warnings(one)]
+    warned = sum(claim.is_warned for paper in papers for claim in paper.claims)
     if warned:
-        claims = numbers.counted(len(warned), "claim")
-        yield f"{WARNED} {claims} with a warning, told in the details"
-    yield from dict.fromkeys(filter(None, map(phrasing.older_rules, cards)))
-    slugs = " ".join(dict.fromkeys(str(card.paper["slug"]) for card in cards))
-    tiers = dict.fromkeys(card.tier for card in cards)
+        yield f"{WARNED} {numbers.counted(warned, 'claim')} with a warning, told in the details"
+    yield from dict.fromkeys(paper.older_rules for paper in papers if paper.older_rules)
+    slugs = " ".join(dict.fromkeys(paper.slug for paper in papers))
+    tiers = dict.fromkeys(paper.tier for paper in papers)
     tier = f" --tier {next(iter(tiers))}" if len(tiers) == 1 else ""
-    yield f"details: --verbose, or reproaudit report {slugs if len(cards) == 1 else 'SLUG'}{tier}"
+    yield f"details: --verbose, or reproaudit report {slugs if len(papers) == 1 else 'SLUG'}{tier}"

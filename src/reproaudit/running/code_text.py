@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from reproaudit.errors import SpecError
 
@@ -87,9 +87,8 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     try:
         text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
-        text = loading = (_part(source.hex()), *sorted(reader.imports))
-    pieces = tuple(_joined(text)), tuple(_joined(loading))
-    return ModuleText(*pieces, reader.bound, defined, frozenset(reader.imports))
+        text = loading = _Writer({}).unread(source, reader.imports)
+    return ModuleText(text, loading, reader.bound, defined, frozenset(reader.imports))
 
 
 _BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
@@ -126,7 +125,7 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
 _INNER = {
     kind: tuple(name for name in kind._fields if name not in {"ctx", "id", "attr", "arg"})
     for kind in _KINDS
-}
+} | {ast.Constant: ()}
 """By kind of syntax node, the fields in which other nodes may stand."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -142,8 +141,9 @@ def _nodes(body: Iterable[ast.AST], but_in: Collection[type[ast.AST]] = ()) -> I
             waiting += node
         elif kind in _INNER:  # and no name, number or None
             yield node
-            if kind not in but_in:
-                waiting += [getattr(node, name, None) for name in _INNER[kind]]
+            inner = _INNER[kind]
+            if inner and kind not in but_in:
+                waiting += [getattr(node, name, None) for name in inner]
 
 
 _NAMING = {
@@ -309,7 +309,7 @@ _COMPUTED = {
 """By kind of syntax node: how its text begins, and the fields that count, with what stands before
 each."""
 
-_CLOSING = _part(")")
+_OPENING, _ENDING, _CLOSING = map(_part, "[])")
 
 
 class _Writer:
@@ -317,40 +317,56 @@ class _Writer:
 
     def __init__(self, bound: Mapping[str, Imported]) -> None:
         self._bound = bound
-        self._parts: list[bytes | Imported] = []
+        self._pieces: list[bytes | Imported] = []
+        self._parts: list[bytes] = []  # since the last imported name
 
     def written(self, body: Sequence[ast.stmt]) -> tuple[bytes | Imported, ...]:
-        """The text, in parts."""
+        """The text, with everything between two imported names in one piece."""
         self._write(list(body))
-        return tuple(self._parts)
+        return (*self._pieces, b"".join(self._parts))
+
+    def unread(self, source: bytes, imports: Iterable[Imported]) -> tuple[bytes | Imported, ...]:
+        """The source as it is, and what it imports."""
+        self._parts.append(_part(source.hex()))
+        for name in sorted(imports):
+            self._imported(name)
+        return (*self._pieces, b"".join(self._parts))
+
+    def _imported(self, name: Imported) -> None:
+        self._pieces += [b"".join(self._parts), name]
+        self._parts.clear()
 
     def _write(self, value: Any) -> None:
         kind, parts = type(value), self._parts
         if kind is list:
-            parts.append(_part("["))
+            parts.append(_OPENING)
             for one in value:
                 self._write(one)
-            parts.append(_part("]"))
+            parts.append(_ENDING)
         elif kind is ast.Name and value.id in self._bound:
-            parts.append(self._bound[value.id])
+            self._imported(self._bound[value.id])
         elif kind is ast.Constant:
             parts.append(_part(_constant(value.value)))
         elif kind is ast.JoinedStr:
             self._write_joined(value)
         elif kind is _Import:
-            names = map(_part, value.renamed)
-            parts += [_part("(import "), *value.imported, *names, _part(")")]
+            parts.append(_part("(import "))
+            for name in value.imported:
+                self._imported(name)
+            parts += [*map(_part, value.renamed), _CLOSING]
         elif kind in _COMPUTED:
             opening, fields = _COMPUTED[kind]
             parts.append(opening)
-            for name, named in fields:
-                inner = getattr(value, name, None)
-                if inner is not None and inner != []:
+            for field, named in fields:
+                inner = getattr(value, field, None)
+                if inner is None:
+                    continue
+                of = type(inner)
+                if of is str:
+                    parts += (named, _part(f"{inner} "))
+                elif inner or of is not list:
                     parts.append(named)
-                    if type(inner) is str:
-                        parts.append(_part(f"{inner} "))
-                    else:
-                        self._write(inner)
+                    self._write(inner)
             parts.append(_CLOSING)
         else:
             parts.append(_part(f"{value!s} "))
@@ -373,14 +389,3 @@ def _constant(value: Any) -> str:
     """A constant by type and exact value; text by its length, so that nothing runs into it."""
     shown = value.hex() if isinstance(value, float) else ascii(value)
     return f"<{type(value).__name__} {len(shown)}:{shown}>"
-
-
-def _joined(parts: Sequence[bytes | Imported]) -> Iterator[bytes | Imported]:
-    """The same text with everything between two imported names in one piece."""
-    start = 0
-    for place, part in enumerate(parts):
-        if isinstance(part, tuple):
-            yield b"".join(cast(Sequence[bytes], parts[start:place]))
-            yield part
-            start = place + 1
-    yield b"".join(cast(Sequence[bytes], parts[start:]))

@@ -89,7 +89,7 @@ def _write_tier(folder: Path, tier: str, given: dict[str, Given]) -> Path:
     slugs |= {file.parents[2].name for file in folder.glob(f"*/elsewhere/*/{SCORECARD}")}
     found = (_entry(folder, slug, given.get(slug)) for slug in sorted(slugs | given.keys()))
     papers = tuple(one for one in found if one is not None)
-    _write_by_doi(folder / "doi", papers)
+    _write_by_doi(folder, papers)
     register = Register(tier=tier, papers=papers)
     _update(folder / "register.json", json_text(register.as_data()))
     _update(folder / "register.csv", register_csv(papers))
@@ -178,15 +178,15 @@ def _write_badges(place: Path, entry: PaperEntry) -> None:
 
 
 def _write_by_doi(folder: Path, papers: Sequence[PaperEntry]) -> None:
-    """Writes each paper's entry under its DOI in small letters, and takes away what is no more."""
-    wanted = set()
+    """Copies each paper's entry to its DOI in small letters, and takes away what is no more."""
+    wanted, by_doi = set(), folder / "doi"
     for paper in papers:
         prefix, _, suffix = (paper.doi or "").lower().partition("/")
         if re.fullmatch(r"10\.\d{4,9}", prefix) and is_plain(suffix):
-            file = folder / prefix / f"{suffix}.json"
-            _update(file, json_text(entry_data(paper)))
+            file = by_doi / prefix / f"{suffix}.json"
+            _update(file, _bytes(folder / paper.slug / ENTRY).decode())
             wanted.add(file)
-    for file in folder.glob("10.*/*.json"):
+    for file in by_doi.glob("10.*/*.json"):
         if file not in wanted:
             file.unlink()
 
