@@ -82,7 +82,7 @@ def test_the_shipped_audits_go_into_the_wheel() -> None:
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel["force-include"] == {"audits": "reproaudit/audits"}
     assert list((ROOT / "audits").glob("*.yaml"))
-    assert PROJECT["project"]["scripts"] == {"reproaudit": "reproaudit.cli:main"}
+    assert PROJECT["project"]["scripts"] == {"reproaudit": "reproaudit.__main__:start"}
 
 
 @pytest.mark.slow
