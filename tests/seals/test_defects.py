@@ -189,6 +189,7 @@ def test_another_id_does_not_clear_the_history(at: Place, statement: str, betwee
     assert f"claim mini.supported was taken away, and mini.fresh {how}" in history
     assert ", as mini.supported, gave supported" in history
     assert "claim mini.supported was taken away" in page(at)
+    assert "; 1 claim that had results is no longer in the audit" in page(at)
 
 
 def test_a_claim_that_had_a_result_and_is_gone_is_told_of(at: Place) -> None:
@@ -200,6 +201,7 @@ def test_a_claim_that_had_a_result_and_is_gone_is_told_of(at: Place) -> None:
         (told,) = [sentence for sentence in one["history"] if "another claim" in sentence]
         assert told.startswith("This audit had another claim, mini.inconclusive, which was taken")
         assert "inconclusive (decision" in told
+    assert "; 1 claim that had results is no longer in the audit" in page(at)
 
 
 # --- numbers that are seen before a run has ended ------------------------------------------------

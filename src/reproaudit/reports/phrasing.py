@@ -20,7 +20,7 @@ from reproaudit.reports.numbers import (
 )
 from reproaudit.reports.printable import clean
 from reproaudit.reports.repeats import repeated_runs
-from reproaudit.reports.status import alternatives_told, most_looks
+from reproaudit.reports.status import alternatives_told, confirmed_count, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -38,7 +38,7 @@ from reproaudit.scorecard.verdicts import (
     VERDICTS,
     without_limits,
 )
-from reproaudit.seals.telling import verdict_on_new_seeds
+from reproaudit.seals.telling import claims_told_of, verdict_on_new_seeds
 from reproaudit.stats import Decision
 
 NO_REASON = "no reason given"
@@ -346,6 +346,11 @@ def counts_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {words(verdict)}" for verdict, n in counts.items()) or "no claims"
 
 
+def confirmed_words(claims: Iterable[ClaimModel]) -> str:
+    """Returns ``2 of them confirmed on new seeds``."""
+    return f"{confirmed_count(claims) or 'none'} of them confirmed on new seeds"
+
+
 def scale_apart(counts: Mapping[str, int]) -> tuple[dict[str, int], str]:
     """Returns counts of verdicts without their scale, and ``, at reduced scale`` if one had it.
 
@@ -359,12 +364,17 @@ def scale_apart(counts: Mapping[str, int]) -> tuple[dict[str, int], str]:
 
 
 def coverage_words(scorecard: Scorecard) -> str:
-    """Returns how many of the paper's claims were tested."""
+    """Returns how many of the paper's claims were tested, and how many are no longer there."""
     coverage, listed = scorecard.coverage, len(scorecard.claims)
+    earlier = {name for claim in scorecard.claims for name in claims_told_of(claim.history)}
+    gone = len(earlier - {claim.id for claim in scorecard.claims})
+    is_gone = "is" if gone == 1 else "are"
+    lost = f"; {counted(gone, 'claim')} that had results {is_gone} no longer in the audit"
     return (
         f"{coverage.tested} of {coverage.claims} listed claims tested "
         f"({listed} audited, {len(scorecard.not_audited)} not); "
         f"they carry {percent(round(coverage.weight_tested, 3))} of the audited weight"
+        f"{lost if gone else ''}"
     )
 
 

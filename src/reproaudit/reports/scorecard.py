@@ -125,6 +125,13 @@ def _links(paper: Mapping[str, Any]) -> Iterator[o.Span]:
 # --- summary ------------------------------------------------------------------------------------
 
 
+def _verdicts(card: Scorecard) -> o.Line:
+    counted = verdict_badges(phrasing.verdict_counts(card.claims))
+    if not card.claims or card.origin is not None:  # measurements from elsewhere are under no seal
+        return counted
+    return (*o.spans(counted), f", {phrasing.confirmed_words(card.claims)}")
+
+
 def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     documentation, found = card.documentation, len(card.findings)
     settings = f"{numbers.counted(len(card.ledger), 'setting')} that the paper leaves open"
@@ -134,7 +141,7 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     discrepancies = f"{found} {'discrepancy' if found == 1 else 'discrepancies'}"
     score = f"{reviewing.score_words(documentation)}. {reviewing.rate_words(documentation)}"
     rows: list[tuple[o.Line, o.Line]] = [
-        ("verdicts", verdict_badges(phrasing.verdict_counts(card.claims))),
+        ("verdicts", _verdicts(card)),
         ("coverage", phrasing.coverage_words(card)),
         ("chance", phrasing.chance_words(card)),
         ("documentation", score),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.stats import Decision
+
+if TYPE_CHECKING:
+    from reproaudit.reports.register.model import ClaimEntry
 
 CONFIRMED = "confirmed"
 """The verdict came out on new seeds, too."""
@@ -26,6 +32,11 @@ def status_words(verdict: Verdict, status: str) -> str:
         return exploratory
     shown = {Verdict.INCONCLUSIVE: still_open, Verdict.CONDITIONAL: but_for_its_condition}
     return shown.get(verdict, confirmed)
+
+
+def confirmed_count(claims: Iterable[ClaimModel | ClaimEntry]) -> int:
+    """Returns the number of verdicts that new seeds gave again, and that decide something."""
+    return sum(status_words(claim.verdict, claim.status) == CONFIRMED for claim in claims)
 
 
 def looks_words(claim: ClaimModel) -> str:

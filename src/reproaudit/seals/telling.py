@@ -201,6 +201,15 @@ def verdict_on_new_seeds(history: Sequence[str]) -> str | None:
     return found[-1] if found else None
 
 
+_OTHER_CLAIM = re.compile(r"had another claim, (\S+), which was taken away|, as (\S+), gave ")
+
+
+def claims_told_of(history: Sequence[str]) -> frozenset[str]:
+    """The ids of other claims whose results a claim's history tells of."""
+    found = (match for said in history for match in _OTHER_CLAIM.finditer(said))
+    return frozenset(match[1] or match[2] for match in found)
+
+
 def named_changes(changes: Sequence[RuleChange]) -> str:
     """The changes in words: whatever was changed or taken away, then the first additions.
 

@@ -189,7 +189,8 @@ def summary(card: Scorecard) -> str:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     return clean(
         f"Claims of the paper, run at the {card.tier} tier and judged by the audit's rules: "
-        f"{counts}. {phrasing.upper_first(phrasing.coverage_words(card))}. "
+        f"{counts}, {phrasing.confirmed_words(card.claims)}. "
+        f"{phrasing.upper_first(phrasing.coverage_words(card))}. "
         f"{phrasing.upper_first(phrasing.records_words(card))}. "
         "There is no single verdict for the paper; the report has each claim with its interval, "
         "its controls and its evidence."

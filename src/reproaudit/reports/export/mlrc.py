@@ -108,7 +108,8 @@ def _means(card: Scorecard) -> Iterator[str]:
 def _results(card: Scorecard) -> Iterator[str]:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     yield escaped(
-        f"{phrasing.upper_first(counts)}. {phrasing.upper_first(phrasing.coverage_words(card))}."
+        f"{phrasing.upper_first(counts)}, {phrasing.confirmed_words(card.claims)}. "
+        f"{phrasing.upper_first(phrasing.coverage_words(card))}."
     )
     if (older := phrasing.older_rules(card)) is not None:
         yield escaped(older)

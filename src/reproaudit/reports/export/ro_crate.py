@@ -133,15 +133,14 @@ def _root(
     license_url: str | None,
 ) -> Entity:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
-    confirmed = sum(claim.status == "confirmed" for claim in card.claims)
+    confirmed = phrasing.confirmed_words(card.claims)
     return {
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": _to(PROFILE),
         "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
         "description": clean(
-            f"What the paper says beside what was found by running it: {counts} "
-            f"(confirmed on seeds that follow from a seal: {confirmed or 'none'}); "
+            f"What the paper says beside what was found by running it: {counts}, {confirmed}; "
             f"{phrasing.coverage_words(card)}."
         ),
         "datePublished": _day(card),

@@ -11,7 +11,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports.phrasing import counts_words, words
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, PaperEntry
-from reproaudit.reports.status import CONFIRMED, status_words
+from reproaudit.reports.status import confirmed_count, status_words
 from reproaudit.scorecard.verdicts import VERDICTS, Tone, complete, without_limits
 
 COLOURS = complete(
@@ -50,8 +50,8 @@ def paper_badge_svg(paper: PaperEntry) -> str:
     label = _Piece(f"{paper.slug}, {paper.tier} tier", LABEL)
     if paper.ours is None or not paper.ours.counts:
         return _badge([label, _Piece(counts_words({}), COLOURS[Tone.ABSENT])])
-    statuses = [status_words(claim.verdict, claim.status) for claim in paper.ours.claims]
-    confirmed = _Piece(f"{statuses.count(CONFIRMED) or 'none'} confirmed", COLOURS[Tone.NEUTRAL])
+    count = confirmed_count(paper.ours.claims)
+    confirmed = _Piece(f"{count or 'none'} confirmed", COLOURS[Tone.NEUTRAL])
     return _badge([label, *_counted(paper.ours.counts), confirmed])
 
 
