@@ -20,7 +20,7 @@ from reproaudit.reports.numbers import (
 )
 from reproaudit.reports.printable import clean
 from reproaudit.reports.repeats import repeated_runs
-from reproaudit.reports.status import alternatives_told, confirmed_count, most_looks
+from reproaudit.reports.status import alternatives_told, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -344,11 +344,6 @@ def counted_verdicts(judged: Iterable[tuple[Verdict, str]]) -> dict[str, int]:
 def counts_words(counts: Mapping[str, int]) -> str:
     """Returns ``4 supported, 1 inconclusive``."""
     return ", ".join(f"{n} {words(verdict)}" for verdict, n in counts.items()) or "no claims"
-
-
-def confirmed_words(claims: Iterable[ClaimModel]) -> str:
-    """Returns ``2 of them confirmed on new seeds``."""
-    return f"{confirmed_count(claims) or 'none'} of them confirmed on new seeds"
 
 
 def scale_apart(counts: Mapping[str, int]) -> tuple[dict[str, int], str]:

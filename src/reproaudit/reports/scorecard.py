@@ -19,6 +19,7 @@ from reproaudit.reports.claim import (
     shared_history,
     verdict_badges,
 )
+from reproaudit.reports.status import confirmed_words
 from reproaudit.scorecard.elsewhere import BesideModel
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone
@@ -129,7 +130,7 @@ def _verdicts(card: Scorecard) -> o.Line:
     counted = verdict_badges(phrasing.verdict_counts(card.claims))
     if not card.claims or card.origin is not None:  # measurements from elsewhere are under no seal
         return counted
-    return (*o.spans(counted), f", {phrasing.confirmed_words(card.claims)}")
+    return (*o.spans(counted), f", {confirmed_words(card.claims)}")
 
 
 def _summary(card: Scorecard, multiverse: bool) -> o.Section:

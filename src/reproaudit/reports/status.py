@@ -39,6 +39,11 @@ def confirmed_count(claims: Iterable[ClaimModel | ClaimEntry]) -> int:
     return sum(status_words(claim.verdict, claim.status) == CONFIRMED for claim in claims)
 
 
+def confirmed_words(claims: Iterable[ClaimModel]) -> str:
+    """Returns ``2 of them confirmed on new seeds``, to stand after the number of each verdict."""
+    return f"{confirmed_count(claims) or 'none'} of them confirmed on new seeds"
+
+
 def looks_words(claim: ClaimModel) -> str:
     """Returns the status, with the number of looks before, where they were counted."""
     if claim.rule.get("trains") is False:

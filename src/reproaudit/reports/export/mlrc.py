@@ -15,6 +15,7 @@ from reproaudit.reports import findings, phrasing, status
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.numbers import counted, ranges, value_words
+from reproaudit.reports.status import confirmed_words
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 TO_WRITE = "> **To be written:**"
@@ -108,7 +109,7 @@ def _means(card: Scorecard) -> Iterator[str]:
 def _results(card: Scorecard) -> Iterator[str]:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     yield escaped(
-        f"{phrasing.upper_first(counts)}, {phrasing.confirmed_words(card.claims)}. "
+        f"{phrasing.upper_first(counts)}, {confirmed_words(card.claims)}. "
         f"{phrasing.upper_first(phrasing.coverage_words(card))}."
     )
     if (older := phrasing.older_rules(card)) is not None:

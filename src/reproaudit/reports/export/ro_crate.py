@@ -21,6 +21,7 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.export.provenance import identifiers, running_times, scorecard_files
 from reproaudit.reports.formats import PAGES, Exported, ExportRequest
 from reproaudit.reports.printable import clean
+from reproaudit.reports.status import confirmed_words
 from reproaudit.scorecard.model import Scorecard
 
 METADATA = "ro-crate-metadata.json"
@@ -133,7 +134,7 @@ def _root(
     license_url: str | None,
 ) -> Entity:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
-    confirmed = phrasing.confirmed_words(card.claims)
+    confirmed = confirmed_words(card.claims)
     return {
         "@id": "./",
         "@type": "Dataset",
