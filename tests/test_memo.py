@@ -416,6 +416,40 @@ def test_after_one_paper_changed_no_other_is_judged_or_drawn_again(
     assert (capsys.readouterr().out, written_pages()) == (told, pages)
 
 
+def two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has even two papers judged by two processes, of which the other one is started anew."""
+    monkeypatch.setattr(several_papers, "FEWEST_FOR_PROCESSES", 2)
+    monkeypatch.setattr(several_papers, "available_cores", lambda: 2)
+    anew = multiprocessing.get_context("spawn")
+    monkeypatch.setattr(several_papers, "_context", lambda: anew)
+
+
+def test_a_copy_of_a_process_writes_and_says_what_one_does(
+    two_papers: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage_a_record(Path("audits"))  # which is told on standard error
+    code, said, pages = run_command(two_papers), capsys.readouterr(), written_pages()
+    memo.forget_all()
+    shutil.rmtree("reports")
+    program = (
+        "import sys\n"
+        "from reproaudit.running import memo; memo.SETTLED = -10**12\n"
+        "from reproaudit.commands import several_papers as several\n"
+        "several.FEWEST_FOR_PROCESSES, several.available_cores = 2, lambda: 2\n"
+        "assert several._context().get_start_method() == 'fork'\n"
+        "from reproaudit.cli import run_command; sys.exit(run_command(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *two_papers],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = done.returncode, done.stdout, done.stderr, written_pages()
+    assert found == (code, said.out, said.err, pages)
+
+
 def test_several_processes_write_and_say_what_one_does(
     two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,8 +457,7 @@ def test_several_processes_write_and_say_what_one_does(
     said = run_command(two_papers), capsys.readouterr(), written_pages()
     memo.forget_all()
     shutil.rmtree("reports")
-    monkeypatch.setattr(several_papers, "FEWEST_FOR_PROCESSES", 2)
-    monkeypatch.setattr(several_papers, "available_cores", lambda: 2)
+    two_processes(monkeypatch)
     monkeypatch.setattr(several_papers, "MOST_TURNS", 1)
     monkeypatch.setattr(several_papers, "_taken", lambda _waiting: ())  # the other takes them all
     monkeypatch.setattr(one_paper, "report_of", never)  # here; the other process has its own
@@ -434,8 +467,7 @@ def test_several_processes_write_and_say_what_one_does(
 def test_a_process_that_is_killed_is_named_and_what_was_written_is_kept(
     two_papers: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(several_papers, "FEWEST_FOR_PROCESSES", 2)
-    monkeypatch.setattr(several_papers, "available_cores", lambda: 2)
+    two_processes(monkeypatch)
     really = several_papers._judged
 
     def alone(*asked: Any) -> Iterator[one_paper.PaperReport]:

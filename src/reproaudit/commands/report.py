@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
@@ -16,6 +16,7 @@ from reproaudit.commands.one_paper import (
 )
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.commands.reporting import ReportRequest
+from reproaudit.commands.several_papers import reports_of_papers
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.reports.files import write_report
 from reproaudit.reports.formats import TERMINAL
@@ -27,15 +28,12 @@ from reproaudit.scorecard.model import Scorecard
 
 
 def report_papers(
-    request: ReportRequest,
-    reports: Callable[[], Iterable[PaperReport]],
-    on_error: Callable[[AuditError], None] | None = None,
+    request: ReportRequest, on_error: Callable[[AuditError], None] | None = None
 ) -> tuple[set[str], list[Path]]:
     """Writes the reports of papers, then prints them; returns the outcomes and the files.
 
     Args:
         request: the papers, and what to write and print of them.
-        reports: judges the papers, and writes what is their own.
         on_error: told why a paper cannot be shown, and the others are; None raises instead.
 
     Returns:
@@ -46,7 +44,7 @@ def report_papers(
     """
     found: list[PaperReport] = []
     faulty = False
-    for entry, one in zip(request.entries, reports(), strict=True):
+    for entry, one in zip(request.entries, reports_of_papers(request), strict=True):
         sys.stderr.write(one.said)
         if one.error is not None:
             if on_error is None:

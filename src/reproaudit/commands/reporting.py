@@ -136,14 +136,12 @@ def _digests(paths: Collection[str]) -> dict[str, str]:
 
 
 def _reported(request: ReportRequest) -> dict[str, Any]:
-    from reproaudit.commands.several_papers import papers_in_turn
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads wait for work by spinning
+    from reproaudit.commands.report import report_papers
 
     errors: list[AuditError] = []
-    with overheard() as said, papers_in_turn(request) as reports:
-        from reproaudit.commands.report import report_papers  # while other processes start
-
-        on_error = errors.append if request.go_on else None
-        outcomes, written = report_papers(request, reports, on_error)
+    with overheard() as said:
+        outcomes, written = report_papers(request, errors.append if request.go_on else None)
     return {
         "said": said,
         "errors": [(str(error), error.exit_code) for error in errors],

@@ -1,8 +1,7 @@
 """Several papers of a report, judged at once: this process and others take them in turn.
 
-The others start before this one has imported what judges. No paper is given out: whoever is free
-takes the largest one that nobody has taken yet. The numbers wait in a pipe, from which a process
-that is killed cannot keep the others.
+No paper is given out: whoever is free takes the largest one that nobody has taken yet. The numbers
+wait in a pipe, from which a process that is killed cannot keep the others.
 """
 
 from __future__ import annotations
@@ -10,48 +9,40 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
 from threading import Thread
-from typing import TYPE_CHECKING
 
+from reproaudit.commands.one_paper import PaperReport, report_of
 from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import TechnicalError
 from reproaudit.running.cores import available_cores
-from reproaudit.running.manifest import RecordManifest
 from reproaudit.running.memo import one_moment, tool_files
-
-if TYPE_CHECKING:
-    from reproaudit.commands.one_paper import PaperReport
+from reproaudit.running.store import Store
 
 FEWEST_FOR_PROCESSES = 8
 """Fewer papers are judged before another process has started."""
-
 
 MOST_TURNS = 10_000
 """A pipe holds the numbers of so many turns; of more papers, several are one turn."""
 
 
-@contextmanager
-def papers_in_turn(request: ReportRequest) -> Iterator[Callable[[], Iterator[PaperReport]]]:
-    """Starts the other processes, if there are papers enough, and ends them.
+def reports_of_papers(request: ReportRequest) -> Iterator[PaperReport]:
+    """Judges papers and writes their pages; yields them in their order.
 
-    Yields:
-        A function that judges the papers and writes their pages, and yields them in their order.
-        It raises TechnicalError if a process that judges is killed.
+    Raises:
+        TechnicalError: if a process that judges is killed.
     """
     papers = len(request.entries)
     others = min(available_cores(), papers // (FEWEST_FOR_PROCESSES // 2)) - 1
     if others < 1:
-        yield lambda: _judged(request, range(papers))
+        yield from _judged(request, range(papers))
         return
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's own wait for work by spinning
-    turns = _turns(request)
-    context = multiprocessing.get_context("spawn")  # a fork may leave NumPy's threads behind
+    turns, context = _turns(request), _context()
     waiting, filled = context.Pipe(duplex=False)
     with waiting:
         with filled:
@@ -60,24 +51,30 @@ def papers_in_turn(request: ReportRequest) -> Iterator[Callable[[], Iterator[Pap
         pool = ProcessPoolExecutor(others, context, _prepare, prepared)
         try:
             theirs = [pool.submit(_judge_as_other, request, turns) for _ in range(others)]
-
-            def reports() -> Iterator[PaperReport]:
-                found = _judge_in_turn(request, turns, waiting)
-                try:
-                    for one in theirs:
-                        found |= one.result()
-                except BrokenProcessPool as error:
-                    raise TechnicalError(
-                        "a process that judged a paper was ended from outside, perhaps for want of "
-                        "memory. What it had written is whole; report fewer papers at once, by "
-                        "name."
-                    ) from error
-                pool.shutdown(wait=False)  # they end while the register is written
-                yield from (found[place] for place in range(papers))
-
-            yield reports
+            found = _judge_in_turn(request, turns, waiting)
+            for one in theirs:
+                found |= one.result()
+        except BrokenProcessPool as error:
+            raise TechnicalError(
+                "a process that judged a paper was ended from outside, perhaps for want of memory. "
+                "What it had written is whole; report fewer papers at once, by name."
+            ) from error
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            deque(_taken(waiting), maxlen=0)  # after an interruption, no more turns for the others
+            pool.shutdown(wait=False, cancel_futures=True)  # they end while the register is written
+    yield from (found[place] for place in range(papers))
+
+
+def _context() -> BaseContext:
+    """The way in which processes start: as copies of this one, with all that it has imported.
+
+    A process with threads starts others anew: a copy would lack the threads, and may wait for them.
+    """
+    try:
+        has_threads = len(os.listdir("/proc/self/task")) > 1  # of libraries, too
+    except OSError:
+        has_threads = True
+    return multiprocessing.get_context("spawn" if has_threads else "fork")
 
 
 Turns = list[list[int]]
@@ -86,7 +83,7 @@ Turns = list[list[int]]
 
 def _turns(request: ReportRequest) -> Turns:
     """The turns in their order: papers of the most records come first."""
-    listed = RecordManifest(request.store / "manifest.log").digests()
+    listed = Store(request.store).manifest.digests()
     counts = Counter(path.partition("/")[0] for path in listed)
     slugs = [entry.slug for entry in request.entries]
     order = sorted(range(len(slugs)), key=lambda place: -counts[slugs[place]])
@@ -120,9 +117,6 @@ def _taken(waiting: Connection) -> Iterator[int]:
 
 
 def _judged(request: ReportRequest, places: Iterable[int]) -> Iterator[PaperReport]:
-    from reproaudit.commands.one_paper import report_of
-    from reproaudit.running.store import Store
-
     with one_moment():
         store, tool = Store(request.store), tool_files()
         for place in places:

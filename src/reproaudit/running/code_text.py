@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def _parsed(source: bytes, name: str, is_package: bool) -> ModuleText:
     body = reader.computing(tree.body)
     does = [one for one in body if not isinstance(one, _BINDING) or not (is_known or _binds(one))]
     try:
-        text, loading = _Writer(reader.bound).written(body), _Writer(reader.bound).written(does)
+        written = {one: _Writer(reader.bound).written(one) for one in body}
+        text, loading = _in_one(written.values()), _in_one(written[one] for one in does)
     except RecursionError:  # an expression of a thousand terms: every byte counts
         text = loading = _Writer({}).unread(source, reader.imports)
     return ModuleText(text, loading, reader.bound, defined, frozenset(reader.imports))
@@ -110,7 +112,7 @@ def _binds(statement: ast.stmt) -> bool:
 
 
 def _calls(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) for one in ast.walk(node))
+    return any(type(one) is ast.Call for one in _nodes([node]))
 
 
 def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
@@ -313,17 +315,17 @@ _OPENING, _ENDING, _CLOSING = map(_part, "[])")
 
 
 class _Writer:
-    """Writes statements as text, with what was imported in place of the names bound to it."""
+    """Writes a statement as text, with what was imported in place of the names bound to it."""
 
     def __init__(self, bound: Mapping[str, Imported]) -> None:
         self._bound = bound
         self._pieces: list[bytes | Imported] = []
         self._parts: list[bytes] = []  # since the last imported name
 
-    def written(self, body: Sequence[ast.stmt]) -> tuple[bytes | Imported, ...]:
+    def written(self, statement: ast.stmt) -> list[bytes | Imported]:
         """The text, with everything between two imported names in one piece."""
-        self._write(list(body))
-        return (*self._pieces, b"".join(self._parts))
+        self._write(statement)
+        return [*self._pieces, b"".join(self._parts)]
 
     def unread(self, source: bytes, imports: Iterable[Imported]) -> tuple[bytes | Imported, ...]:
         """The source as it is, and what it imports."""
@@ -383,6 +385,19 @@ class _Writer:
                 self._write(one)
                 constant = ""
         self._parts.append(_part(_constant(constant) + ")"))
+
+
+def _in_one(several: Iterable[Sequence[bytes | Imported]]) -> tuple[bytes | Imported, ...]:
+    """The texts of statements as that of a list of them."""
+    pieces: list[bytes | Imported] = []
+    parts = [_OPENING]
+    for part in chain.from_iterable(several):
+        if isinstance(part, bytes):
+            parts.append(part)
+        else:
+            pieces += [b"".join(parts), part]
+            parts = []
+    return (*pieces, b"".join([*parts, _ENDING]))
 
 
 def _constant(value: Any) -> str:
