@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 from reproaudit.reports import outline as o
 from reproaudit.reports.printable import clean
@@ -43,6 +43,7 @@ def _line(text: o.Line) -> str:
     return _line_start("".join(_span(span) for span in o.spans(text)).strip())
 
 
+@lru_cache(maxsize=4096)
 def _span(span: o.Span) -> str:
     shown, mark = _escaped(span.text), _MARKS[span.mark]
     if span.href.startswith("https://"):  # anchors and pages beside it are on the HTML page
