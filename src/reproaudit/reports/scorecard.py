@@ -128,8 +128,8 @@ def _links(paper: Mapping[str, Any]) -> Iterator[o.Span]:
 
 def _verdicts(card: Scorecard) -> o.Line:
     counted = verdict_badges(phrasing.verdict_counts(card.claims))
-    if not card.claims or card.origin is not None:  # measurements from elsewhere are under no seal
-        return counted
+    if card.tier != "paper" or not card.claims or card.origin is not None:
+        return counted  # seals are about our own runs at the paper tier
     return (*o.spans(counted), f", {confirmed_words(card.claims)}")
 
 
