@@ -10,7 +10,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from rendering import (
     render_register,
     render_scorecard,
 )
+from reproaudit.audit.plan import Role
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.reports import numbers, phrasing
@@ -306,6 +307,42 @@ def test_a_rule_younger_than_its_records_is_a_warning() -> None:
         assert "the rule is younger than its records" in " ".join(text.split())
     same = factories.make_scorecard(claims=[factories.claim("layers", "good")])
     assert "younger" not in printed(same)
+
+
+def numbers_in(value: object) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        yield from (found for one in value.values() for found in numbers_in(one))
+    elif isinstance(value, list | tuple):
+        yield from (found for one in value for found in numbers_in(one))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+
+
+def test_a_page_shows_every_number_that_a_claim_is_judged_by(card: Scorecard) -> None:
+    """A floor above the data, or a rival of the fourth power, once stood in the JSON alone."""
+    for form in ("html", "md"):
+        text = re.sub(r"\\(.)|<[^>]*>", r"\1", render(card, form))
+        folds = text.split("The rule in full")[1:]
+        assert len(folds) == len(card.claims)
+        for claim, fold in zip(card.claims, folds, strict=True):
+            told = fold.partition("Of every part:")[0]
+            for check in claim.rule["checks"]:
+                assert check["kind"] in told
+                for value in numbers_in(check):
+                    assert numbers.stated(value) in told
+            assert f"confidence: {numbers.stated(claim.rule['confidence'])}" in fold
+
+
+def test_runs_below_the_floor_of_a_check_are_a_warning(card: Scorecard) -> None:
+    claim = next(one for one in card.claims if one.pictures)
+    assert not any("floor" in one for one in phrasing.warnings(claim))
+    raised = claim.pictures[0].model_copy(update={"floor": 1e9})
+    of_these = claim.model_copy(update={"pictures": (raised,)})
+    (warning,) = [one for one in phrasing.warnings(of_these) if "floor" in one]
+    count = len(next(line for line in raised.lines if line.role is Role.EXPERIMENT).runs)
+    assert warning.startswith(
+        f"{count} of {count} runs of '{raised.parts[0]}' come below its floor"
+    )
 
 
 def test_a_single_seed_at_the_smoke_tier_is_rendered() -> None:

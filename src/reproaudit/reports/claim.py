@@ -9,6 +9,7 @@ from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, sta
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
+from reproaudit.reports.stated_rule import stated_rule
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
@@ -119,6 +120,7 @@ def claim_section(
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Facts(list(_facts(card, claim, history))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
+        *filter(None, [stated_rule(claim)]),
     )
     title = (claim_badge(claim), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")

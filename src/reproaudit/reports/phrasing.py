@@ -20,6 +20,7 @@ from reproaudit.reports.numbers import (
 )
 from reproaudit.reports.printable import clean
 from reproaudit.reports.repeats import repeated_runs
+from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import alternatives_told, most_looks
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
@@ -305,7 +306,7 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
         found.append("met, although the solution constructed for it misses")
     if new := otherwise_on_new_seeds(claim):
         found.append(f"on the new seeds of the last seal it came out {new}")
-    return (*found, *repeated_runs(claim))
+    return (*found, *repeated_runs(claim), *below_the_floor(claim))
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:

@@ -1,0 +1,72 @@
+"""A claim's rule in full: every number that its parts are judged by, in the words of the audit.
+
+A page shows the condition that decides each part. The others decide as well, and so do a floor and
+the share of training that counts: nothing of it is left to the JSON alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reproaudit.audit.plan import Role
+from reproaudit.reports import numbers
+from reproaudit.reports import outline as o
+from reproaudit.scorecard.model import ClaimModel
+
+OF_EVERY_PART = ("confidence", "if_diverged", "trains")
+_SHOWN_APART = {"name", "kind"}
+
+
+def stated_rule(claim: ClaimModel) -> o.Fold | None:
+    """Returns what decides each part of a claim; None for a scorecard too old to say it."""
+    checks = claim.rule.get("checks") or ()
+    if not checks:
+        return None
+    rows = [(str(one.get("name")), o.code(str(one.get("kind"))), _fields(one)) for one in checks]
+    shared = _fields({name: claim.rule.get(name) for name in OF_EVERY_PART})
+    blocks = (
+        o.Tabular(("Part", "Kind of check", "Judged by"), rows),
+        o.Paragraph(f"Of every part: {shared}.", "soft"),
+    )
+    return o.Fold("The rule in full, as the audit states it", blocks, detail=o.Detail.FULL)
+
+
+def below_the_floor(claim: ClaimModel) -> Iterator[str]:
+    """Yields for each picture how many of the claim's own runs lie below the floor of its check."""
+    for picture in claim.pictures:
+        own = [one for one in picture.lines if one.role is Role.EXPERIMENT]
+        is_course = picture.kind == "course"
+        reached = [run[-1] if is_course else min(run) for one in own for run in one.runs if run]
+        if below := sum(value < picture.floor for value in reached):
+            of, floor = numbers.counted(len(reached), "run"), numbers.stated(picture.floor)
+            yield (
+                f"{below} of {of} of '{picture.parts[0]}' come below its floor: less than {floor} "
+                f"counts as {floor}"
+            )
+
+
+def _fields(given: Mapping[str, Any]) -> str:
+    """Returns the fields that have a value, in the order of their names, as a file has them."""
+    said = {name: _value(one) for name, one in sorted(given.items()) if name not in _SHOWN_APART}
+    return "; ".join(f"{name}: {value}" for name, value in said.items() if value)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return numbers.stated(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{name} {_value(one)}" for name, one in _read(value))
+        return f"{value['measurement']} ({inner})" if "measurement" in value else inner
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
+    return "" if value is None else str(value)
+
+
+def _read(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields where a measurement is read: its coordinates, then the step."""
+    yield from sorted(value.get("at", {}).items())
+    rest = {name: one for name, one in value.items() if name not in ("measurement", "at")}
+    yield from sorted(rest.items())
