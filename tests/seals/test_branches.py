@@ -276,4 +276,4 @@ def test_an_older_stash_is_a_branch_like_the_last(branched: Place) -> None:
     git(branched.folder, "stash")
     assert branched.file.read_bytes() == chain
     told = branched.card(*REPORT)["history"]
-    assert any(one.startswith("Other branches of this repository have entries") for one in told)
+    assert any(one.startswith("Other branches or folders of this repository") for one in told)

@@ -139,7 +139,14 @@ def test_nothing_that_a_repository_names_is_run(file: Path) -> None:
     mark = root / "ran"
     git(root, "config", "core.fsmonitor", f"touch {mark}")
     git(root, "config", "diff.external", f"touch {mark}")
+    git(root, "config", "filter.mine.clean", f"touch {mark} #")
+    git(root, "config", "filter.mine.process", f"touch {mark} #")
+    git(root, "config", "filter.mine.required", "true")
+    (root / ".git" / "info").mkdir(exist_ok=True)
+    (root / ".git" / "info" / "attributes").write_text("* filter=mine\n", encoding="utf-8")
+    file.touch()
     assert faults(file) == []
     repository = Repository.of(file)
     assert repository.changed(["audits"]) == []
+    assert not repository.revision().endswith("+dirty")
     assert not mark.exists()

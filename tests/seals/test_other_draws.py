@@ -6,6 +6,7 @@ Each is a way to a verdict that looks untouched; it is tried on the paper in min
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from chains import commit, git
@@ -242,10 +243,16 @@ def test_another_verdict_on_new_seeds_stands_beside_the_verdict(sealed: Place) -
     assert sealed(*PAPER)[0] == 0
     said = " ".join(sealed(*REPORT, "--verbose")[1].split())
     assert "SUPPORTED mini.supported" in said
-    assert "Warning: on the new seeds of the last seal it came out" in said
+    assert "Warning: on the new seeds of its last confirmation it came out" in said
     assert "! " in sealed(*PAPER)[1]
     page = (sealed.folder / "reports" / "paper" / "mini" / "scorecard.md").read_text()
     assert " on new seeds |" in page
+    git(sealed.folder, "checkout", "-q", "-b", "other")  # a seal there once took the warning away
+    loosen(sealed, "0.11")
+    seal(sealed)
+    git(sealed.folder, "checkout", "-q", "-")
+    said = " ".join(sealed(*REPORT, "--verbose")[1].split())
+    assert "Warning: on the new seeds of its last confirmation it came out" in said
 
 
 def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(
@@ -264,3 +271,76 @@ def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(
     assert run_command(["run", "mini2", "--tier", "paper", *elsewhere]) == 0
     said = " ".join(sealed(*REPORT, "--verbose")[1].split())
     assert "other audits of the same paper: mini2, with 1 recorded result" in said
+
+
+def moved(place: Place, before: str, after: str, folder: Path) -> None:
+    """Takes an audit and its module to another name or folder, and leaves the chain behind."""
+    folder.mkdir(exist_ok=True)
+    for ending in ("yaml", "py"):
+        old = place.audits / f"{before}.{ending}"
+        text = old.read_text(encoding="utf-8").replace(f"slug: {before}", f"slug: {after}")
+        (folder / f"{after}.{ending}").write_text(text.replace(f"{before}.", f"{after}."))
+        old.unlink()
+    commit(place.folder, "moved")
+
+
+def test_the_chain_that_a_renamed_audit_left_behind_is_told(at: Place) -> None:
+    """The defect: its audit was gone and its chain was not, so that neither was looked for."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    moved(at, "mini", "mini2", at.audits)
+    assert at.file.is_file()
+    told = at.card("run", "mini2", "--tier", "paper")["history"]
+    assert "There are other audits of the same paper: mini, with 1 recorded result." in told
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["copied", "moved"])
+def test_an_audit_in_another_folder_begins_no_chain_anew(at: Place, is_kept: bool) -> None:
+    """The defect: a folder beside it, at the same commit, had no looks before."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    looks = at.card(*REPORT)["looks"]
+    moved(at, "mini", "mini", at.folder / "second")
+    if not is_kept:
+        git(at.folder, "mv", str(at.file), str(at.folder / "old.txt"))
+        commit(at.folder, "put away")
+    at.audits = at.folder / "second"
+    loosen(at, "0.12")
+    assert "found no entry" in at.refused(*PAPER), "the store has seen the chain"
+    shutil.rmtree(at.folder / "runs")
+    card = at.card(*PAPER)
+    assert card["looks"] > looks
+    assert any(one.startswith("Other branches or folders") for one in card["history"])
+
+
+def test_an_audit_of_another_name_and_folder_is_told(at: Place) -> None:
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    moved(at, "mini", "mini2", at.folder / "second")
+    at.audits = at.folder / "second"
+    told = at.card("run", "mini2", "--tier", "paper")["history"]
+    assert any("the same paper: mini in audits, with 1 recorded" in one for one in told)
+
+
+def test_a_chain_is_no_symbolic_link(at: Place) -> None:
+    """The defect: git was asked for the history of what the link led to, which had none."""
+    at.card(*PAPER)
+    commit(at.folder, "results")
+    folder = at.file.parent
+    folder.rename(at.folder / "elsewhere")
+    folder.symlink_to(at.folder / "elsewhere")
+    assert "expected the chain of seals itself" in at.refused(*PAPER)
+    assert "found a symbolic link" in " ".join(at.refused(*REPORT).split())
+
+
+def test_code_of_a_paper_that_no_commit_has_is_not_confirmed(at: Place) -> None:
+    """The defect: a helper beside the module was ignored by git, and computed the numbers."""
+    (at.audits / "mini_helper.py").write_text("LEVEL = 1.0\n")
+    at.edit("mini.py", "EXPERIMENTS", "from mini_helper import LEVEL\n\nEXPERIMENTS")
+    with (at.folder / ".gitignore").open("a") as file:
+        file.write("mini_helper.py\n")
+    seal(at)
+    assert "mini_helper.py is not committed" in at.refused(*CONFIRM)
+    git(at.folder, "add", "-f", "audits/mini_helper.py")
+    commit(at.folder, "the helper, too")
+    assert at(*CONFIRM)[0] == 0

@@ -358,6 +358,21 @@ def test_files_that_git_was_told_not_to_look_at_are_not_confirmed(sealed: Place,
     assert sealed(*CONFIRM)[0] == 0
 
 
+def test_a_filter_cannot_take_a_file_for_the_committed_one(sealed: Place, tmp_path: Path) -> None:
+    """The defect: git's status ran a filter that gave out other code, and that was committed."""
+    module = sealed.folder / "audits" / "mini.py"
+    honest = tmp_path / "honest.py"
+    honest.write_bytes(module.read_bytes() + b"# as committed\n")
+    git(sealed.folder, "config", "filter.other.clean", f"cat {honest} #")
+    attributes = sealed.folder / ".git" / "info" / "attributes"
+    attributes.parent.mkdir(exist_ok=True)
+    attributes.write_text("mini.py filter=other\n", encoding="utf-8")
+    module.touch()
+    commit(sealed.folder)
+    assert git(sealed.folder, "status", "--porcelain") == ""
+    assert "mini.py differs from the commit" in sealed.refused(*CONFIRM)
+
+
 def test_a_number_of_another_kind_can_be_sealed(sealed: Place) -> None:
     """The defect: 1 for 1.0 is another hash, and was no change; no seal could be made."""
     sealed.edit("mini.yaml", "pause:\n    value: 0.0", "pause:\n    value: 0")

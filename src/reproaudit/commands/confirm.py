@@ -15,6 +15,7 @@ from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
 from reproaudit.errors import UsageError
 from reproaudit.running.bytecode import foreign_bytecode
+from reproaudit.running.code_hash import closure_of
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.queue import Plan
 from reproaudit.scorecard.from_store import cells_of_tier, choose_records, scorecard_of
@@ -190,7 +191,10 @@ def _require_committed(entry: Entry, seal: SealEntry) -> None:
             )
         others(entry.seals_file, b"")  # else looks may be missing
         committed = repository.at("HEAD", repository.name(entry.seals_file)) or b""
-        files = [entry.audit_file, entry.module.file]
+        code = closure_of(entry.module).files
+        root = repository.root.resolve()
+        beside = sorted(one for one in code if one.is_relative_to(root))
+        files = [entry.audit_file, entry.module.file, *beside]
         for file in files:
             if not repository.has("HEAD", repository.name(file)):
                 raise UsageError(f"{slug}: {file} is not committed. {remedy}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
@@ -36,7 +36,7 @@ from reproaudit.scorecard.sealed import digest_of_records, with_standings
 from reproaudit.seals.chain import alpha_of, sealed_rules
 from reproaudit.seals.confirming import error_of_look, looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
-from reproaudit.seals.history import NoHistoryError, Repository, absent
+from reproaudit.seals.history import NoHistoryError, Repository, in_any_folder
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 
@@ -126,8 +126,8 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
         return ""
     results = sum(isinstance(one, ResultEntry) for one in found)
     return (
-        "Other branches of this repository have entries on this audit that its chain of seals "
-        f"lacks: {counted(len(looks_sealed(found)), 'rule')} sealed and "
+        "Other branches or folders of this repository have entries on this audit that its chain "
+        f"of seals lacks: {counted(len(looks_sealed(found)), 'rule')} sealed and "
         f"{counted(results, 'result')}. They are counted among the looks."
     )
 
@@ -307,7 +307,7 @@ class _Beside:
                 allowed = error_of_look(look, alpha_of({"confidence": self.audit.confidence}))
                 yield (
                     f"The confirmation of seal {begun.rule[:8]} was judged as look {begun.look}. "
-                    f"With the rules that other branches had sealed before, it was look {look}, "
+                    f"With the rules that had been sealed elsewhere before, it was look {look}, "
                     f"and had {allowed:.3g} of the error to spend, not {begun.error:.3g}."
                 )
 
@@ -357,7 +357,7 @@ class _Beside:
         )
 
     def audits_of_same_paper(self) -> str:
-        """A sentence on other audits of the same paper, here or on other branches, with results."""
+        """A sentence on other audits of the same paper, in any folder and branch, with results."""
         told = [
             f"{slug}, with {counted(results, 'recorded result')}"
             for slug, results in sorted(self._results_of_other_audits().items())
@@ -366,23 +366,32 @@ class _Beside:
         return f"There are other audits of the same paper: {'; '.join(told)}." if told else ""
 
     def _results_of_other_audits(self) -> dict[str, int]:
-        """By the name of another audit of the same paper, how many results its chain has."""
-        audit, chain = self.entry.audit_file, self.entry.seals_file
+        """By the name of another audit of the same paper, how many results its chain has.
+
+        The chain of an audit that is gone is known by the audit that git had.
+        """
+        audit, folder = self.entry.audit_file, self.entry.seals_file.parent
         found: dict[str, int] = {}
-        for file in audit.parent.glob("*.yaml"):
-            beside = chain.with_name(f"{file.stem}.jsonl")
-            if file != audit and beside.is_file():
+        known = {self.entry.slug}  # of its own name, the entries themselves are told of
+        for file in (one for one in audit.parent.glob("*.yaml") if one != audit):
+            chain = folder / f"{file.stem}.jsonl"
+            if chain.is_file():
+                known.add(file.stem)
                 with suppress(OSError):
                     if self._is_same_paper(file.read_bytes()):
-                        found[file.stem] = _results_in(beside.read_bytes())
+                        found[file.stem] = _results_in(chain.read_bytes())
         with suppress(NoHistoryError):
             repository = Repository.of(audit)
-            for name, commit in absent(chain.parent).items():
-                stem = Path(name).stem
-                other = repository.at(commit, repository.name(audit.with_name(f"{stem}.yaml")))
-                entries = repository.at(commit, repository.name(chain.with_name(name)))
-                if other is not None and entries is not None and self._is_same_paper(other):
-                    found[stem] = _results_in(entries)
+            own = repository.name(folder)
+            for name in in_any_folder(folder):
+                place = PurePosixPath(name)
+                slug, there = place.stem, place.parent.parent
+                label = slug if str(place.parent) == own else f"{slug} in {there}"
+                if label in known or slug == self.entry.slug:
+                    continue
+                audits = repository.every_content(str(there / f"{slug}.yaml"))
+                if any(map(self._is_same_paper, audits)):
+                    found[label] = max(map(_results_in, repository.every_content(name)))
         return found
 
     def _is_same_paper(self, text: bytes) -> bool:

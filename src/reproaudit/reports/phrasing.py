@@ -305,12 +305,12 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
     if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
         found.append("met, although the solution constructed for it misses")
     if new := otherwise_on_new_seeds(claim):
-        found.append(f"on the new seeds of the last seal it came out {new}")
+        found.append(f"on the new seeds of its last confirmation it came out {new}")
     return (*found, *repeated_runs(claim), *below_the_floor(claim))
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
-    """Returns the verdict of the last seal's confirmation if it is another one than the claim's."""
+    """Returns the verdict of the last confirmation if it is another one than the claim's."""
     new = verdict_on_new_seeds(claim.history)
     return None if new == words(claim.verdict) else new
 

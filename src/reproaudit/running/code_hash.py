@@ -42,11 +42,13 @@ class CodeClosure:
         digest: 32 hexadecimal digits.
         packages: the libraries that its code imports, by the first part of their name.
         modules: our own modules that the digest covers, by dotted name.
+        files: their files.
     """
 
     digest: str
     packages: frozenset[str]
     modules: frozenset[str] = frozenset()
+    files: frozenset[Path] = frozenset()
 
 
 def code_closure(
@@ -104,6 +106,7 @@ class _OwnModules:
         self._roots: list[tuple[Path, tuple[str, ...]]] = [(one, (one.name,)) for one in packages]
         self._roots += [(folder, ()) for folder in resolved if folder not in packages]
         self._found: dict[str, ModuleText | None] = {}
+        self.files: dict[str, Path] = {}
         self._defining: dict[Imported, Imported] = {}
         self.left_out: frozenset[str] = frozenset()
 
@@ -121,6 +124,8 @@ class _OwnModules:
             counts = self.left_out.isdisjoint(_parents((name, "")))
             file = self._search(tuple(name.split("."))) if counts else None
             self._found[name] = None if file is None else read_module(file, name)
+            if file is not None:
+                self.files[name] = file
         return self._found[name]
 
     def _search(self, parts: tuple[str, ...]) -> Path | None:
@@ -190,7 +195,9 @@ def _close(ours: _OwnModules, names: Sequence[str]) -> CodeClosure:
             break
     found = [hashes[names[0]], *sorted(hashes.values())]
     digest = hashlib.sha256(b"".join(map(measured, found))).hexdigest()[:32]
-    return CodeClosure(digest, frozenset(packages - sys.stdlib_module_names), frozenset(texts))
+    libraries = frozenset(packages - sys.stdlib_module_names)
+    files = frozenset(ours.files[name] for name in texts)
+    return CodeClosure(digest, libraries, frozenset(texts), files)
 
 
 _Text = tuple[tuple["bytes | Imported", ...], frozenset[Imported]]

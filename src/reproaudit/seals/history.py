@@ -6,7 +6,7 @@ import os
 import re
 import string
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +84,8 @@ class Repository:
 
     def revision(self) -> str:
         """The commit that is checked out, with "+dirty" if tracked files were changed."""
-        changed = self.git("status", "--porcelain", "--untracked-files=no")
+        asked = ("status", "--porcelain", "--untracked-files=no")
+        changed = _git(self.root, *asked, more=_without_filters(self.root))
         return self.git("rev-parse", "HEAD").decode().strip() + ("+dirty" if changed else "")
 
     def is_shallow(self) -> bool:
@@ -147,18 +148,46 @@ class Repository:
             at = end + size + 2
         return found
 
-    def changed(self, names: Sequence[str]) -> list[str]:
-        """The files among some paths that differ from the commit or are not in it.
+    def every_content(self, name: str) -> list[bytes]:
+        """Each content that a file has in a commit of any branch."""
+        asked = ("rev-list", *self.ends(), "--full-history", "--", name)
+        listed = self.git(*asked).decode().split()
+        blobs = {one for one in self.blobs(listed, name).values() if one is not None}
+        return list(self.contents(sorted(blobs)).values())
 
-        Files that git was told not to look at (``assume-unchanged``, ``skip-worktree``) are among
-        them, whatever they hold.
+    def changed(self, names: Sequence[str]) -> list[str]:
+        """The files among some paths that hold anything else than in the commit, or are not in it.
+
+        What they hold is read here: a filter in git's configuration may take a file for another
+        one. Files that git was told not to look at (``assume-unchanged``, ``skip-worktree``) are
+        among them, whatever they hold.
         """
-        found = self.git("status", "--porcelain", "-z", "--untracked-files=all", "--", *names)
-        changed = [one.decode(errors="replace")[3:] for one in found.split(b"\0") if one]
-        listed = self.git("ls-files", "-v", "-z", "--", *names).decode(errors="replace")
+        listed = self.git("ls-tree", "-r", "-z", "HEAD", "--", *names).split(b"\0")
+        committed = {
+            name.decode(errors="surrogateescape"): described.decode().split()
+            for described, _, name in (one.partition(b"\t") for one in listed if one)
+        }
+        blobs = {name: blob for name, (_, kind, blob) in committed.items() if kind == "blob"}
+        contents = self.contents(sorted(set(blobs.values())))
+        differing = [
+            name for name, blob in blobs.items() if not _holds(self.root / name, contents[blob])
+        ]
+        present = self.git("ls-files", "-v", "-z", "-c", "-o", "--exclude-standard", "--", *names)
         told_not_to = string.ascii_lowercase + "S"
-        passed_over = (one[2:] for one in listed.split("\0") if one and one[0] in told_not_to)
-        return list(dict.fromkeys([*changed, *passed_over]))
+        for one in present.decode(errors="surrogateescape").split("\0"):
+            if one and (one[2:] not in committed or one[0] in told_not_to):
+                differing.append(one[2:])
+        return list(dict.fromkeys(differing))
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    """True if a file, or a symbolic link, has a content; line ends may be those of Windows."""
+    if file.is_symlink():
+        return os.fsencode(os.readlink(file)) == content
+    try:
+        return file.read_bytes().replace(b"\r\n", b"\n") == content.replace(b"\r\n", b"\n")
+    except OSError:
+        return False
 
 
 def revision_of(path: Path) -> str | None:
@@ -193,7 +222,8 @@ def lacking(path: Path, now: bytes) -> str | None:
 def others(path: Path, now: bytes) -> list[bytes]:
     """The contents of a file, in commits of any branch, with which its present one does not begin.
 
-    Among them are those of branches that were merged, where a merge kept the file of this one.
+    Among them are those of branches that were merged, where a merge kept the file of this one, and
+    those of a file of its name in another folder of the name of its own.
 
     Args:
         path: the file.
@@ -204,11 +234,9 @@ def others(path: Path, now: bytes) -> list[bytes]:
     """
     repository = Repository.of(path)
     name = repository.name(path)
-    ends = repository.ends()
-    listed = repository.git("rev-list", *ends, "--full-history", "--", name).decode().split()
-    blobs = {one for one in repository.blobs(listed, name).values() if one is not None}
-    contents = repository.contents(sorted(blobs)).values()
-    return [content for content in contents if not now.startswith(content)]
+    alike = {name, *(one for one in in_any_folder(path.parent) if Path(one).name == path.name)}
+    found = [one for name in sorted(alike) for one in repository.every_content(name)]
+    return [one for one in dict.fromkeys(found) if not now.startswith(one)]
 
 
 def removed(folder: Path) -> dict[str, str]:
@@ -223,14 +251,20 @@ def removed(folder: Path) -> dict[str, str]:
     return {file.name: commit for file, commit in found.items() if _is_gone(file)}
 
 
-def absent(folder: Path) -> dict[str, str]:
-    """The files that commits of any branch have in a folder and that are not here, each with one.
+def in_any_folder(folder: Path) -> list[str]:
+    """The files that commits have in any folder of this name, as git writes them.
+
+    A folder that was copied or moved, and a file that was renamed, leaves such files behind.
 
     Raises:
         NoHistoryError: if git cannot tell.
     """
-    found = _touched(folder, "AM")
-    return {file.name: commit for file, commit in found.items() if _is_gone(file)}
+    named = f":(top,glob)**/{_literal(folder.name)}/*"
+    return list(_commits_of(Repository.of(folder / "file"), named, "AM"))
+
+
+def _literal(name: str) -> str:
+    return re.sub(r"([\\*?\[\]])", r"\\\1", name)
 
 
 def _is_gone(file: Path) -> bool:
@@ -245,17 +279,22 @@ def _touched(folder: Path, how: str) -> dict[Path, str]:
         how: letters as git has them, A for added, M for modified, D for deleted.
     """
     repository = Repository.of(folder / "file")
-    name = repository.name(folder)
+    found = _commits_of(repository, repository.name(folder), how)
+    return {repository.root / name: commit for name, commit in found.items()}
+
+
+def _commits_of(repository: Repository, path: str, how: str) -> dict[str, str]:
+    """The files that a path leads git to, each with the last commit that touched it so."""
     asked = ("log", *repository.ends(), "--full-history", f"--diff-filter={how}", "--no-renames")
     shape = ("--name-only", "--format=commit %H", "-z")
-    told = repository.git(*asked, *shape, "--", name).decode(errors="replace")
-    found: dict[Path, str] = {}
+    told = repository.git(*asked, *shape, "--", path).decode(errors="replace")
+    found: dict[str, str] = {}
     commit = ""
     for word in filter(None, re.split(r"[\0\n]", told)):
         if word.startswith("commit "):
             commit = word.removeprefix("commit ")
         else:
-            found.setdefault(repository.root / word, commit)
+            found.setdefault(word, commit)
     return found
 
 
@@ -334,7 +373,23 @@ def faults_in_history(path: Path, now: bytes) -> list[str]:
     return faults
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def _without_filters(folder: Path) -> dict[str, str]:
+    """The variables that make git run none of the filters which its configuration names."""
+    with suppress(NoHistoryError):
+        told = _git(folder, "config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+        drivers = {one.rpartition(".")[0] for one in told.decode().split("\0") if one}
+        named = [f"{one}.{what}" for one in sorted(drivers) for what in ("clean", "process")]
+        named += [f"{one}.required" for one in sorted(drivers)]
+        first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+        given = {f"GIT_CONFIG_KEY_{n}": name for n, name in enumerate(named, first)}
+        given |= {f"GIT_CONFIG_VALUE_{n}": "" for n in range(first, first + len(named))}
+        return {**given, "GIT_CONFIG_COUNT": str(first + len(named))}
+    return {}
+
+
+def _git(
+    folder: Path, *arguments: str, given: bytes = b"", more: Mapping[str, str] | None = None
+) -> bytes:
     kept = (name for name in os.environ if not re.match("GIT_(?!CONFIG)", name))
     plain = {name: os.environ[name] for name in kept}
     try:
@@ -342,7 +397,7 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
             ["git", *SAFE, "-C", str(folder), *arguments],
             capture_output=True,
             timeout=SECONDS,
-            env={**plain, **AS_WRITTEN, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**plain, **AS_WRITTEN, **(more or {}), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
             input=given,
         )
     except (OSError, subprocess.SubprocessError) as error:

@@ -111,6 +111,12 @@ class Chains:
         Raises:
             SpecError: if the chain is damaged, or lacks what git or the store has seen of it.
         """
+        file = self.paper.seals_file
+        if link := next((one for one in (file, file.parent) if one.is_symlink()), None):
+            raise SpecError(
+                f"{link}: found a symbolic link; expected the chain of seals itself. Git keeps "
+                "another history of what a link leads to. Put the file or folder in its place."
+            )
         entries = read_chain(self.paper.seals_file, self.paper.slug)
         self._require_all(entries)
         return entries

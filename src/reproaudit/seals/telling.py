@@ -146,10 +146,17 @@ def draw_sentences(
                 if entry.rule == rule
                 else f"judged by the rule of {date_of(entry)}"
             )
-            yield f"The same numbers, {how}{who}, gave {_outcome(result)}."
+            all_same = any(_is_within(result.numbers, numbers) for numbers, _ in told)
+            which = "The same numbers" if all_same else "Numbers of which some are the same"
+            yield f"{which}, {how}{who}, gave {_outcome(result)}."
         told.append((result.numbers, result.verdict))
         if is_earlier:
             earlier.append((result.numbers, result.verdict))
+
+
+def _is_within(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """True if the numbers are the same, but for parts that one of the two lacks."""
+    return same_draw(one, other) and (one.keys() <= other.keys() or other.keys() <= one.keys())
 
 
 def failure_sentences(past: Past, claim: str, shown: str | None) -> Iterator[str]:
@@ -190,13 +197,16 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
 
 
 _CONFIRMATION = re.compile(
-    r"Confirmation on the seeds of seal \w+ \(look (?P<look>\d+) of (?P=look) sealed;.*: "
-    r"(?P<verdict>[\w ]+) \(decision [^()]*\)\."
+    r"Confirmation on the seeds of seal \w+ \(look \d+ of \d+ sealed;.*: "
+    r"(?:.*; )?(?P<verdict>[\w ]+) \(decision [^()]*\)\."
 )
 
 
 def verdict_on_new_seeds(history: Sequence[str]) -> str | None:
-    """The verdict that a confirmation of the last seal gave, by a claim's history; None without."""
+    """The verdict that the last confirmation gave, by a claim's history; None without.
+
+    A rule that was sealed after it, here or on another branch, has not answered it.
+    """
     found = [one["verdict"] for said in history if (one := _CONFIRMATION.fullmatch(said))]
     return found[-1] if found else None
 
