@@ -10,7 +10,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from rendering import (
 from reproaudit.audit.plan import Role
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.judging.model import IntervalModel, Verdict
-from reproaudit.reports import numbers, phrasing
+from reproaudit.reports import numbers, phrasing, whole_runs
 from reproaudit.reports import outline as o
 from reproaudit.reports.chart import figure_chart
 from reproaudit.reports.files import FILES, as_read, read_scorecard, write_report
@@ -47,7 +47,7 @@ from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
-from reproaudit.stats import Decision
+from reproaudit.stats import Decision, clopper_pearson
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "REPROAUDIT_UPDATE_GOLDEN"
@@ -343,6 +343,49 @@ def test_runs_below_the_floor_of_a_check_are_a_warning(card: Scorecard) -> None:
     assert warning.startswith(
         f"{count} of {count} runs of '{raised.parts[0]}' come below its floor"
     )
+
+
+def of_parts(claim: ClaimModel, runs: Sequence[Sequence[float]]) -> ClaimModel:
+    """The claim with one part for each row of numbers, each of which is to be at most 0.1."""
+    first = claim.parts[0]
+    changes = [{"name": f"width {n}", "per_seed": tuple(one)} for n, one in enumerate(runs)]
+    parts = [first.model_copy(update={**one, "bound": 0.1, "side": "at_most"}) for one in changes]
+    return claim.model_copy(update={"parts": tuple(parts)})
+
+
+def test_runs_that_meet_every_part_are_counted_together(card: Scorecard) -> None:
+    """Each of 10 widths was met by nine tenths of the runs, and no run met them all."""
+    supported = next(one for one in card.claims if one.verdict == "supported")
+    astray = of_parts(
+        supported, [[0.5 if run == n else 0.01 for run in range(10)] for n in range(10)]
+    )
+    assert whole_runs.runs_words(astray) == "0 of 10 runs meet every part (0–28 %)"
+    assert "0 of 10 runs meet every part" in phrasing.warnings(astray)[0]
+    half = of_parts(supported, [[0.5] * 5 + [0.01] * 5, [0.01] * 10])
+    assert whole_runs.runs_words(half) == "5 of 10 runs meet every part (24–76 %)"
+    assert not any("every part" in one for one in phrasing.warnings(half))
+    unequal = of_parts(supported, [[0.01] * 5, [0.01] * 4])
+    assert whole_runs.runs_words(unequal) is None
+
+
+def test_a_reason_counts_the_runs_that_failed(card: Scorecard) -> None:
+    """It said that 20 runs could not rule out 14 %, while a quarter of them had failed."""
+    supported = next(one for one in card.claims if one.verdict == "supported")
+    told = "met; 20 runs cannot rule out that up to 14 % of all runs would fail; all run"
+    one_part = supported.model_copy(update={"why": told})
+    whole = of_parts(one_part, [[0.01] * 20])
+    assert whole_runs.why(whole) == told
+    astray = of_parts(one_part, [[0.5] * 5 + [0.01] * 15])
+    assert whole_runs.why(astray) == (
+        "met; 5 of 20 runs miss a part, which cannot rule out that up to 46 % of all runs would; "
+        "all run"
+    )
+    at_most = clopper_pearson(5, 20, 0.9).high
+    assert binomial_tail(5, 20, at_most) == pytest.approx(0.05, rel=1e-6)
+
+
+def binomial_tail(most: int, of: int, share: float) -> float:
+    return sum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(most + 1))
 
 
 def test_a_single_seed_at_the_smoke_tier_is_rendered() -> None:

@@ -273,3 +273,17 @@ def test_an_audit_of_a_million_values_is_refused() -> None:
 @pytest.mark.parametrize("field", ["claims", "experiments", "controls", "measurements", "settings"])
 def test_any_shape_of_an_old_file_is_read(field: str, wrong: Any) -> None:
     rule_and_text({**TOY, field: wrong})
+
+
+def test_a_change_at_the_end_of_a_long_text_is_shown() -> None:
+    """Both sides were cut before they differed, and read the same."""
+    shared = "In the setting of the paper and of its released code, " * 3
+    path = "claims/toy.depth/statement"
+    (change,) = changes_between(
+        {path: f"{shared}in every layer."}, {path: f"{shared}in some layer."}
+    )
+    before, _, after = change.what.partition(" → ")
+    assert before.endswith("in every layer.")
+    assert after.endswith("in some layer.")
+    assert after.startswith("…")
+    assert len(change.what) < 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status
+from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status, whole_runs
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
@@ -58,7 +58,7 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
 
 def _with_runs(answer: AnswerModel | ClaimModel, said: str) -> o.GridCell:
     """Returns an estimate, and below it how many runs meet the bound by themselves."""
-    runs = phrasing.runs_words(answer)
+    runs = whole_runs.runs_words(answer)
     return o.digits(said) if runs is None else o.Lines((o.digits(said), o.soft(runs)))
 
 
@@ -128,7 +128,7 @@ def claim_section(
 
 def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[o.Line, o.Line]]:
     part = phrasing.deciding_part(claim)
-    yield "why", claim.why
+    yield "why", whole_runs.why(claim)
     is_tested = (
         claim.verdict is not Verdict.NOT_TESTED
     )  # else "why" says how many seeds are missing
@@ -179,7 +179,7 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
     if part is not None:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
         said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
-        runs = f" {phrasing.runs_words(part)}." if part.runs_met else ""
+        runs = f" {whole_runs.runs_words(part)}." if part.runs_met else ""
         how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}{runs}"
     elif claim.decision is not None:
         said = phrasing.no_estimate(card, claim.experiment, card.tier, {})

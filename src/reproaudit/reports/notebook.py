@@ -11,7 +11,7 @@ from rich.console import Console
 
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import numbers, phrasing
+from reproaudit.reports import numbers, phrasing, whole_runs
 from reproaudit.reports import outline as o
 from reproaudit.reports.files import FILES, as_read, write_report
 from reproaudit.reports.html import html_page
@@ -61,7 +61,7 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields everything that a test log should say of a claim, one line each."""
     yield clean(f"{claim.statement} ({claim.locator})")
     evidence = phrasing.evidence_words(claim)
-    yield clean(f"verdict: {phrasing.verdict_title(claim)}; {claim.why}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}; {whole_runs.why(claim)}")
     yield clean(f"decision: {phrasing.decision_words(claim.decision)}; evidence {evidence}")
     for part in claim.parts:
         yield clean(

@@ -22,6 +22,7 @@ from reproaudit.reports.printable import clean
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import alternatives_told, most_looks
+from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -112,15 +113,6 @@ def headline(claim: ClaimModel) -> str:
     """Returns the verdict with what it depends on, in one line."""
     depends = "; ".join(one.sentence for one in claim.hangs_on)
     return f"{verdict_title(claim)}: {depends}" if depends else verdict_title(claim)
-
-
-def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
-    """Returns ``4 of 5 runs meet it (38–96 %)``, with Wilson's interval; None if not counted."""
-    found = answer.runs_met
-    if found is None:
-        return None
-    low, high = 100 * found.interval.low, 100 * found.interval.high
-    return f"{found.met} of {found.of} runs meet it ({low:.0f}–{high:.0f} %)"
 
 
 def alternatives_words(scorecard: Scorecard, claim: ClaimModel) -> Iterator[str]:
@@ -306,7 +298,8 @@ def warnings(claim: ClaimModel) -> tuple[str, ...]:
         found.append("met, although the solution constructed for it misses")
     if new := otherwise_on_new_seeds(claim):
         found.append(f"on the new seeds of its last confirmation it came out {new}")
-    return (*found, *repeated_runs(claim), *below_the_floor(claim))
+    beside = (missing_some_part, repeated_runs, below_the_floor)
+    return (*found, *(one for tell in beside for one in tell(claim)))
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from reproaudit.audit.model import REASONS_THAT_COUNT
@@ -14,6 +15,8 @@ from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue, canon
 RulePath = tuple[str, ...]
 
 LONGEST_SHOWN = 80
+SHOWN_BEFORE = 30
+"""Of two long texts, as many letters that they share stand before the first that differs."""
 ARROW = " → "
 
 WHOLE: Mapping[str, str] = {
@@ -177,7 +180,7 @@ def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | No
             return f"primary part of {steps[1]}: '{before[0]}'{ARROW}'{after[0]}'"
         if sorted(before) != sorted(after):
             return None
-    return f"{name}: {_shown(before)}{ARROW}{_shown(after)}"
+    return f"{name}: {ARROW.join(_cut_alike(_shown(before), _shown(after)))}"
 
 
 def _is_reason_that_counts(steps: RulePath) -> bool:
@@ -272,10 +275,20 @@ def _shown(value: Any) -> str:
         first = value[0] if type(value[0]) is int else 0
         if len(value) > 3 and value == list(range(first, first + len(value))):
             return f"{value[0]} to {value[-1]}"
-        text = ", ".join(_shown(one) for one in value)
-    else:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+        return ", ".join(_shown(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cut_alike(*texts: str) -> tuple[str, ...]:
+    """Texts that are short enough to be shown, from a little before they differ."""
+    alike = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts)))
+    begin = alike - SHOWN_BEFORE if any(len(one) > LONGEST_SHOWN for one in texts) else 0
+    if begin > 0:
+        begin = texts[0].find(" ", begin, alike) + 1 or begin  # at a word
+        texts = tuple(f"…{one[begin:]}" for one in texts)
+    return tuple(
+        one if len(one) <= LONGEST_SHOWN else f"{one[: LONGEST_SHOWN - 1]}…" for one in texts
+    )
 
 
 # --- the claims that a change touches -----------------------------------------------------------

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from reproaudit.reports import phrasing, reviewing, status
+from reproaudit.reports import phrasing, reviewing, status, whole_runs
 from reproaudit.reports.export.provenance import running_times
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.numbers import sentence
@@ -82,7 +82,7 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
         ET.SubElement(case, "system-out").text = told
     else:
         part = phrasing.deciding_part(claim)
-        shown = sentence(part) if part is not None else claim.why
+        shown = sentence(part) if part is not None else whole_runs.why(claim)
         message = _legal(clean(f"{phrasing.headline(claim)}: {shown}"))
         ET.SubElement(case, outcome, type=claim.verdict, message=message).text = told
     return case
@@ -91,7 +91,7 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
 def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields what a reader of the result is told of a claim, line by line."""
     yield clean(f"{claim.statement} ({claim.locator})")
-    yield clean(f"verdict: {phrasing.verdict_title(claim)}, {claim.why}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}, {whole_runs.why(claim)}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
     yield clean(f"status: {status.looks_words(claim)}")
     for part in claim.parts:
