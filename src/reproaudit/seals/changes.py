@@ -281,7 +281,9 @@ def _shown(value: Any) -> str:
 
 def _cut_alike(*texts: str) -> tuple[str, ...]:
     """Texts that are short enough to be shown, from a little before they differ."""
-    alike = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts)))
+    alike = sum(
+        1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    )
     begin = alike - SHOWN_BEFORE if any(len(one) > LONGEST_SHOWN for one in texts) else 0
     if begin > 0:
         begin = texts[0].find(" ", begin, alike) + 1 or begin  # at a word
