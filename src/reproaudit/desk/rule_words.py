@@ -25,7 +25,7 @@ from reproaudit.reports.phrasing import upper_first
 _LEANS_ON_ANOTHER = re.compile(r"(The same|As the)\b")
 """The start of a meaning that is told by the one listed before it."""
 
-_SHOWN_ELSEWHERE = frozenset({"kind", "name", "reason", "over", "each", "among", "floor"})
+_SHOWN_ELSEWHERE = frozenset({"kind", "name", "reason", "over", "each"})
 
 
 @dataclass(frozen=True)

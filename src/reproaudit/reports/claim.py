@@ -9,7 +9,7 @@ from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, sta
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
-from reproaudit.reports.stated_rule import stated_rule
+from reproaudit.reports.stated_rule import reads, stated_rule
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
@@ -180,7 +180,8 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
         said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
         runs = f" {whole_runs.runs_words(part)}." if part.runs_met else ""
-        how = f"Measured: {phrasing.measured_words(part)}.{among} {spread}{runs}"
+        read = f", read from {found}" if (found := reads(claim, part)) else ""
+        how = f"Measured: {phrasing.measured_words(part)}{read}.{among} {spread}{runs}"
     elif claim.decision is not None:
         said = phrasing.no_estimate(card, claim.experiment, card.tier, {})
     yield _answer("this claim", phrasing.decision_words(claim.decision), said, how)

@@ -149,10 +149,14 @@ def movement_words(claim: ClaimModel) -> str | None:
 
 
 def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
-    """Yields what limits a control: its scale, seeds that diverged, and whether it trained.
+    """Yields what limits a control: runs that meet, its scale, divergence, whether it trained.
 
     What holds of every run of the claim, `movement_words` says.
     """
+    answer, _ = shown_answer(claim, control)
+    runs = None if answer is None else answer.runs_met
+    if control is not claim.positive_control and runs is not None and runs.met:
+        yield f"{runs.met} of {runs.of} of its runs meet the bound"
     reason = control.scale_reason or "no reason is given"
     for side, found in (("below", control.smaller), ("above", control.larger)):
         if found:

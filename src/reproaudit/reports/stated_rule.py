@@ -12,7 +12,7 @@ from typing import Any
 from reproaudit.audit.plan import Role
 from reproaudit.reports import numbers
 from reproaudit.reports import outline as o
-from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.model import AnswerModel, ClaimModel
 
 OF_EVERY_PART = ("confidence", "if_diverged", "trains")
 _SHOWN_APART = {"name", "kind"}
@@ -30,6 +30,27 @@ def stated_rule(claim: ClaimModel) -> o.Fold | None:
         o.Paragraph(f"Of every part: {shared}.", "soft"),
     )
     return o.Fold("The rule in full, as the audit states it", blocks, detail=o.Detail.FULL)
+
+
+def reads(claim: ClaimModel, part: AnswerModel) -> str:
+    """Returns the measurements that a part reads, as ``loss (step first)``; empty of old.
+
+    Where no step stands, it is the last one, or the whole course.
+    """
+    of_part: list[Mapping[str, Any]] = [
+        one
+        for one in claim.rule.get("checks") or ()
+        if part.name == one["name"] or part.name.startswith(f"{one['name']}, ")
+    ]
+    if not of_part:
+        return ""
+    check = max(of_part, key=lambda one: len(one["name"]))
+    read = (
+        _value({name: one for name, one in value.items() if (name, one) != ("step", "last")})
+        for _, value in sorted(check.items())
+        if isinstance(value, Mapping) and "measurement" in value
+    )
+    return " and ".join(dict.fromkeys(one.removesuffix(" ()") for one in read))
 
 
 def below_the_floor(claim: ClaimModel) -> Iterator[str]:

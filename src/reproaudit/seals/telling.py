@@ -69,7 +69,7 @@ def _change_sentence(late: LateChange) -> str:
     entry = late.entry
     said = "Commit" if entry.reconstructed else "Reason given"
     reason = f" {said}: {entry.why.rstrip('.')}." if entry.why else ""
-    return f"Changed on {late.when}: {named_changes(late.changes)}.{reason}"
+    return f"Changed on {late.when}: {named_changes(late.changes).rstrip('.')}.{reason}"
 
 
 def _code_sentence(several: Sequence[LateChange]) -> str:
