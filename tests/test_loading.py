@@ -251,6 +251,8 @@ RULE_FAULTS = [
         "Add 'range: [least, largest]' to the declaration of 'matrix'", "- name: entry of"),
     Bad("linear-of-positive", "range: [-1, 1]", "range: [0, null]", "RA191",
         "'matrix', which is positive without an upper end", "- name: entry of"),
+    Bad("linear-of-a-range-without-end", "range: [-1, 1]", "range: [0, 1.0e+9]", "RA191",
+        "ends more than 1,000 times as far from 0 as the level", "- name: entry of"),
     Bad("sizes-off-axis", "axis: width", "axis: widht", "RA192", "Did you mean 'width'?", more=1),
     Bad("two-sizes", "values: [8, 16, 32]", "values: [8, 16]", "RA192", "at least 3 positive",
         "axis: width"),

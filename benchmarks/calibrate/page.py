@@ -39,7 +39,12 @@ says *refused* for shapes that do so; on the log scale the same data can be judg
 - `converges` is also met on a plateau that a later fall ends, since nobody trains on for so long,
   and by a loss that falls for ever as t^-0.5 or more slowly (`docs/verdicts.md`);
   and `grows_like` cannot tell a logarithm from a law that lies between its rivals, such as a power
-  of the logarithm near 1.
+  of the logarithm near 1, a power that begins late (√t from a quarter of training on), or a bounded
+  curve plus a line. It races the law against rivals, and asks of none how well it fits.
+- Parts are judged one by one, each over all runs. If each run fails one of the parts, another one
+  each time, a claim of 10 parts is met on 20 runs in nine of ten audits, and one of few parts on
+  five runs never. So a page counts the runs that meet every part, and warns where they are fewer
+  than half.
 - On the log scale the mean over seeds is that of a typical run (the geometric mean), and rare huge
   values count for little. A claim about the arithmetic mean of a skewed measure needs more seeds
   than an audit has.

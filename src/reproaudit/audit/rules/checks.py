@@ -252,6 +252,26 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
                 (*look.loc[:4], "scale"),
                 f"found the linear scale for '{name}', which is positive without an upper end",
             )
+        elif getattr(check, "relative_to", None) is None and any(
+            _is_far_away(declaration, level) for _, level, _ in check.levels()
+        ):
+            yield Violation(
+                (*look.loc[:4], "scale"),
+                f"found the linear scale for '{name}', whose range ends more than {FAR:,} times as "
+                "far from 0 as the level; expected an end that it can reach",
+            )
+
+
+FAR = 1000
+"""A range that ends so many levels away keeps nothing in."""
+
+
+def _is_far_away(declaration: Declaration, level: float) -> bool:
+    """True if a measurement of one sign has an end that its level is nowhere near."""
+    low, high = declaration.range or (None, None)
+    if low is None or high is None or low < 0 < high:
+        return False
+    return level != 0 and max(abs(low), abs(high)) > FAR * abs(level)
 
 
 def unbounded_above_zero(declaration: Declaration) -> bool:
