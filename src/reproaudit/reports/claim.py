@@ -180,7 +180,8 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
         said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
         runs = f" {whole_runs.runs_words(part)}." if part.runs_met else ""
-        read = f", read from {found}" if (found := reads(claim, part)) else ""
+        found = reads(claim, part)
+        read = f", read from {found}" if found not in ("", part.name) else ""
         how = f"Measured: {phrasing.measured_words(part)}{read}.{among} {spread}{runs}"
     elif claim.decision is not None:
         said = phrasing.no_estimate(card, claim.experiment, card.tier, {})

@@ -44,6 +44,7 @@ from reproaudit.seals.telling import claims_told_of, verdict_on_new_seeds
 from reproaudit.stats import Decision
 
 NO_REASON = "no reason given"
+FROM_ZERO = " (of parameters that start at 0, any change counts as 1)"
 
 
 def words(name: str) -> str:
@@ -167,7 +168,7 @@ def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
         yield (
             "in the training that is judged, its parameters moved by "
             f"{control.parameters_moved:.2g} and its training loss by {control.loss_moved:.2g} "
-            "times their size at the start"
+            f"times their size at the start{FROM_ZERO if control.parameters_moved == 1 else ''}"
         )
     every = claim.movement.loss_stays if claim.movement else None
     if control.loss_stays and control.loss_stays != every:

@@ -257,12 +257,12 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
         ):
             yield Violation(
                 (*look.loc[:4], "scale"),
-                f"found the linear scale for '{name}', whose range ends more than {FAR:,} times as "
+                f"found the linear scale for '{name}', whose range ends more than {FAR_ABOVE:,} times as "
                 "far from 0 as the level; expected an end that it can reach",
             )
 
 
-FAR = 1000
+FAR_ABOVE = 1000
 """A range that ends so many levels away keeps nothing in."""
 
 
@@ -271,7 +271,7 @@ def _is_far_away(declaration: Declaration, level: float) -> bool:
     low, high = declaration.range or (None, None)
     if low is None or high is None or low < 0 < high:
         return False
-    return level != 0 and max(abs(low), abs(high)) > FAR * abs(level)
+    return level != 0 and max(abs(low), abs(high)) > FAR_ABOVE * abs(level)
 
 
 def unbounded_above_zero(declaration: Declaration) -> bool:
