@@ -258,7 +258,8 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
             yield Violation(
                 (*look.loc[:4], "scale"),
                 f"found the linear scale for '{name}', whose range ends more than "
-                f"{FAR_ABOVE:,} times as far from 0 as the level; expected an end that it can reach",
+                f"{FAR_ABOVE:,} times as far from 0 as the level; expected an end that it can "
+                "reach",
             )
 
 
