@@ -143,7 +143,31 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), ".json"))
     assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "lacks 1 of the 25 records of this tier that its list names" in said
+    assert "lacks 1 of the 25 records of this tier and its alternatives that its list" in said
+
+
+def test_a_report_tells_of_records_of_alternatives_that_were_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A claim that hangs on a guess would lose its condition with them."""
+    monkeypatch.chdir(tmp_path)
+    write_paper(Path("audits"))
+    common = ["--audits", "audits", "--store"]
+    file = Path("reports", "quick", "mini", FILE_NAME)
+    for command in ("run", "multiverse"):
+        assert run_command([command, "mini", "--tier", "quick", "--trust", *common, "runs"]) == 0
+    assert run_command(["report", "mini", "--tier", "quick", *common, "runs"]) == 0
+    to = ["--to", "records", "--tier", "quick", "--out", str(file)]
+    assert run_command(["export", "mini", *to, *common, "runs"]) == 0
+    capsys.readouterr()
+    show = ["report", "mini", "--tier", "quick", *common, "none"]
+    assert run_command(show) == 0
+    assert "lacks" not in capsys.readouterr().err
+    with tarfile.open(file) as archive:
+        alternative = next(name for name in archive.getnames() if "multiverse-quick" in name)
+    file.write_bytes(_without(file.read_bytes(), alternative))
+    assert run_command(show) == 0
+    assert "lacks 1 of the" in " ".join(capsys.readouterr().err.split())
 
 
 def _without(packed: bytes, ending: str) -> bytes:

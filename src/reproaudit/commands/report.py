@@ -130,7 +130,8 @@ def _nothing_to_report(entries: Sequence[Entry], store: Path, tier: TierName | N
     names = " ".join(entry.slug for entry in entries)
     wanted = f" --tier {tier}" if tier else ""
     return UsageError(
-        f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}. "
+        f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}, and none came "
+        f"with a report in {store.parent / 'reports'}. "
         f"Make them with: reproaudit run {names}{wanted}"
     )
 
