@@ -44,6 +44,7 @@ from reproaudit.reports.register.writing import write_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.screen import paper_lines, print_screen
 from reproaudit.reports.terminal import print_document
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
@@ -335,10 +336,10 @@ def test_a_page_shows_every_number_that_a_claim_is_judged_by(card: Scorecard) ->
 
 def test_runs_below_the_floor_of_a_check_are_a_warning(card: Scorecard) -> None:
     claim = next(one for one in card.claims if one.pictures)
-    assert not any("floor" in one for one in phrasing.warnings(claim))
+    assert not any("floor" in one for one in warnings(claim, "quick"))
     raised = claim.pictures[0].model_copy(update={"floor": 1e9})
     of_these = claim.model_copy(update={"pictures": (raised,)})
-    (warning,) = [one for one in phrasing.warnings(of_these) if "floor" in one]
+    (warning,) = [one for one in warnings(of_these, "quick") if "floor" in one]
     count = len(next(line for line in raised.lines if line.role is Role.EXPERIMENT).runs)
     assert warning.startswith(
         f"{count} of {count} runs of '{raised.parts[0]}' come below its floor"
@@ -360,10 +361,10 @@ def test_runs_that_meet_every_part_are_counted_together(card: Scorecard) -> None
         supported, [[0.5 if run == n else 0.01 for run in range(10)] for n in range(10)]
     )
     assert whole_runs.runs_words(astray) == "0 of 10 runs meet every part (0–28 %)"
-    assert "0 of 10 runs meet every part" in phrasing.warnings(astray)[0]
+    assert "0 of 10 runs meet every part" in warnings(astray, "quick")[0]
     half = of_parts(supported, [[0.5] * 5 + [0.01] * 5, [0.01] * 10])
     assert whole_runs.runs_words(half) == "5 of 10 runs meet every part (24–76 %)"
-    assert not any("every part" in one for one in phrasing.warnings(half))
+    assert not any("every part" in one for one in warnings(half, "quick"))
     unequal = of_parts(supported, [[0.01] * 5, [0.01] * 4])
     assert whole_runs.runs_words(unequal) is None
 

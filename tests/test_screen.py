@@ -17,6 +17,7 @@ from reproaudit.reports.gauge import WIDTH, gauge
 from reproaudit.reports.numbers import short_sentence
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.screen import MOST_CLAIMS, paper_lines, print_screen
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import AnswerModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision
@@ -187,7 +188,7 @@ def test_looks_before_stand_beside_verdicts_and_chance(card: Scorecard) -> None:
 
 
 def test_a_warning_is_marked_and_counted(card: Scorecard) -> None:
-    warned = [claim for claim in card.claims if phrasing.warnings(claim)]
+    warned = [claim for claim in card.claims if warnings(claim, card.tier)]
     assert warned
     text = screen([card])
     marked = [line for line in text.splitlines() if line[2:3].isalpha() and " ! " in line]

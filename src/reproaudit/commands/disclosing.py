@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.commands.alternatives import Alternatives
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
     ALTERNATIVES,
@@ -19,15 +20,11 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
-from reproaudit.multiverse.completions import (
-    batch_of,
-    cells_of_batches,
-    choices_of,
-    one_at_a_time,
-    varied_tier,
-)
+from reproaudit.judging.model import Verdict
+from reproaudit.multiverse.completions import varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
+from reproaudit.reports.warning import OF_NO_RESULT, ONCE_CONDITIONAL
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
@@ -98,15 +95,16 @@ def disclosed(
         beside.seeds_seen_before(),
         beside.audits_of_same_paper(),
     ]
-    tried = beside.alternatives_tried()
-    experiments = {claim.id: claim.experiment for claim in audit.claims}
+    told = [one for one in of_store if one]
+    alternatives = Alternatives(card, audit, store, beside.chosen)
 
     def with_more(claim: ClaimModel) -> ClaimModel:
-        said = (*of_store, tried.get(experiments.get(claim.id, ""), ""))
-        return claim.model_copy(update={"history": (*claim.history, *filter(None, said))})
+        once = beside.once_conditional(claim)
+        history = (*claim.history, *told, *once, *alternatives.told_of(claim))
+        status = "exploratory" if once else claim.status
+        claim = claim.model_copy(update={"history": history, "status": status})
+        return alternatives.with_conditions(claim)
 
-    if not any((*of_store, *tried.values())):
-        return card
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
 
 
@@ -173,7 +171,7 @@ class _Beside:
         return self.card.shipped and self.card.tier == "paper"
 
     @cached_property
-    def _chosen(self) -> Chosen:
+    def chosen(self) -> Chosen:
         """The records that are judged."""
         today = todays_groups(self.entry.code) if self.today is None else self.today
         return choose_records(self.store, self.audit, self.tier, today=today, wanted=self.group)
@@ -186,11 +184,11 @@ class _Beside:
         known = {one.records for one in self.seen if isinstance(one, ResultEntry)}
         if self.tier != "paper" or not known:
             return ""
-        records = self._chosen.records
+        records = self.chosen.records
         if not records or digest_of_records(planned_records(self.audit, records)) in known:
             return ""
         return (
-            "The records behind this report, with those of its controls, are of no recorded result."
+            f"{OF_NO_RESULT}, with those of its controls, are of no recorded result of this audit."
         )
 
     def records_left_behind(self) -> str:
@@ -263,6 +261,27 @@ class _Beside:
         return (
             f"{counted(again, 'record')} of this tier replaced an earlier one, which had been "
             "removed or damaged, or was measured again with --fresh."
+        )
+
+    def once_conditional(self, claim: ClaimModel) -> tuple[str, ...]:
+        """A sentence on a decided claim whose verdict once hung on an alternative; else none.
+
+        Records of alternatives may be left out, made by other code, or judged with many others.
+        A confirmation runs no alternatives, so that it cannot take the condition away.
+        """
+        days = [
+            date_of(one)
+            for one in self.seen
+            if isinstance(one, ResultEntry)
+            and not one.confirmation
+            and claim.id in one.claims
+            and one.claims[claim.id].verdict == Verdict.CONDITIONAL
+        ]
+        if not days or claim.verdict not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+            return ()
+        return (
+            f"{ONCE_CONDITIONAL} (recorded on {days[-1]}); today's rule and records do not show on "
+            "which alternative.",
         )
 
     def alternatives_cut_off(self) -> str:
@@ -399,29 +418,3 @@ class _Beside:
         paper, there = self.audit.paper, text.decode(errors="replace")
         identifiers = (one for one in (paper.arxiv, paper.openreview) if one)
         return any(one in there for one in identifiers) or _letters(paper.title) in _letters(there)
-
-    def alternatives_tried(self) -> dict[str, str]:
-        """By experiment, a sentence on alternatives that custom runs measured with every seed.
-
-        The multiverse has measured them, too, where it has records of them.
-        """
-        slug, tier = self.audit.paper.slug, self.tier
-        custom = {record.key for record in self.store.records(slug, CUSTOM)}
-        if not custom:
-            return {}
-        known = {record.key for record in self.store.records(slug, varied_tier(tier))}
-        found: dict[str, list[str]] = {}
-        for completion in one_at_a_time(choices_of(self.audit, tier)).completions:
-            for experiment in self.audit.experiments:
-                batch = batch_of(self.audit, completion, experiment, tier)
-                keys = {cell.key for cell in cells_of_batches(self.audit, [batch], tier)}
-                if batch.overrides and keys <= custom and not keys <= known:
-                    named = ", ".join(f"{name} = {value!r}" for name, value in batch.overrides)
-                    found.setdefault(experiment, []).append(named)
-        return {
-            experiment: (
-                f"Custom runs measured alternatives of it: {'; '.join(named)}. No multiverse has "
-                f"judged them: reproaudit multiverse {slug} --tier {tier}"
-            )
-            for experiment, named in found.items()
-        }

@@ -11,6 +11,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.commands.alternatives import constructed_batches
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
@@ -90,7 +91,8 @@ class Varied:
     def run(self, design: Design) -> Multiverse:
         """Runs what a design lacks, and reads it.
 
-        The default is run first; after the alternatives come the ablations of those that are met.
+        The default is run first; after the alternatives come the ablations of those that are met,
+        and the constructed solution under those that turn a claim to missed.
         """
         batches = batches_of(self.audit, design, self.tier)
         default = [batch for batch in batches if not batch.overrides]
@@ -107,12 +109,18 @@ class Varied:
             self._say(f"with the default's times: {self._left(costs, batches)}")
         rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
         self._run(rest, self._within_budget(costs))
-        ablations = ablation_batches(self.audit, self.tier, self.lookup())
-        if ablations:
-            self._run(costs.ranked(self.audit, ablations), self._within_budget(costs))
+        lookup = self.lookup()
+        beside = dict.fromkeys(
+            (
+                *ablation_batches(self.audit, self.tier, lookup),
+                *constructed_batches(self.audit, self.tier, lookup),
+            )
+        )
+        if beside:
+            self._run(costs.ranked(self.audit, list(beside)), self._within_budget(costs))
         lookup = self.lookup()
         self.is_finished = all(
-            len(batch.seeds) <= len(lookup(batch)) for batch in (*batches, *ablations)
+            len(batch.seeds) <= len(lookup(batch)) for batch in (*batches, *beside)
         )
         return read(self.audit, self.tier, design, self.lookup())
 

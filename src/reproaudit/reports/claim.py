@@ -10,6 +10,7 @@ from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.stated_rule import reads, stated_rule
+from reproaudit.reports.warning import otherwise_on_new_seeds, warnings
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
@@ -49,7 +50,7 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
         below.append(reason)
     if claim.status == "confirmed":
         below.append(status.status_words(claim.verdict, claim.status))
-    elif new := phrasing.otherwise_on_new_seeds(claim):
+    elif new := otherwise_on_new_seeds(claim):
         below.append(f"{new} on new seeds")
     if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
@@ -115,7 +116,7 @@ def claim_section(
         o.Paragraph(claim.statement, "statement"),
         *(o.Paragraph(o.strong(phrasing.upper_first(f"{h.sentence}."))) for h in claim.hangs_on),
         o.Paragraph(meta, "soft"),
-        *(o.Paragraph(f"Warning: {one}.", "warning") for one in phrasing.warnings(claim)),
+        *(o.Paragraph(f"Warning: {one}.", "warning") for one in warnings(claim, card.tier)),
         *_pictures(card, claim, number, data),
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Facts(list(_facts(card, claim, history))),

@@ -19,6 +19,7 @@ from reproaudit.reports.markdown import markdown_text
 from reproaudit.reports.printable import clean, printable
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.terminal import print_document
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision
@@ -73,7 +74,7 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     for name, control in phrasing.controls_of(claim):
         found = phrasing.control_words(card, claim, control)
         yield clean(f"{name}: {phrasing.decision_words(control.decision)}, {found}")
-    for warning in phrasing.warnings(claim):
+    for warning in warnings(claim, card.tier):
         yield clean(f"warning: {warning}")
 
 

@@ -19,10 +19,7 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
-from reproaudit.reports.repeats import repeated_runs
-from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import alternatives_told, most_looks
-from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
     SCORECARD_VERSION,
@@ -40,7 +37,7 @@ from reproaudit.scorecard.verdicts import (
     VERDICTS,
     without_limits,
 )
-from reproaudit.seals.telling import claims_told_of, verdict_on_new_seeds
+from reproaudit.seals.telling import claims_told_of
 from reproaudit.stats import Decision
 
 NO_REASON = "no reason given"
@@ -289,28 +286,6 @@ def power(part: PartModel) -> str | None:
     if part.seeds_needed is None:
         return f"{said}; this mean is so near its bound that no affordable number of seeds would do"
     return f"{said}; if the true mean is this one, {part.seeds_needed} seeds would decide"
-
-
-def warnings(claim: ClaimModel) -> tuple[str, ...]:
-    """Returns what a reader of the verdict must not miss."""
-    found = []
-    if claim.rule_is_younger:
-        found.append("the rule is younger than its records: it was changed after they were made")
-    if claim.undiscriminated:
-        found.append(f"met on the control too: {', '.join(claim.undiscriminated)}")
-    positive = claim.positive_control
-    if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
-        found.append("met, although the solution constructed for it misses")
-    if new := otherwise_on_new_seeds(claim):
-        found.append(f"on the new seeds of its last confirmation it came out {new}")
-    beside = (missing_some_part, repeated_runs, below_the_floor)
-    return (*found, *(one for tell in beside for one in tell(claim)))
-
-
-def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
-    """Returns the verdict of the last confirmation if it is another one than the claim's."""
-    new = verdict_on_new_seeds(claim.history)
-    return None if new == words(claim.verdict) else new
 
 
 # --- the paper as a whole -----------------------------------------------------------------------

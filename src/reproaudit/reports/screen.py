@@ -17,6 +17,7 @@ from reproaudit.reports import gauge, numbers, phrasing, status
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.printable import clean
 from reproaudit.reports.terminal import TONES, WIDEST
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 
@@ -96,7 +97,7 @@ def _claim_line(card: Scorecard, claim: ClaimModel) -> ClaimLine:
     return ClaimLine(
         name=clean(claim.id.removeprefix(f"{card.paper['slug']}.")),
         verdict=claim.verdict,
-        is_warned=bool(phrasing.warnings(claim)),
+        is_warned=bool(warnings(claim, card.tier)),
         evidence=phrasing.evidence_label(claim),
         gauge="" if part is None else gauge.gauge(part),
         said="no estimate" if part is None else numbers.short_sentence(part),

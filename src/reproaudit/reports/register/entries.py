@@ -32,6 +32,7 @@ from reproaudit.reports.register.model import (
     VariableEntry,
 )
 from reproaudit.reports.register.strip import strip_entry
+from reproaudit.reports.warning import warnings
 from reproaudit.running.memo import Memo
 from reproaudit.scorecard.documentation import DocumentationModel
 from reproaudit.scorecard.model import (
@@ -184,7 +185,7 @@ def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> Claim
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,
         reading=phrasing.claim_sentence(claim),
-        warnings=phrasing.warnings(claim),
+        warnings=warnings(claim, tier),
         page=page,
         badge=f"{badges}/badges/{quote(claim.id)}.svg" if badges and is_plain(claim.id) else None,
     )

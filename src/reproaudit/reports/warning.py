@@ -1,0 +1,64 @@
+"""Warnings: what a reader of a verdict must not miss, beside the verdict and on the last screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reproaudit.judging.model import Verdict
+from reproaudit.reports.numbers import value_words
+from reproaudit.reports.repeats import repeated_runs
+from reproaudit.reports.stated_rule import below_the_floor
+from reproaudit.reports.whole_runs import missing_some_part
+from reproaudit.scorecard.model import ClaimModel
+from reproaudit.seals.telling import verdict_on_new_seeds
+from reproaudit.stats import Decision
+
+UNDER_ANOTHER_NAME = "Run under another name"
+"""An alternative was run, and nobody has judged it as one."""
+ONCE_CONDITIONAL = "An earlier result was conditional"
+"""The verdict hung on an alternative of which there is no word today."""
+OF_NO_RESULT = "The records behind this report"
+"""The chain of seals has no result on these records."""
+NOT_ENTERED = "No entry of the chain records the numbers"
+"""The chain of seals has no result with these numbers of the claim."""
+
+_IN_HISTORY = (UNDER_ANOTHER_NAME, ONCE_CONDITIONAL, OF_NO_RESULT, NOT_ENTERED)
+"""How sentences of a claim's history begin that are warnings as well."""
+
+
+def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
+    """Returns the warnings of a claim, judged at a tier."""
+    found = []
+    if claim.rule_is_younger:
+        found.append("the rule is younger than its records: it was changed after they were made")
+    if claim.undiscriminated:
+        found.append(f"met on the control too: {', '.join(claim.undiscriminated)}")
+    positive = claim.positive_control
+    if positive is not None and (claim.decision, positive.decision) == ("met", "missed"):
+        found.append("met, although the solution constructed for it misses")
+    if new := otherwise_on_new_seeds(claim):
+        found.append(f"on the new seeds of its last confirmation it came out {new}")
+    found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
+    found += _missed_alternatives(claim, tier)
+    beside = (missing_some_part, repeated_runs, below_the_floor)
+    return (*found, *(one for tell in beside for one in tell(claim)))
+
+
+def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
+    """Returns the verdict of the last confirmation if it is another one than the claim's."""
+    new = verdict_on_new_seeds(claim.history)
+    return None if new == claim.verdict.replace("_", " ") else new
+
+
+def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
+    """Yields a warning on alternatives of a supported claim that miss, if not beyond seed noise.
+
+    The more alternatives are listed, the larger a difference has to be to flip the claim.
+    """
+    missed = [
+        f"{one.setting} = {value_words(one.value)}"
+        for one in claim.alternatives
+        if one.tier == tier and one.decision is Decision.MISSED
+    ]
+    if missed and claim.verdict is Verdict.SUPPORTED:
+        yield f"missed with {', '.join(missed)}, though the difference may be seed noise"
