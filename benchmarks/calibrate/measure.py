@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from benchmarks.calibrate.blocks import BLOCKS
 from benchmarks.calibrate.courses import SIZES
 from benchmarks.calibrate.shape import Curves, Draw, Shape
-from reproaudit.audit.rules.checks import unbounded_above_zero
+from reproaudit.audit.rules.checks import has_one_end
 from reproaudit.checks import Check, Condition, judge_conditions, part_results
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import confidence_on
@@ -84,7 +84,7 @@ def refused(shape: Shape) -> bool:
     check = check_of(shape)
     declared = declarations_of(shape, shape.measurements(1))
     return getattr(check, "scale", None) == Scale.LINEAR and any(
-        one.range is None or unbounded_above_zero(one) for one in declared.values()
+        one.range is None or has_one_end(one) for one in declared.values()
     )
 
 

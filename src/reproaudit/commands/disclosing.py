@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
+from reproaudit.commands.floors import below_floors
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
     ALTERNATIVES,
@@ -27,7 +28,11 @@ from reproaudit.reports.printable import clean
 from reproaudit.reports.warning import OF_NO_RESULT, ONCE_CONDITIONAL
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import CUSTOM, cells_of_tier, choose_records
+from reproaudit.scorecard.from_store import (
+    CUSTOM,
+    cells_of_tier,
+    choose_records,
+)
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
 from reproaudit.seals.chain import alpha_of, sealed_rules
@@ -100,7 +105,12 @@ def disclosed(
 
     def with_more(claim: ClaimModel) -> ClaimModel:
         once = beside.once_conditional(claim)
-        history = (*claim.history, *told, *once, *alternatives.told_of(claim))
+        more = (
+            *once,
+            *alternatives.told_of(claim),
+            *below_floors(claim.id, audit, beside.tier, beside.chosen),
+        )
+        history = (*claim.history, *told, *more)
         status = "exploratory" if once else claim.status
         claim = claim.model_copy(update={"history": history, "status": status})
         return alternatives.with_conditions(claim)

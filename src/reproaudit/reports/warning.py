@@ -19,10 +19,18 @@ ONCE_CONDITIONAL = "An earlier result was conditional"
 """The verdict hung on an alternative of which there is no word today."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
+BELOW_THE_FLOOR = "Below the floor"
+"""Numbers count as larger than they are."""
 NOT_ENTERED = "No entry of the chain records the numbers"
 """The chain of seals has no result with these numbers of the claim."""
 
-_IN_HISTORY = (UNDER_ANOTHER_NAME, ONCE_CONDITIONAL, OF_NO_RESULT, NOT_ENTERED)
+_IN_HISTORY = (
+    UNDER_ANOTHER_NAME,
+    ONCE_CONDITIONAL,
+    OF_NO_RESULT,
+    NOT_ENTERED,
+    BELOW_THE_FLOOR,
+)
 """How sentences of a claim's history begin that are warnings as well."""
 
 
@@ -40,7 +48,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append(f"on the new seeds of its last confirmation it came out {new}")
     found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
     found += _missed_alternatives(claim, tier)
-    beside = (missing_some_part, repeated_runs, below_the_floor)
+    beside = (_met_by_others, missing_some_part, repeated_runs, below_the_floor, _skewed)
     return (*found, *(one for tell in beside for one in tell(claim)))
 
 
@@ -62,3 +70,34 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
     ]
     if missed and claim.verdict is Verdict.SUPPORTED:
         yield f"missed with {', '.join(missed)}, though the difference may be seed noise"
+
+
+def _met_by_others(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on each control of a supported claim that meets all of it.
+
+    It is none of its ablations, else the claim would be vacuous.
+    """
+    for place, control in enumerate(claim.controls, start=1):
+        if claim.verdict is Verdict.SUPPORTED and control.decision is Decision.MET:
+            name = control.name or place
+            yield f"control {name} meets every part, so that nothing shows what it lacks"
+
+
+SKEWED = 10
+"""The mean of runs of one sign that spread over such a factor is no typical run."""
+
+
+def _skewed(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on each part whose mean is judged on the linear scale, and is of few runs.
+
+    Log-normal runs that spread so far meet a bound at their own mean in 9 % and more of audits.
+    """
+    for part in claim.parts:
+        sizes = sorted(map(abs, part.per_seed))
+        of_one_sign = len({value > 0 for value in part.per_seed}) == 1
+        is_linear = part.scale == "linear" and part.interval is not None
+        if is_linear and of_one_sign and sizes[-1] > SKEWED * sizes[0]:
+            yield (
+                f"the runs of '{part.name}' spread over a factor of more than {SKEWED} on the "
+                "linear scale, where a mean of so skewed numbers is met by chance more often"
+            )

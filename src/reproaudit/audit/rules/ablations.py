@@ -89,6 +89,31 @@ def _movement_is_a_number(audit: Audit) -> Iterator[Violation]:
                 )
 
 
+LEAST_MOVEMENT = 1.0e-3
+"""A smaller change of a loss, as a share of its size, may be the rounding of float32."""
+
+
+@error(
+    "RA198",
+    "A run that hardly moved has not trained, and its parameters do not show that its loss moved.",
+    "Name two measurements, and ask for at least a thousandth.",
+)
+def _movement_shows_training(audit: Audit) -> Iterator[Violation]:
+    for loc, movement, _ in _movements(audit):
+        if movement.parameters == movement.training_loss:
+            yield Violation(
+                (*loc, "training_loss"),
+                f"found '{movement.training_loss}' for both; expected another measurement than of "
+                "the parameters",
+            )
+        if movement.at_least < LEAST_MOVEMENT:
+            yield Violation(
+                (*loc, "at_least"),
+                f"found {movement.at_least:g}; expected at least {LEAST_MOVEMENT:g} of the size at "
+                "the start",
+            )
+
+
 def _movements(audit: Audit) -> Iterator[tuple[Loc, Movement, Sequence[str]]]:
     """Every `movement` at its place, with the experiments of which one must measure it."""
     if audit.movement is not None:

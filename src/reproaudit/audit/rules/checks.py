@@ -229,8 +229,8 @@ def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
 
 @error(
     "RA191",
-    "Five seeds of a positive measure without an upper end often lie far below its mean, so that a "
-    "bound on the linear scale is met by chance (32 % of skewed nulls).",
+    "Five seeds of a measure with one open end often lie far from its mean, so that a bound on the "
+    "linear scale is met by chance (32 % of skewed nulls).",
     "Use 'scale: log', where the mean over seeds is that of a typical run.",
 )
 def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
@@ -247,10 +247,11 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
                 f"Add 'range: [least, largest]' to the declaration of '{name}' (null for an open "
                 "end), or use 'scale: log'.",
             )
-        elif unbounded_above_zero(declaration):
+        elif has_one_end(declaration):
             yield Violation(
                 (*look.loc[:4], "scale"),
-                f"found the linear scale for '{name}', which is positive without an upper end",
+                f"found the linear scale for '{name}', whose range has one end alone; expected "
+                "two, or none",
             )
         elif getattr(check, "relative_to", None) is None and any(
             _is_far_away(declaration, level) for _, level, _ in check.levels()
@@ -263,24 +264,19 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
             )
 
 
+def has_one_end(declaration: Declaration) -> bool:
+    """True if the range of a measurement ends on one side alone, so that it may be skewed."""
+    return sum(end is None for end in declaration.range or ()) == 1
+
+
 FAR_ABOVE = 1000
 """A range that ends so many levels away keeps nothing in."""
 
 
 def _is_far_away(declaration: Declaration, level: float) -> bool:
-    """True if a measurement of one sign has an end that its level is nowhere near."""
-    low, high = declaration.range or (None, None)
-    if low is None or high is None or low < 0 < high:
-        return False
-    return level != 0 and max(abs(low), abs(high)) > FAR_ABOVE * abs(level)
-
-
-def unbounded_above_zero(declaration: Declaration) -> bool:
-    """True if a measurement is declared as at least 0 without an upper end, or mirrored."""
-    low, high = declaration.range or (None, None)
-    return (low is not None and low >= 0 and high is None) or (
-        high is not None and high <= 0 and low is None
-    )
+    """True if a measurement has an end that its level is nowhere near."""
+    ends = [abs(end) for end in declaration.range or () if end is not None]
+    return level != 0 and max(ends, default=0.0) > FAR_ABOVE * abs(level)
 
 
 @error(

@@ -1,0 +1,158 @@
+"""Conditions of a verdict that went missing: their records, their weight, or the word for them.
+
+Each is a way by which a conditional claim became a supported one, or an absurd one was supported
+without a warning; it is tried on the paper in miniature, and shown.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+from chains import commit
+from places import CONFIRM, PAPER, Place
+
+from reproaudit.reports.warning import BELOW_THE_FLOOR, ONCE_CONDITIONAL, UNDER_ANOTHER_NAME
+
+REPORT = ("report", "mini", "--tier", "paper")
+MULTIVERSE = ("multiverse", "mini", "--tier", "paper")
+GUESS = "value: 0.5\n        source: assumption"
+
+
+def the_guessed(place: Place, *arguments: str) -> dict[str, Any]:
+    """The claim of the scorecard that a command prints whose experiment reads an open setting."""
+    code, out, errors = place(*arguments, "--json")
+    assert code == 0, errors
+    found: dict[str, Any] = json.loads(out)["claims"][2]
+    assert found["id"] == "mini.inconclusive"
+    return found
+
+
+def warned(place: Place) -> str:
+    """What a report says of every claim, as one line."""
+    return " ".join(place(*REPORT, "--verbose")[1].split())
+
+
+@pytest.fixture
+def met(at: Place) -> Place:
+    """The guess is one with which the claim is met; its alternatives, 0.4 and 0.6, miss it."""
+    at.edit("mini.yaml", GUESS, GUESS.replace("0.5", "0.02"))
+    commit(at.folder, "another guess")
+    return at
+
+
+@pytest.fixture
+def conditional(met: Place) -> Place:
+    assert met(*PAPER)[0] == 0
+    commit(met.folder, "results")
+    assert met(*MULTIVERSE)[0] == 0
+    commit(met.folder, "alternatives")
+    told = the_guessed(met, *REPORT)
+    assert (told["verdict"], told["status"]) == ("conditional", "exploratory")
+    return met
+
+
+def test_a_condition_whose_records_are_gone_is_warned_of(conditional: Place) -> None:
+    """The defect: supported and confirmed, with 0 looks, after the store was deleted."""
+    shutil.rmtree(conditional.folder / "runs")
+    assert conditional(*PAPER)[0] == 0
+    commit(conditional.folder, "run again")
+    assert conditional(*CONFIRM)[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert (told["verdict"], told["status"]) == ("supported", "exploratory")
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+    assert f"Warning: {ONCE_CONDITIONAL} (recorded on" in warned(conditional)
+    assert "inconclusive supported !" in " ".join(conditional(*REPORT)[1].split())
+
+
+def test_a_condition_seen_by_other_code_is_warned_of(conditional: Place) -> None:
+    """The defect: an idle line of code, and the alternatives that had been run counted no more."""
+    module = conditional.audits / "mini.py"
+    module.write_text(module.read_text(encoding="utf-8") + "\nUNUSED = 0\n", encoding="utf-8")
+    assert conditional(*PAPER)[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert told["verdict"] == "supported"
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+
+
+def test_a_list_of_alternatives_that_nobody_runs_is_warned_of(conditional: Place) -> None:
+    """The defect: the error is divided by all that are listed, so that a long list acquits."""
+    many = "".join(f"        - 0.{n}\n" for n in range(40001, 41000))
+    conditional.edit("mini.yaml", "        - 0.6\n", f"        - 0.6\n{many}")
+    module = conditional.audits / "mini.py"  # with alternatives that draw for themselves
+    text = module.read_text(encoding="utf-8")
+    module.write_text(
+        text.replace("0.1 * generator", "0.5 * generator").replace(
+            'seed, "end"', 'seed, f"end{settings.level}"'
+        ),
+        encoding="utf-8",
+    )
+    assert conditional(*PAPER)[0] == 0
+    assert conditional(*MULTIVERSE, "--budget", "2s")[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert told["verdict"] == "supported"
+    said = warned(conditional)
+    assert "Warning: missed with level = 0.4" in said
+    assert f"Warning: {ONCE_CONDITIONAL}" in said
+
+
+def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
+    assert met(*PAPER)[0] == 0
+    assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]
+
+
+def test_an_alternative_that_ran_under_another_name_is_warned_of(met: Place) -> None:
+    """The defect: "0 of 2 alternatives run", while a control had the settings of one."""
+    met.edit("mini.yaml", "        - 0.6\n", "        - 0.8\n")
+    at_quick = ("mini", "--tier", "quick")
+    assert met("run", *at_quick)[0] == 0
+    told = the_guessed(met, "report", *at_quick)
+    assert told["verdict"] == "supported"
+    sentence = (
+        f"{UNDER_ANOTHER_NAME}, as a control (descent with level = 0.8), the alternative level = "
+        "0.8 comes out missed, and no multiverse has judged it: reproaudit multiverse mini --tier "
+        "quick"
+    )
+    assert sentence in told["history"]
+    said = " ".join(met("report", *at_quick, "--verbose")[1].split())
+    assert f"Warning: {sentence}." in said
+    assert met("multiverse", *at_quick)[0] == 0
+    told = the_guessed(met, "report", *at_quick)
+    assert told["verdict"] == "conditional"
+    assert sentence not in told["history"]
+
+
+def test_a_condition_out_of_reach_says_so(met: Place) -> None:
+    """The defect: "missed if ..." of a value with which nothing that could be built meets it."""
+    steps = "  steps:\n    value: 40\n    source: paper\n    locator: Section 4\n"
+    guess = "    source: assumption\n    why: About so many.\n    alternatives: [1]\n"
+    met.edit("mini.yaml", steps, steps[: steps.index("    source")] + guess)
+    assert met(*PAPER)[0] == 0
+    assert met(*MULTIVERSE)[0] == 0
+    hangs = {one["setting"]: one["sentence"] for one in the_guessed(met, *REPORT)["hangs_on"]}
+    assert hangs["steps"] == (
+        "supported if steps = 40; missed if steps = 1; with 1 its constructed solution misses it, "
+        "too"
+    )
+    assert hangs["level"] == "supported if level = 0.02; missed if level = 0.4 or 0.6"
+    assert hangs["steps"] in the_guessed(met, *REPORT)["why"]
+
+
+def test_numbers_below_a_floor_are_warned_of(at: Place) -> None:
+    """The defect: ten times the number matched within 1 %, confirmed, with a floor above both."""
+    at.edit(
+        "mini.yaml",
+        "- kind: aligns\n    name: distance\n    distance:\n      measurement: distance\n"
+        "    at_most: 0.1\n",
+        "- kind: reaches\n    name: distance\n    quantity:\n      measurement: final\n"
+        "    relative_to:\n      measurement: final\n    at_most: 1.01\n    floor: 0.45\n"
+        "    scale: log\n",
+    )
+    assert at(*PAPER)[0] == 0
+    said = warned(at)
+    assert (
+        f"Warning: {BELOW_THE_FLOOR} of 'distance' lies 'final' in 6 of 6 runs: less than 0.45 "
+        "counts as 0.45"
+    ) in said
