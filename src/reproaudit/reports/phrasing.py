@@ -338,12 +338,12 @@ def coverage_words(scorecard: Scorecard) -> str:
     earlier = {name for claim in scorecard.claims for name in claims_told_of(claim.history)}
     gone = len(earlier - {claim.id for claim in scorecard.claims})
     is_gone = "is" if gone == 1 else "are"
+    share = percent(round(coverage.weight_tested, 3))
+    weight = "" if coverage.weight_tested == 1 else f"; they carry {share} of the audited weight"
     lost = f"; {counted(gone, 'claim')} that had results {is_gone} no longer in the audit"
     return (
         f"{coverage.tested} of {coverage.claims} listed claims tested "
-        f"({listed} audited, {len(scorecard.not_audited)} not); "
-        f"they carry {percent(round(coverage.weight_tested, 3))} of the audited weight"
-        f"{lost if gone else ''}"
+        f"({listed} audited, {len(scorecard.not_audited)} not){weight}{lost if gone else ''}"
     )
 
 
