@@ -26,8 +26,8 @@ null's rate may lie above it. Most nulls lie exactly on a limit, the least favou
 The shapes were fixed before the kinds were redesigned to reject them, and none has been dropped.
 The commit that added them tells how the kinds fared before. `reproaudit check` refuses an audit in
 which a measure whose range has one end alone is judged on the linear scale (rule RA191). The table
-says *refused* for shapes that do so; on the log scale the same data can be judged. A page warns where
-the runs of a part that is judged on the linear scale spread over a factor of more than ten.
+says *refused* for shapes that do so; on the log scale the same data can be judged. A page warns
+where the runs of a part that is judged on the linear scale spread over a factor of more than ten.
 
 ## What this cannot show
 
@@ -37,8 +37,8 @@ the runs of a part that is judged on the linear scale spread over a factor of mo
   itself. The ablation of the part has to show that.
 - Seeds that share a part of their spread (one data set, one machine, one run under several numbers)
   are fewer runs than they seem, and no check of their numbers sees it.
-- `converges` compares the last two levels of a loss. One that goes up and down, and is at the same place
-  of its cycle at both, has settled for it.
+- `converges` compares the last two levels of a loss. One that goes up and down, and is at the same
+  place of its cycle at both, has settled for it.
 - `converges` is also met on a plateau that a later fall ends, since nobody trains on for so long,
   and by a loss that falls for ever as t^-0.5 or more slowly (`docs/verdicts.md`);
   and `grows_like` cannot tell a logarithm from a law that lies between its rivals, such as a power
