@@ -325,7 +325,7 @@ RULE_FAULTS = [
     Bad("movement-of-one-number", "training_loss: training_loss_moved", "training_loss: "
         "parameters_moved", "RA198", "expected another measurement than of the parameters",
         "training_loss: parameters_moved"),
-    Bad("movement-too-small", "at_least: 0.1\n", "at_least: 1.0e-300\n", "RA198",
+    Bad("movement-too-small", "at_least: 0.01\n", "at_least: 1.0e-300\n", "RA198",
         "expected at least 0.001 of", "at_least: 1.0e-300"),
     Bad("no-movement", MOVEMENT, "", "RA184", "expected 'movement'", "^claims:"),
     Bad("shared-control-unused", "claims:\n  - id", "controls:\n  idle: {settings: {labels: "

@@ -67,7 +67,7 @@ def _constructed(audit: Audit, claim: Claim, change: Override, tier: TierName) -
 
 @dataclass(frozen=True)
 class Alternatives:
-    """What is told of the alternatives of a scorecard's claims.
+    """All that is told of the alternatives of a scorecard's claims.
 
     Attributes:
         card: the scorecard.

@@ -31,7 +31,7 @@ _IN_HISTORY = (
     NOT_ENTERED,
     BELOW_THE_FLOOR,
 )
-"""How sentences of a claim's history begin that are warnings as well."""
+"""The beginnings of sentences of a claim's history that are warnings as well."""
 
 
 def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _skewed(claim: ClaimModel) -> Iterator[str]:
     """
     for part in claim.parts:
         sizes = sorted(map(abs, part.per_seed))
-        of_one_sign = len({value > 0 for value in part.per_seed}) == 1
+        of_one_sign = min(part.per_seed, default=0.0) * max(part.per_seed, default=0.0) >= 0
         is_linear = part.scale == "linear" and part.interval is not None
         if is_linear and of_one_sign and sizes[-1] > SKEWED * sizes[0]:
             yield (

@@ -1,0 +1,93 @@
+"""Warnings beside a verdict: each comes where it should, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import factories
+from reproaudit.judging.model import Verdict
+from reproaudit.reports.warning import (
+    BELOW_THE_FLOOR,
+    NOT_ENTERED,
+    OF_NO_RESULT,
+    ONCE_CONDITIONAL,
+    UNDER_ANOTHER_NAME,
+    warnings,
+)
+from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel
+from reproaudit.stats import Decision
+
+
+@pytest.fixture
+def supported() -> ClaimModel:
+    """A supported claim of which nothing is warned."""
+    card = factories.make_scorecard()
+    found = next(one for one in card.claims if one.verdict is Verdict.SUPPORTED)
+    quiet = found.model_copy(update={"rule_is_younger": False, "history": ()})
+    assert warnings(quiet, "paper") == ()
+    return quiet
+
+
+@pytest.mark.parametrize(
+    "begins", [UNDER_ANOTHER_NAME, ONCE_CONDITIONAL, OF_NO_RESULT, NOT_ENTERED, BELOW_THE_FLOOR]
+)
+def test_some_of_the_history_is_a_warning(supported: ClaimModel, begins: str) -> None:
+    told = (f"{begins}, and so on.", f"It is said that {begins}.")
+    history = supported.model_copy(update={"history": told})
+    assert warnings(history, "paper") == (f"{begins}, and so on",)
+
+
+@pytest.mark.parametrize(
+    ("decision", "tier", "verdict", "is_told"),
+    [
+        (Decision.MISSED, "paper", Verdict.SUPPORTED, True),
+        (Decision.MET, "paper", Verdict.SUPPORTED, False),
+        (Decision.UNDECIDED, "paper", Verdict.SUPPORTED, False),
+        (Decision.MISSED, "quick", Verdict.SUPPORTED, False),
+        (Decision.MISSED, "paper", Verdict.CONDITIONAL, False),
+    ],
+)
+def test_a_supported_claim_that_an_alternative_misses(
+    supported: ClaimModel, decision: Decision, tier: str, verdict: Verdict, is_told: bool
+) -> None:
+    one = AlternativeRunModel(
+        setting="width", value=128, tier=tier, decision=decision, flips=False, note=""
+    )
+    claim = supported.model_copy(update={"alternatives": (one,), "verdict": verdict})
+    said = "missed with width = 128, though the difference may be seed noise"
+    assert (said in warnings(claim, "paper")) is is_told
+
+
+def test_a_control_that_meets_every_part(supported: ClaimModel) -> None:
+    control = supported.controls[0]
+    met = control.model_copy(update={"decision": Decision.MET, "name": "without_stage"})
+    claim = supported.model_copy(update={"controls": (*supported.controls, met)})
+    said = "control without_stage meets every part, so that nothing shows what it lacks"
+    assert said in warnings(claim, "paper")
+    vacuous = claim.model_copy(update={"verdict": Verdict.VACUOUS})
+    assert said not in warnings(vacuous, "paper")
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, True),
+        ({"scale": "log"}, False),
+        ({"interval": None}, False),
+        ({"per_seed": (-0.1, 0.2, 0.3, 0.4, 1.5)}, False),
+        ({"per_seed": (0.2, 0.3, 0.4, 0.5, 1.5)}, False),
+        ({"per_seed": (-0.1, -0.2, -0.3, -0.4, -1.5)}, True),
+        ({"per_seed": (0.0, 0.2, 0.3, 0.4, 1.5)}, True),
+    ],
+)
+def test_skewed_runs_on_the_linear_scale(
+    supported: ClaimModel, changes: dict[str, Any], is_told: bool
+) -> None:
+    part = next(one for one in supported.parts if one.interval is not None)
+    skewed = part.model_copy(
+        update={"scale": "linear", "per_seed": (0.1, 0.2, 0.3, 0.4, 1.5), **changes}
+    )
+    claim = supported.model_copy(update={"parts": (skewed,)})
+    assert any("spread over a factor" in one for one in warnings(claim, "paper")) is is_told
