@@ -43,7 +43,7 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
 def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
     """Returns the verdict with what it depends on, or why it is open, and whether confirmed.
 
-    Beside support it tells how many alternatives were run.
+    Beside support it tells how many alternatives were run, and how many warnings there are.
     """
     below = [one.sentence for one in claim.hangs_on]
     if reason := open_reason(claim, tier):
@@ -54,6 +54,8 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
         below.append(f"{new} on new seeds")
     if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
+    if claim.verdict is Verdict.SUPPORTED and (warned := warnings(claim, tier)):
+        below.append(numbers.counted(len(warned), "warning"))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
 
@@ -105,8 +107,9 @@ def claim_section(
         history: whether to tell its history in full.
     """
     run = status.alternatives_told(claim, card.tier) if claim.verdict is Verdict.SUPPORTED else ""
+    locator = claim.locator.replace("·", "-")  # which parts what we say of the claim
     meta = (
-        f"{claim.locator} · weight {numbers.stated(claim.weight)} · evidence "
+        f"{locator} · weight {numbers.stated(claim.weight)} · evidence "
         f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · "
         f"{f'{run} · ' if run else ''}experiment {claim.experiment} · rule {claim.rule_hash[:8]}"
     )
