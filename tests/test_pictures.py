@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from reproaudit.reports.areas import Box, crossings
 from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.chart import picture_chart
 from reproaudit.reports.files import read_scorecard, write_report
-from reproaudit.reports.frame import CHART_WIDTH, PLOT, XY
+from reproaudit.reports.frame import CHART_WIDTH, PLOT, XY, path_of
 from reproaudit.reports.html import html_page
 from reproaudit.reports.picture_data import FILE, pictures_csv
 from reproaudit.reports.register.strip import with_broad_stages
@@ -353,6 +354,28 @@ def test_parts_that_differ_in_a_coordinate_are_named_together() -> None:
     assert parts_words(("falls, in every run",)) == "falls, in every run"
 
 
+def courses_of(path: str) -> list[list[XY]]:
+    """The points of each line of a path, as a browser reads them."""
+    found: list[list[XY]] = []
+    for line_ in path.split("M")[1:]:
+        numbers = [list(map(float, NUMBER.findall(one))) for one in line_.split("l")]
+        steps = [pair for one in numbers for pair in zip(one[::2], one[1::2], strict=True)]
+        found.append(list(itertools.accumulate(steps, lambda a, b: (a[0] + b[0], a[1] + b[1]))))
+    return found
+
+
+NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?")
+HUNDREDTHS = st.integers(-99_999, 99_999).map(lambda n: n / 100)
+
+
+@given(st.lists(st.tuples(HUNDREDTHS, HUNDREDTHS), max_size=200))
+def test_a_path_leads_through_its_points(points: list[XY]) -> None:
+    path = path_of(points)
+    assert re.fullmatch(r"[MLlz0-9. -]*", path), "no exponent, which the register refuses"
+    found = [pair for course in courses_of(path) for pair in course]
+    assert np.allclose(found, points, rtol=0, atol=1e-6) if points else path == ""
+
+
 def test_lines_stay_in_the_frame_and_zero_has_a_place_on_a_logarithmic_axis() -> None:
     far = line([1.0, 5.0, 50.0, 500.0, 5e6], role=Role.CONTROL)
     chart = picture_chart(picture(line(FALLS), far))
@@ -361,10 +384,9 @@ def test_lines_stay_in_the_frame_and_zero_has_a_place_on_a_logarithmic_axis() ->
     places = [x for x, _ in chart.x_ticks]
     assert places == sorted(places)
     for stroke in chart.strokes:
-        for pair in stroke.path[1:].replace("L", " ").split("M"):
-            numbers = list(map(float, pair.split()))
-            assert all(chart.left - 0.1 <= x <= chart.right + 0.1 for x in numbers[::2])
-            assert all(chart.top - 0.1 <= y <= chart.bottom + 0.1 for y in numbers[1::2])
+        for course in courses_of(stroke.path):
+            assert all(chart.left - 0.1 <= x <= chart.right + 0.1 for x, _ in course)
+            assert all(chart.top - 0.1 <= y <= chart.bottom + 0.1 for _, y in course)
     own = picture_chart(picture(line(FALLS)))
     assert not own.cut
     assert own.width == CHART_WIDTH
@@ -478,8 +500,7 @@ def test_the_step_of_an_onset_covers_no_course_where_there_is_room() -> None:
     (mark,) = chart.onsets
     assert mark.label_y <= chart.bottom - 7
     left = mark.label_x - 7 if mark.is_left else mark.label_x
-    path = chart.strokes[0].path[1:].replace("L", " ").split()
-    points = list(zip(map(float, path[::2]), map(float, path[1::2]), strict=True))
+    (points,) = courses_of(chart.strokes[0].path)
     for at in (left, left + 7):
         height = np.interp(at, [x for x, _ in points], [y for _, y in points])
         assert not mark.label_y - 10 <= height <= mark.label_y + 2

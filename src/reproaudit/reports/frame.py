@@ -150,9 +150,12 @@ _PLACE = "%g %g"  # in a third less time than an f-string takes, of the thousand
 
 
 def path_of(points: Sequence[XY]) -> str:
-    """Returns a line through points."""
-    first, *rest = [_PLACE % point for point in points] or [""]
-    return f"M{first}{'L' if rest else ''}{' '.join(rest)}" if points else ""
+    """Returns a line through points, each after the first by its step, in half the letters."""
+    if not points:
+        return ""
+    steps = [_PLACE % (x - u, y - v) for (u, v), (x, y) in pairwise(points)]
+    told = f"M{_PLACE % points[0]}{'l' if steps else ''}{' '.join(steps)}"
+    return told.replace(" 0.", " .").replace("-0.", "-.").replace(" -", "-")
 
 
 def truncated(text: str, most: int = 54) -> str:

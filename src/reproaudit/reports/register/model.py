@@ -111,7 +111,7 @@ class ClaimEntry(ReportModel):
     """Its badge; null of measurements from elsewhere."""
 
 
-SvgPath = Annotated[str, Field(pattern=r"^[MLz0-9. -]*$")]
+SvgPath = Annotated[str, Field(pattern=r"^[MLlz0-9. -]*$")]
 """The outline of a line or a surface in SVG's notation: moves, lines and places, and no more."""
 
 
