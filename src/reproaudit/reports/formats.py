@@ -96,7 +96,7 @@ def _laid_out(value: Any, line: str) -> str:
         kinds = set(map(type, value))
         if kinds <= _NUMBERS:
             is_plain = kinds == {int} or (kinds == {float} and all(map(math.isfinite, value)))
-            return f"[{', '.join(map(repr if is_plain else _number, value))}]"
+            return f"[{','.join(map(repr if is_plain else _number, value))}]"
         rows = f",{inner}".join([_laid_out(one, inner) for one in value])
         return f"[{inner}{rows}{line}]"
     return _encoded(value)

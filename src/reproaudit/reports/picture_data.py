@@ -39,7 +39,7 @@ def _rows(card: Scorecard, seeds: Sequence[int]) -> Iterator[tuple[object, ...]]
                 who = (line.role.value, _safe(line.name or ""), _safe(line.label))
                 what = (_safe(claim.id), place, *who, picture.unit, picture.x_label)
                 runs = dict(zip(line.seeds, line.runs, strict=True))
-                along = [_safe(x) if isinstance(x, str) else x for x in line.x]
+                along = [_safe(x) if isinstance(x, str) else f"{x:.15g}" for x in line.x]
                 values = (chain(runs.get(seed, ()), repeat("")) for seed in seeds)
                 yield from ((*what, *row) for row in zip(along, *values, strict=False))
 
