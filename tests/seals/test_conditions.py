@@ -98,6 +98,44 @@ def test_a_list_of_alternatives_that_nobody_runs_is_warned_of(conditional: Place
     assert f"Warning: {ONCE_CONDITIONAL}" in said
 
 
+def test_a_condition_stays_when_its_claim_has_another_name(conditional: Place) -> None:
+    """The defect: the claim was renamed, and the condition stayed with the old name."""
+    shutil.rmtree(conditional.folder / "runs" / "mini" / "multiverse-paper")
+    conditional.edit("mini.yaml", "id: mini.inconclusive", "id: mini.renamed")
+    assert conditional(*PAPER)[0] == 0
+    told = json.loads(conditional(*REPORT, "--json")[1])["claims"][2]
+    assert (told["id"], told["verdict"]) == ("mini.renamed", "supported")
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+
+
+def test_a_condition_that_a_new_run_of_all_alternatives_removes_is_not_warned_of(
+    conditional: Place,
+) -> None:
+    """The defect: a mended module, all alternatives met, and the warning stayed for ever."""
+    conditional.edit(
+        "mini.py", "settings.level *", "(settings.level if settings.level > 0.7 else 0.02) *"
+    )
+    assert conditional(*PAPER)[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"]), "none was run yet"
+    assert conditional(*MULTIVERSE)[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert told["verdict"] == "supported"
+    assert told["alternatives_run"] == {"run": 2, "of": 2}
+    assert not any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+
+
+def test_a_condition_that_was_taken_off_the_ledger_is_warned_of(conditional: Place) -> None:
+    """The decisive alternatives are listed no more; the one that is left was run, and is met."""
+    conditional.edit("mini.yaml", "        - 0.4\n        - 0.6\n", "        - 0.03\n")
+    assert conditional(*PAPER)[0] == 0
+    assert conditional(*MULTIVERSE)[0] == 0
+    told = the_guessed(conditional, *REPORT)
+    assert told["verdict"] == "supported"
+    assert told["alternatives_run"] == {"run": 1, "of": 1}
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+
+
 def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]

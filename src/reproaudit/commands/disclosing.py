@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
+from reproaudit.commands.conditions import Conditions
 from reproaudit.commands.floors import below_floors
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
@@ -21,11 +22,10 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
-from reproaudit.judging.model import Verdict
 from reproaudit.multiverse.completions import varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
-from reproaudit.reports.warning import OF_NO_RESULT, ONCE_CONDITIONAL
+from reproaudit.reports.warning import OF_NO_RESULT
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
@@ -102,9 +102,10 @@ def disclosed(
     ]
     told = [one for one in of_store if one]
     alternatives = Alternatives(card, audit, store, beside.chosen)
+    conditions = Conditions(entry, audit, beside.tier, seen)
 
     def with_more(claim: ClaimModel) -> ClaimModel:
-        once = beside.once_conditional(claim)
+        once = conditions.told_of(claim)
         more = (
             *once,
             *alternatives.told_of(claim),
@@ -271,27 +272,6 @@ class _Beside:
         return (
             f"{counted(again, 'record')} of this tier replaced an earlier one, which had been "
             "removed or damaged, or was measured again with --fresh."
-        )
-
-    def once_conditional(self, claim: ClaimModel) -> tuple[str, ...]:
-        """A sentence on a decided claim whose verdict once hung on an alternative; else none.
-
-        Records of alternatives may be left out, made by other code, or judged with many others.
-        A confirmation runs no alternatives, so that it cannot take the condition away.
-        """
-        days = [
-            date_of(one)
-            for one in self.seen
-            if isinstance(one, ResultEntry)
-            and not one.confirmation
-            and claim.id in one.claims
-            and one.claims[claim.id].verdict == Verdict.CONDITIONAL
-        ]
-        if not days or claim.verdict not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
-            return ()
-        return (
-            f"{ONCE_CONDITIONAL} (recorded on {days[-1]}); today's rule and records do not show on "
-            "which alternative.",
         )
 
     def alternatives_cut_off(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import mean, median
 
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import value_words
@@ -83,8 +84,8 @@ def _met_by_others(claim: ClaimModel) -> Iterator[str]:
             yield f"control {name} meets every part, so that nothing shows what it lacks"
 
 
-SKEWED = 10
-"""The mean of runs of one sign that spread over such a factor is no typical run."""
+SKEWED = 2
+"""The mean of runs of one sign that is so many times their median is that of few of them."""
 
 
 def _skewed(claim: ClaimModel) -> Iterator[str]:
@@ -93,11 +94,11 @@ def _skewed(claim: ClaimModel) -> Iterator[str]:
     Log-normal runs that spread so far meet a bound at their own mean in 9 % and more of audits.
     """
     for part in claim.parts:
-        sizes = sorted(map(abs, part.per_seed))
+        sizes = [abs(value) for value in part.per_seed]
         of_one_sign = min(part.per_seed, default=0.0) * max(part.per_seed, default=0.0) >= 0
         is_linear = part.scale == "linear" and part.interval is not None
-        if is_linear and of_one_sign and sizes[-1] > SKEWED * sizes[0]:
+        if is_linear and of_one_sign and mean(sizes) > SKEWED * median(sizes):
             yield (
-                f"the runs of '{part.name}' spread over a factor of more than {SKEWED} on the "
-                "linear scale, where a mean of so skewed numbers is met by chance more often"
+                f"the mean of the runs of '{part.name}' is more than twice their median; on the "
+                "linear scale a mean of so skewed numbers is met by chance more often"
             )

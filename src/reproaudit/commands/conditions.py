@@ -1,0 +1,95 @@
+"""Tells of a decided claim that its verdict once hung on an alternative.
+
+The records of that alternative may be left out, made by other code, or judged with many others. A
+confirmation runs no alternatives, so that it cannot take the condition away. Only all alternatives
+can, run anew with the claim's own decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.judging.model import Verdict
+from reproaudit.reports.warning import ONCE_CONDITIONAL
+from reproaudit.scorecard.model import ClaimModel
+from reproaudit.seals.chain import sealed_rules
+from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
+from reproaudit.seals.kept import Seen, changes_since
+from reproaudit.seals.past import date_of
+from reproaudit.seals.rule import RuleData, rule_of
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions that the chains of an audit know of.
+
+    Attributes:
+        entry: the paper.
+        audit: its audit.
+        tier: at which it is judged.
+        seen: what the chains say.
+    """
+
+    entry: Entry
+    audit: Audit
+    tier: TierName
+    seen: Seen
+
+    def told_of(self, claim: ClaimModel) -> tuple[str, ...]:
+        """Returns a sentence on a claim that was conditional once and is decided now; else none."""
+        if not self._results or claim.verdict not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+            return ()
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        found = [one for one, name in self._results if name in names]
+        if not found or (self._all_run(claim) and not any(map(self._lists_less_than, found))):
+            return ()
+        return (
+            f"{ONCE_CONDITIONAL} (recorded on {date_of(found[-1])}); today's rule and records do "
+            "not show on which alternative.",
+        )
+
+    @cached_property
+    def _results(self) -> list[tuple[ResultEntry, str]]:
+        """Every result by which a claim was conditional, with the claim's name at that time."""
+        return [
+            (one, name)
+            for one in self.seen.every
+            if isinstance(one, ResultEntry) and not one.confirmation
+            for name, result in one.claims.items()
+            if result.verdict == Verdict.CONDITIONAL
+        ]
+
+    @cached_property
+    def _sealed(self) -> dict[str, RuleData]:
+        return sealed_rules(self.seen.here)
+
+    @cached_property
+    def _rule(self) -> RuleData:
+        return rule_of(self.entry, self.audit)[0]
+
+    @cached_property
+    def _unsealed(self) -> tuple[RuleChange, ...]:
+        return changes_since(self.seen.here, self._rule) if self._sealed else ()
+
+    def _all_run(self, claim: ClaimModel) -> bool:
+        """True if every alternative was run at this tier, and decides as the claim does."""
+        here = [one for one in claim.alternatives if one.tier == self.tier]
+        counts = claim.alternatives_run
+        is_all = counts is not None and 0 < counts.of == len(here)
+        return is_all and all(one.decision is claim.decision for one in here)
+
+    def _lists_less_than(self, result: ResultEntry) -> bool:
+        """True if today's audit lacks an alternative that it had when a result was recorded."""
+        then = self._sealed.get(result.rule or "")
+        return then is None or any(
+            not set(map(repr, leaf)) <= set(map(repr, _listed(self._rule.get(path))))
+            for path, leaf in then.items()
+            if path.endswith("/alternatives") and isinstance(leaf, list)
+        )
+
+
+def _listed(leaf: object) -> list[object]:
+    return leaf if isinstance(leaf, list) else []
