@@ -141,23 +141,24 @@ def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
     assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]
 
 
-def test_an_alternative_that_ran_under_another_name_is_warned_of(met: Place) -> None:
-    """The defect: "0 of 2 alternatives run", while a control had the settings of one."""
+@pytest.mark.parametrize("tier", ["quick", "paper"])
+def test_an_alternative_that_ran_under_another_name_is_warned_of(met: Place, tier: str) -> None:
+    """The defect: "0 of 2 alternatives run", while a control (at quick scale) had the settings."""
     met.edit("mini.yaml", "        - 0.6\n", "        - 0.8\n")
-    at_quick = ("mini", "--tier", "quick")
-    assert met("run", *at_quick)[0] == 0
-    told = the_guessed(met, "report", *at_quick)
+    at_tier = ("mini", "--tier", tier)
+    assert met("run", *at_tier)[0] == 0
+    told = the_guessed(met, "report", *at_tier)
     assert told["verdict"] == "supported"
     sentence = (
         f"{UNDER_ANOTHER_NAME}, as a control (descent with level = 0.8), the alternative level = "
         "0.8 comes out missed, and no multiverse has judged it: reproaudit multiverse mini --tier "
-        "quick"
+        f"{tier}"
     )
     assert sentence in told["history"]
-    said = " ".join(met("report", *at_quick, "--verbose")[1].split())
+    said = " ".join(met("report", *at_tier, "--verbose")[1].split())
     assert f"Warning: {sentence}." in said
-    assert met("multiverse", *at_quick)[0] == 0
-    told = the_guessed(met, "report", *at_quick)
+    assert met("multiverse", *at_tier)[0] == 0
+    told = the_guessed(met, "report", *at_tier)
     assert told["verdict"] == "conditional"
     assert sentence not in told["history"]
 

@@ -127,10 +127,10 @@ class Alternatives:
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:
-        """The batches that this tier runs anyway, by their settings."""
+        """The batches that are run anyway, by their settings."""
         found: dict[str, list[Batch]] = {}
         for role, batch in plan(self.audit, self.tier):
-            if batch.tier == self.tier and role is not Role.POSITIVE_CONTROL:
+            if role is not Role.POSITIVE_CONTROL:
                 found.setdefault(canonical_settings(batch.settings(self.audit)), []).append(batch)
         return found
 
