@@ -64,7 +64,7 @@ def test_a_control_that_meets_every_part(supported: ClaimModel) -> None:
     control = supported.controls[0]
     met = control.model_copy(update={"decision": Decision.MET, "name": "without_stage"})
     claim = supported.model_copy(update={"controls": (*supported.controls, met)})
-    said = "control without_stage meets every part, so that nothing shows what it lacks"
+    said = "control without_stage meets every part: nothing shows that what it lacks is needed"
     assert said in warnings(claim, "paper")
     vacuous = claim.model_copy(update={"verdict": Verdict.VACUOUS})
     assert said not in warnings(vacuous, "paper")

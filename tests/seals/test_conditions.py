@@ -77,23 +77,18 @@ def test_a_condition_seen_by_other_code_is_warned_of(conditional: Place) -> None
     assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
 
 
-def test_a_list_of_alternatives_that_nobody_runs_is_warned_of(conditional: Place) -> None:
+def test_a_list_of_alternatives_that_nobody_runs_is_warned_of(met: Place) -> None:
     """The defect: the error is divided by all that are listed, so that a long list acquits."""
+    met.edit("mini.py", "0.1 * generator", "0.5 * generator")
+    met.edit("mini.py", 'seed, "end"', 'seed, f"end{settings.level}"')  # draws of their own
+    assert met(*PAPER)[0] == 0
+    assert met(*MULTIVERSE)[0] == 0
+    assert the_guessed(met, *REPORT)["verdict"] == "conditional"
     many = "".join(f"        - 0.{n}\n" for n in range(40001, 41000))
-    conditional.edit("mini.yaml", "        - 0.6\n", f"        - 0.6\n{many}")
-    module = conditional.audits / "mini.py"  # with alternatives that draw for themselves
-    text = module.read_text(encoding="utf-8")
-    module.write_text(
-        text.replace("0.1 * generator", "0.5 * generator").replace(
-            'seed, "end"', 'seed, f"end{settings.level}"'
-        ),
-        encoding="utf-8",
-    )
-    assert conditional(*PAPER)[0] == 0
-    assert conditional(*MULTIVERSE, "--budget", "2s")[0] == 0
-    told = the_guessed(conditional, *REPORT)
-    assert told["verdict"] == "supported"
-    said = warned(conditional)
+    met.edit("mini.yaml", "        - 0.6\n", f"        - 0.6\n{many}")
+    told = the_guessed(met, *REPORT)
+    assert (told["verdict"], told["alternatives_run"]) == ("supported", {"run": 2, "of": 1001})
+    said = warned(met)
     assert "Warning: missed with level = 0.4" in said
     assert f"Warning: {ONCE_CONDITIONAL}" in said
 
@@ -134,6 +129,43 @@ def test_a_condition_that_was_taken_off_the_ledger_is_warned_of(conditional: Pla
     assert told["verdict"] == "supported"
     assert told["alternatives_run"] == {"run": 1, "of": 1}
     assert any(one.startswith(ONCE_CONDITIONAL) for one in told["history"])
+
+
+STATED = "source: paper\n{0}locator: Section 4\n"
+OPEN = "source: assumption\n{0}why: About half.\n{0}alternatives:\n"
+
+
+def test_a_condition_whose_setting_is_shadowed_is_warned_of(at: Place) -> None:
+    """The defect: the experiment states the setting itself, and reads the guess no more."""
+    of_shared, of_own = " " * 4, " " * 8
+    listed = f"{of_own}- 0.4\n{of_own}- 0.6\n"
+    was = f"value: 0.5\n{of_own}{OPEN.format(of_own)}{listed}"
+    at.edit("mini.yaml", was, f"value: 0.02\n{of_own}{STATED.format(of_own)}")
+    was = f"  level:\n    value: 0.02\n    {STATED.format(of_shared)}"
+    guess = f"{OPEN.format(of_shared)}    - 0.4\n"
+    at.edit("mini.yaml", was, f"  level:\n    value: 0.02\n    {guess}")
+    commit(at.folder, "another guess")
+    assert at(*PAPER)[0] == 0
+    assert at(*MULTIVERSE)[0] == 0
+    (first, *_) = json.loads(at(*REPORT, "--json")[1])["claims"]
+    assert (first["id"], first["verdict"]) == ("mini.supported", "conditional")
+    title = "title: It descends\n"
+    own = f"    settings:\n      level:\n{of_own}value: 0.02\n{of_own}{STATED.format(of_own)}"
+    at.edit("mini.yaml", title, f"{title}{own}")
+    assert at(*PAPER)[0] == 0
+    (first, *_) = json.loads(at(*REPORT, "--json")[1])["claims"]
+    assert (first["id"], first["verdict"]) == ("mini.supported", "supported")
+    assert any(one.startswith(ONCE_CONDITIONAL) for one in first["history"])
+
+
+def test_controls_of_other_claims_that_meet_all_of_one_are_told(at: Place) -> None:
+    """The defect: a model without the mechanism met a claim, as a control of another one."""
+    assert at("run", "mini", "--tier", "quick")[0] == 0
+    claims = json.loads(at("report", "mini", "--tier", "quick", "--json")[1])["claims"]
+    said = "Models that are controls of other claims meet every part of this one: level = 0.03."
+    told = {one["id"]: said in one["history"] for one in claims}
+    assert told.pop("mini.supported")
+    assert not any(told.values()), "one has it as a control, the others are not supported"
 
 
 def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
@@ -177,6 +209,47 @@ def test_a_condition_out_of_reach_says_so(met: Place) -> None:
     )
     assert hangs["level"] == "supported if level = 0.02; missed if level = 0.4 or 0.6"
     assert hangs["steps"] in the_guessed(met, *REPORT)["why"]
+
+
+def test_a_conditional_claim_that_is_gone_is_warned_of(met: Place) -> None:
+    """The defect: claim and experiment were renamed, and nothing was known of the new one."""
+    again = "Experiment(Settings, measure, phases=lambda s: {'descent': s.steps})"
+    met.edit("mini.py", "EXPERIMENTS = {", f'EXPERIMENTS = {{\n    "thought": {again},')
+    assert met(*PAPER)[0] == 0
+    assert met(*MULTIVERSE)[0] == 0
+    assert the_guessed(met, *REPORT)["verdict"] == "conditional"
+    for before, after in (
+        ("guessed:", "thought:"),
+        ("experiment: guessed", "experiment: thought"),
+        ("mini.inconclusive", "mini.other"),
+        ("vanishes (inconclusive)", "goes"),
+        ("        - 0.4\n        - 0.6\n", "        - 0.03\n"),
+    ):
+        met.edit("mini.yaml", before, after)
+    assert met(*PAPER)[0] == 0
+    said = warned(met)
+    assert "SUPPORTED mini.other" in said
+    assert (
+        "Warning: This audit had another claim, mini.inconclusive, which was taken away; its last "
+        "result, recorded on"
+    ) in said
+
+
+def test_a_course_that_begins_below_a_floor_is_warned_of(at: Place) -> None:
+    """The defect: twenty times its start was within twice of it, with a floor above the start."""
+    at.edit("mini.py", "np.ones(len(seeds))", "np.full(len(seeds), 1e-3)")
+    at.edit(
+        "mini.yaml",
+        "- kind: aligns\n    name: distance\n    distance:\n      measurement: distance\n"
+        "    at_most: 0.1\n",
+        "- kind: reaches\n    name: distance\n    quantity:\n      measurement: distance\n"
+        "    relative_to:\n      measurement: distance\n      step: first\n    at_most: 2.0\n"
+        "    floor: 0.015\n    scale: log\n",
+    )
+    assert at(*PAPER)[0] == 0
+    said = warned(at)
+    assert "SUPPORTED mini.supported" in said
+    assert f"Warning: {BELOW_THE_FLOOR} of 'distance' lies 'distance' in 6 of 6 runs" in said
 
 
 def test_numbers_below_a_floor_are_warned_of(at: Place) -> None:

@@ -3,7 +3,8 @@
 The same settings may have been run under another name, as an experiment or a control of its own, or
 by custom runs; and where a claim is missed under an alternative, the constructed solution may miss
 it there, too. Then the rule asks more than anything can reach with that value, and the claim hangs
-on its bound rather than on what training does.
+on its bound rather than on what training does. A control of another claim, too, is a run that
+nobody has held this claim's checks against.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
-from reproaudit.audit.plan import Batch, Role, plan
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.judging.model import Verdict
 from reproaudit.judging.outcomes import Lookup, judge_batch, judge_own
 from reproaudit.multiverse.ablations import ablation_batch
 from reproaudit.multiverse.completions import (
@@ -30,7 +32,7 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
-from reproaudit.reports.warning import UNDER_ANOTHER_NAME
+from reproaudit.reports.warning import CONTROLS_OF_OTHERS, UNDER_ANOTHER_NAME
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
@@ -103,6 +105,7 @@ class Alternatives:
         if claim is None:
             return
         yield from self._under_another_name(claim, told)
+        yield from self._on_controls_of_others(claim, told)
         if tried := self._tried.get(claim.experiment):
             yield tried
 
@@ -124,6 +127,21 @@ class Alternatives:
                     f"{shown(change.stated)} comes out {found.decision}, and no multiverse has "
                     f"judged it: reproaudit multiverse {self.audit.paper.slug} --tier {self.tier}"
                 )
+
+    def _on_controls_of_others(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on controls of other claims that meet every part of a supported one."""
+        if told.verdict is not Verdict.SUPPORTED:
+            return
+        own = {batch for _, batch in claim_batches(self.audit, claim, self.tier)}
+        met = []
+        for role, batch in plan(self.audit, self.tier):
+            is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
+            if is_other and batch.experiment == claim.experiment:
+                found = judge_own(self.audit, claim, batch, self._lookup(batch))
+                if found.problem is None and found.decision is Decision.MET:
+                    met.append(_changed(batch))
+        if met:
+            yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(met)}."
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:
@@ -205,5 +223,8 @@ def _named(batch: Batch) -> str:
     """An experiment as it is audited, or a control of it."""
     if not batch.overrides:
         return f"experiment {batch.experiment}"
-    changed = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
-    return f"a control ({batch.experiment} with {changed})"
+    return f"a control ({batch.experiment} with {_changed(batch)})"
+
+
+def _changed(batch: Batch) -> str:
+    return ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)

@@ -43,12 +43,16 @@ class Conditions:
         if not self._results or claim.verdict not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
             return ()
         names = names_of(claim.id, self.seen.every, self._unsealed)
-        found = [one for one, name in self._results if name in names]
-        if not found or (self._all_run(claim) and not any(map(self._lists_less_than, found))):
+        found = [(one, name) for one, name in self._results if name in names]
+        is_resolved = self._all_run(claim) and not any(
+            self._lists_less_than(claim, *one) for one in found
+        )
+        if not found or is_resolved:
             return ()
+        last, _ = found[-1]
         return (
-            f"{ONCE_CONDITIONAL} (recorded on {date_of(found[-1])}); today's rule and records do "
-            "not show on which alternative.",
+            f"{ONCE_CONDITIONAL} (recorded on {date_of(last)}); today's rule and records do not "
+            "show on which alternative.",
         )
 
     @cached_property
@@ -81,15 +85,24 @@ class Conditions:
         is_all = counts is not None and 0 < counts.of == len(here)
         return is_all and all(one.decision is claim.decision for one in here)
 
-    def _lists_less_than(self, result: ResultEntry) -> bool:
-        """True if today's audit lacks an alternative that it had when a result was recorded."""
+    def _lists_less_than(self, claim: ClaimModel, result: ResultEntry, name: str) -> bool:
+        """True if the claim lacks an alternative today that it had when a result was recorded."""
         then = self._sealed.get(result.rule or "")
-        return then is None or any(
-            not set(map(repr, leaf)) <= set(map(repr, _listed(self._rule.get(path))))
-            for path, leaf in then.items()
-            if path.endswith("/alternatives") and isinstance(leaf, list)
-        )
+        return then is None or not _choices(then, name) <= _choices(self._rule, claim.id)
 
 
-def _listed(leaf: object) -> list[object]:
-    return leaf if isinstance(leaf, list) else []
+def _choices(rule: RuleData, claim: str) -> set[tuple[str, str]]:
+    """The alternatives of a claim by a rule: names of settings that it reads, each with a value."""
+    own, shared = f"experiments/{rule.get(f'claims/{claim}/experiment')}/settings/", "settings/"
+    mine = {path.removeprefix(own).split("/")[0] for path in rule if path.startswith(own)}
+    found = set()
+    for path, leaf in rule.items():
+        place = own if path.startswith(own) else shared
+        name, _, field = path.removeprefix(place).partition("/")
+        if not path.startswith(place) or (place == shared and name in mine):
+            continue
+        if field == "alternatives" and isinstance(leaf, list):
+            found |= {(name, repr(one)) for one in leaf}
+        elif field.startswith("contradicted_by/") and field.endswith("/value"):
+            found.add((name, repr(leaf)))
+    return found

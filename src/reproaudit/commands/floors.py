@@ -1,8 +1,8 @@
 """Tells of numbers that lie below the floor of their check, and so count as larger than they are.
 
 A floor is the resolution of a measurement. Raised above what is measured it makes any two numbers
-equal. Where a course lies below its floor, its picture shows (`reproaudit.reports.stated_rule`);
-single numbers have none, so the records are looked at here.
+equal. Where a course ends below its floor, its picture shows (`reproaudit.reports.stated_rule`);
+for single numbers, and for the beginning of a course, the records are looked at here.
 """
 
 from __future__ import annotations
@@ -52,12 +52,15 @@ def below_floors(claim: str, audit: Audit, tier: TierName, chosen: Chosen) -> It
 
 
 def _below(check: Check, sample: Sample) -> set[str]:
-    """The measurements, but for courses, that a check reads below its floor in one run."""
+    """The measurements that a check reads below its floor in one run, but for ends of courses."""
     return {
         quantity.measurement
         for part in check.parts(sample)
         if part.spans() is None and any(one.scale is Scale.LOG for one in part.conditions())
         for quantity in part.quantities()
-        if sample.declarations[quantity.measurement].kind is not MeasurementKind.SERIES
+        if (
+            quantity.step == "first"
+            or sample.declarations[quantity.measurement].kind is not MeasurementKind.SERIES
+        )
         and sample.number(quantity) < check.floor
     }

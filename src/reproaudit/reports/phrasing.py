@@ -156,9 +156,8 @@ def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
     if control is not claim.positive_control and runs is not None and runs.met:
         yield f"{runs.met} of {runs.of} of its runs meet the bound"
     reason = control.scale_reason or "no reason is given"
-    for side, found in (("below", control.smaller), ("above", control.larger)):
-        if found:
-            yield f"{side} the claim's scale, {found}: {reason}"
+    if changed := ", ".join(filter(None, (control.smaller, control.larger))):
+        yield f"at another scale than the claim's, {changed}: {reason.rstrip('.')}"
     if control.scale_reason and not (control.smaller or control.larger):
         yield f"said to run at another scale, which no setting shows: {control.scale_reason}"
     if control.parameters_moved is not None and control.loss_moved is not None:

@@ -20,6 +20,8 @@ ONCE_CONDITIONAL = "An earlier result was conditional"
 """The verdict hung on an alternative of which there is no word today."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
+CONTROLS_OF_OTHERS = "Models that are controls of other claims"
+"""They meet every part of this one."""
 BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
 NOT_ENTERED = "No entry of the chain records the numbers"
@@ -30,6 +32,7 @@ _IN_HISTORY = (
     ONCE_CONDITIONAL,
     OF_NO_RESULT,
     NOT_ENTERED,
+    CONTROLS_OF_OTHERS,
     BELOW_THE_FLOOR,
 )
 """The beginnings of sentences of a claim's history that are warnings as well."""
@@ -47,10 +50,16 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append("met, although the solution constructed for it misses")
     if new := otherwise_on_new_seeds(claim):
         found.append(f"on the new seeds of its last confirmation it came out {new}")
-    found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
+    found += [one.rstrip(".") for one in claim.history if _is_warning(one)]
     found += _missed_alternatives(claim, tier)
     beside = (_met_by_others, missing_some_part, repeated_runs, below_the_floor, _skewed)
     return (*found, *(one for tell in beside for one in tell(claim)))
+
+
+def _is_warning(sentence: str) -> bool:
+    """True of a sentence that begins so, or tells of a conditional claim that is gone."""
+    is_gone = "which was taken away; its last result" in sentence
+    return sentence.startswith(_IN_HISTORY) or (is_gone and "was conditional (" in sentence)
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
@@ -81,7 +90,7 @@ def _met_by_others(claim: ClaimModel) -> Iterator[str]:
     for place, control in enumerate(claim.controls, start=1):
         if claim.verdict is Verdict.SUPPORTED and control.decision is Decision.MET:
             name = control.name or place
-            yield f"control {name} meets every part, so that nothing shows what it lacks"
+            yield f"control {name} meets every part: nothing shows that what it lacks is needed"
 
 
 SKEWED = 2
