@@ -46,7 +46,13 @@ from reproaudit.reports.screen import paper_lines, print_screen
 from reproaudit.reports.terminal import print_document
 from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.figures import CurveModel, FigureModel, MatrixModel
-from reproaudit.scorecard.model import AnswerModel, ClaimModel, PartModel, Scorecard
+from reproaudit.scorecard.model import (
+    AnswerModel,
+    ClaimModel,
+    PartModel,
+    Scorecard,
+    SettingModel,
+)
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
 from reproaudit.stats import Decision, clopper_pearson
 
@@ -332,6 +338,24 @@ def test_a_page_shows_every_number_that_a_claim_is_judged_by(card: Scorecard) ->
                 for value in numbers_in(check):
                     assert numbers.stated(value) in told
             assert f"confidence: {numbers.stated(claim.rule['confidence'])}" in fold
+
+
+def test_what_a_controls_experiment_changes_is_named(card: Scorecard) -> None:
+    """A control may be of another experiment, which has settings of its own."""
+    claim = next(one for one in card.claims if one.controls)
+    control = claim.controls[0]
+    shared, own, same = (
+        SettingModel(experiment=of, name=name, value=value, paper=value, source="paper", others=())
+        for of, name, value in ((None, "rate", 1.0), ("other", "rate", 0.01), (None, "width", 8))
+    )
+    told = card.model_copy(update={"settings": (shared, own, same)})
+    other = control.model_copy(update={"experiment": "other", "settings": {}})
+    assert (
+        phrasing.experiment_differences(told, claim, other) == "and by its experiment rate = 0.01"
+    )
+    named = other.model_copy(update={"settings": {"rate": 0.01}})
+    assert phrasing.experiment_differences(told, claim, named) == ""
+    assert phrasing.experiment_differences(told, claim, control) == ""
 
 
 def test_runs_below_the_floor_of_a_check_are_a_warning(card: Scorecard) -> None:

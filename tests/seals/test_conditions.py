@@ -229,10 +229,8 @@ def test_a_conditional_claim_that_is_gone_is_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     said = warned(met)
     assert "SUPPORTED mini.other" in said
-    assert (
-        "Warning: This audit had another claim, mini.inconclusive, which was taken away; its last "
-        "result, recorded on"
-    ) in said
+    gone = "Warning: Claims of this audit that are gone were conditional once: mini.inconclusive."
+    assert said.count(gone) == 2, "beside each of the two supported claims"
 
 
 def test_a_course_that_begins_below_a_floor_is_warned_of(at: Place) -> None:
@@ -268,3 +266,38 @@ def test_numbers_below_a_floor_are_warned_of(at: Place) -> None:
         f"Warning: {BELOW_THE_FLOOR} of 'distance' lies 'final' in 6 of 6 runs: less than 0.45 "
         "counts as 0.45"
     ) in said
+
+
+def test_an_ablation_below_a_floor_is_warned_of(at: Place) -> None:
+    """The defect: a floor above what the ablation measured made it miss the part."""
+    start = "np.full(len(seeds), 0.25 if settings.level == 0.03 else 1.0)"
+    at.edit("mini.py", "np.ones(len(seeds))", start)
+    at.edit(
+        "mini.yaml",
+        "- kind: aligns\n    name: distance\n    distance:\n      measurement: distance\n"
+        "    at_most: 0.1\n",
+        "- kind: separates\n    name: distance\n    lower:\n      measurement: final\n    upper:\n"
+        "      measurement: distance\n      step: first\n    by: 3.0\n    floor: 0.3\n",
+    )
+    at.edit("mini.yaml", "level: 0.8\n", "level: 0.03\n")
+    assert at(*PAPER)[0] == 0
+    said = warned(at)
+    assert "SUPPORTED mini.supported" in said
+    told = "of control 1: less than 0.3 counts as 0.3"
+    assert f"lies 'distance' in 5 of 5 runs {told}" in said
+    assert f"lies 'final' in 5 of 5 runs {told}" in said
+
+
+def test_alternatives_that_change_no_number_are_warned_of(met: Place) -> None:
+    """The defect: "2 of 2 alternatives run", of a setting that the module does not use."""
+    pause = "  pause:\n    value: 0.0\n    source: paper\n    locator: Section 4\n"
+    guess = "    source: assumption\n    why: Any.\n    alternatives: [1.0e-9]\n"
+    met.edit("mini.yaml", pause, pause[: pause.index("    source")] + guess)
+    assert met(*PAPER)[0] == 0
+    assert met(*MULTIVERSE)[0] == 0
+    said = warned(met)
+    sentence = (
+        "Warning: Alternatives that were run change no judged number of it, as where a setting is "
+        "not used or a number saturates: pause = 1e-09."
+    )
+    assert said.count(sentence) == 1, "of the supported claim, and not of the conditional one"

@@ -32,7 +32,7 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
-from reproaudit.reports.warning import CONTROLS_OF_OTHERS, UNDER_ANOTHER_NAME
+from reproaudit.reports.warning import CONTROLS_OF_OTHERS, UNDER_ANOTHER_NAME, WITHOUT_EFFECT
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
@@ -106,6 +106,7 @@ class Alternatives:
             return
         yield from self._under_another_name(claim, told)
         yield from self._on_controls_of_others(claim, told)
+        yield from self._without_effect(claim, told)
         if tried := self._tried.get(claim.experiment):
             yield tried
 
@@ -142,6 +143,35 @@ class Alternatives:
                     met.append(_changed(batch))
         if met:
             yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(met)}."
+
+    def _without_effect(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on alternatives that leave every number of a supported claim as it is.
+
+        The claim's experiment has the setting, and does not use it in what is judged.
+        """
+        run = {(one.setting, str(one.value)) for one in told.alternatives if one.tier == self.tier}
+        if told.verdict is not Verdict.SUPPORTED or not run:
+            return
+        lookup = lookup_variations(self.store, self.audit, self.chosen.group)
+
+        def numbers(*change: Override) -> list[tuple[float, ...]]:
+            batch = batch_of(self.audit, change, claim.experiment, self.tier)
+            outcome = judge_own(self.audit, claim, batch, lookup(batch))
+            return [tuple(one.values) for one in outcome.conditions]
+
+        own = numbers()
+        same_numbers = [
+            f"{change.name} = {shown(change.stated)}"
+            for change in self._changes
+            if (change.name, str(change.stated)) in run
+            and concerns(self.audit, change, claim.experiment)
+            and numbers(change) == own
+        ]
+        if own and same_numbers:
+            yield (
+                f"{WITHOUT_EFFECT} change no judged number of it, as where a setting is not used "
+                f"or a number saturates: {', '.join(same_numbers)}."
+            )
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.warning import ONCE_CONDITIONAL
+from reproaudit.reports.warning import GONE_CONDITIONAL, ONCE_CONDITIONAL
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
@@ -54,6 +54,21 @@ class Conditions:
             f"{ONCE_CONDITIONAL} (recorded on {date_of(last)}); today's rule and records do not "
             "show on which alternative.",
         )
+
+    def told_of_gone(self, claim: ClaimModel) -> tuple[str, ...]:
+        """Returns a sentence on claims that were conditional and are gone; none without support.
+
+        Another claim may stand in their place that says the same in other words.
+        """
+        if not self._results or claim.verdict is not Verdict.SUPPORTED:
+            return ()
+        kept = {
+            name
+            for one in self.audit.claims
+            for name in names_of(one.id, self.seen.every, self._unsealed)
+        }
+        gone = dict.fromkeys(name for _, name in self._results if name not in kept)
+        return (f"{GONE_CONDITIONAL}: {', '.join(gone)}.",) if gone else ()
 
     @cached_property
     def _results(self) -> list[tuple[ResultEntry, str]]:

@@ -108,8 +108,9 @@ def disclosed(
         once = conditions.told_of(claim)
         more = (
             *once,
+            *conditions.told_of_gone(claim),
             *alternatives.told_of(claim),
-            *below_floors(claim.id, audit, beside.tier, beside.chosen),
+            *below_floors(claim, audit, beside.tier, beside.chosen),
         )
         history = (*claim.history, *told, *more)
         status = "exploratory" if once else claim.status

@@ -191,7 +191,8 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
         said = phrasing.no_estimate(card, claim.experiment, card.tier, {})
     yield _answer("this claim", phrasing.decision_words(claim.decision), said, how)
     for name, control in phrasing.controls_of(claim):
-        differs = (phrasing.control_differences(control), f"{control.tier} scale")
+        theirs = phrasing.experiment_differences(card, claim, control)
+        differs = (phrasing.control_differences(control), theirs, f"{control.tier} scale")
         how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
         how = "; ".join([how, *phrasing.control_notes(claim, control)])
         said = phrasing.control_words(card, claim, control)

@@ -222,6 +222,23 @@ def control_differences(control: ControlModel) -> str:
     return ", ".join([*([settings_words(control.settings)] if control.settings else []), *read])
 
 
+def experiment_differences(card: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
+    """Returns in which settings a control's experiment differs from the claim's; else nothing."""
+    if control.experiment == claim.experiment:
+        return ""
+    shared = {one.name: one.value for one in card.settings if one.experiment is None}
+    ours, theirs = (
+        shared | {one.name: one.value for one in card.settings if one.experiment == experiment}
+        for experiment in (claim.experiment, control.experiment)
+    )
+    other = {
+        name: value
+        for name, value in theirs.items()
+        if name not in control.settings and name in ours and ours[name] != value
+    }
+    return f"and by its experiment {settings_words(other)}" if other else ""
+
+
 def no_estimate(
     scorecard: Scorecard,
     experiment: str,

@@ -18,10 +18,14 @@ UNDER_ANOTHER_NAME = "Run under another name"
 """An alternative was run, and nobody has judged it as one."""
 ONCE_CONDITIONAL = "An earlier result was conditional"
 """The verdict hung on an alternative of which there is no word today."""
+GONE_CONDITIONAL = "Claims of this audit that are gone were conditional once"
+"""Another claim may stand in their place."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
 """They meet every part of this one."""
+WITHOUT_EFFECT = "Alternatives that were run"
+"""They leave every number as it is."""
 BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
 NOT_ENTERED = "No entry of the chain records the numbers"
@@ -30,9 +34,11 @@ NOT_ENTERED = "No entry of the chain records the numbers"
 _IN_HISTORY = (
     UNDER_ANOTHER_NAME,
     ONCE_CONDITIONAL,
+    GONE_CONDITIONAL,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,
+    WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
 )
 """The beginnings of sentences of a claim's history that are warnings as well."""
@@ -50,16 +56,10 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append("met, although the solution constructed for it misses")
     if new := otherwise_on_new_seeds(claim):
         found.append(f"on the new seeds of its last confirmation it came out {new}")
-    found += [one.rstrip(".") for one in claim.history if _is_warning(one)]
+    found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
     found += _missed_alternatives(claim, tier)
     beside = (_met_by_others, missing_some_part, repeated_runs, below_the_floor, _skewed)
     return (*found, *(one for tell in beside for one in tell(claim)))
-
-
-def _is_warning(sentence: str) -> bool:
-    """True of a sentence that begins so, or tells of a conditional claim that is gone."""
-    is_gone = "which was taken away; its last result" in sentence
-    return sentence.startswith(_IN_HISTORY) or (is_gone and "was conditional (" in sentence)
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
