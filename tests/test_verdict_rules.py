@@ -757,7 +757,7 @@ def test_a_control_above_the_claims_scale_is_named_and_needs_a_reason() -> None:
     assert "the control runs at a larger scale (steps 5000 not 1000)" in found.why
     (shown,) = build(audit, "paper", lookup_of(audit, fine)).claims
     assert next(iter(control_notes(shown, shown.controls[0]))) == (
-        "above the claim's scale, steps 5000 not 1000: It settles late."
+        "at another scale than the claim's, steps 5000 not 1000: It settles late"
     )
 
 

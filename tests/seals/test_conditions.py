@@ -168,6 +168,29 @@ def test_controls_of_other_claims_that_meet_all_of_one_are_told(at: Place) -> No
     assert not any(told.values()), "one has it as a control, the others are not supported"
 
 
+def test_a_control_that_reads_other_numbers_hides_no_model(at: Place) -> None:
+    """The defect: the model was listed as a control, by a number that it could only miss."""
+    observed = 'return {"distance": distance.copy()'
+    at.edit("mini.py", observed, f'{observed}, "huge": 100 * distance')
+    audit = at.audits / "mini.yaml"
+    huge = "      huge:\n        kind: series\n        unit: '1'\n        meaning: Far.\n"
+    text = audit.read_text(encoding="utf-8")
+    audit.write_text(text.replace("      final:\n", f"{huge}      final:\n"), encoding="utf-8")
+    was = "  controls:\n  - experiment: descent\n    settings:\n      level: 0.8\n"
+    near = (
+        "  - experiment: descent\n    name: near\n    settings:\n      level: 0.03\n"
+        "    substitutes:\n      distance: huge\n    why: ends near\n"
+    )
+    far = was.removeprefix("  controls:\n").replace("descent\n", "descent\n    name: far\n")
+    at.edit("mini.yaml", was, f"  controls:\n{near}{far}")
+    at.edit("mini.yaml", "    name: distance\n", "    name: distance\n    ablation: far\n")
+    assert at("run", "mini", "--tier", "quick")[0] == 0
+    claim = json.loads(at("report", "mini", "--tier", "quick", "--json")[1])["claims"][0]
+    assert (claim["verdict"], claim["controls"][0]["decision"]) == ("supported", "missed")
+    said = "Models that are controls of other claims meet every part of this one: level = 0.03."
+    assert said in claim["history"]
+
+
 def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
-from reproaudit.audit.plan import Batch, Role, claim_batches, plan
+from reproaudit.audit.plan import Batch, Role, control_batch, plan
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.judging.model import Verdict
@@ -133,7 +133,11 @@ class Alternatives:
         """Yields a sentence on controls of other claims that meet every part of a supported one."""
         if told.verdict is not Verdict.SUPPORTED:
             return
-        own = {batch for _, batch in claim_batches(self.audit, claim, self.tier)}
+        own = {
+            control_batch(self.audit, one, self.tier)
+            for one in self.audit.controls_of(claim)
+            if not one.substitutes  # else other numbers than the claim's were judged
+        }
         met = []
         for role, batch in plan(self.audit, self.tier):
             is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
