@@ -191,6 +191,18 @@ def test_a_control_that_reads_other_numbers_hides_no_model(at: Place) -> None:
     assert said in claim["history"]
 
 
+def test_a_claim_asked_twice_is_warned_of(at: Place) -> None:
+    """The defect: the old claim was kept, and a second one said the same with a wider bound."""
+    assert at(*PAPER)[0] == 0
+    claims = json.loads(at(*REPORT, "--json")[1])["claims"]
+    assert [one["verdict"] for one in claims[:2]] == ["supported", "contradicted"]
+    at.edit("mini.yaml", "vanishes (supported).", "vanishes (contradicted).")
+    assert at(*PAPER)[0] == 0
+    said = warned(at)
+    twin = "Warning: Another claim makes the same statement, or made it, mini.contradicted, whose"
+    assert f"{twin} results were: contradicted." in said
+
+
 def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]
@@ -252,7 +264,10 @@ def test_a_conditional_claim_that_is_gone_is_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     said = warned(met)
     assert "SUPPORTED mini.other" in said
-    gone = "Warning: Claims of this audit that are gone were conditional once: mini.inconclusive."
+    gone = (
+        "Warning: Claims of this audit that are gone did not hold once: mini.inconclusive "
+        "(conditional)."
+    )
     assert said.count(gone) == 2, "beside each of the two supported claims"
 
 

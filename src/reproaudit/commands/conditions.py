@@ -7,13 +7,14 @@ can, run anew with the claim's own decision.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.warning import GONE_CONDITIONAL, ONCE_CONDITIONAL
+from reproaudit.reports.warning import GONE_BADLY, ONCE_CONDITIONAL, TWIN
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
@@ -56,19 +57,53 @@ class Conditions:
         )
 
     def told_of_gone(self, claim: ClaimModel) -> tuple[str, ...]:
-        """Returns a sentence on claims that were conditional and are gone; none without support.
+        """Returns a sentence on claims that did badly once and are gone; none without support.
 
-        Another claim may stand in their place that says the same in other words.
+        Another claim may stand in their place that says the same in other words. Their histories
+        tell of the last result alone.
         """
-        if not self._results or claim.verdict is not Verdict.SUPPORTED:
+        if claim.verdict is not Verdict.SUPPORTED or not self._badly:
             return ()
         kept = {
             name
             for one in self.audit.claims
             for name in names_of(one.id, self.seen.every, self._unsealed)
         }
-        gone = dict.fromkeys(name for _, name in self._results if name not in kept)
-        return (f"{GONE_CONDITIONAL}: {', '.join(gone)}.",) if gone else ()
+        gone = dict.fromkeys(
+            f"{name} ({verdict.value})" for name, verdict in self._badly if name not in kept
+        )
+        return (f"{GONE_BADLY}: {', '.join(gone)}.",) if gone else ()
+
+    @cached_property
+    def _badly(self) -> list[tuple[str, Verdict]]:
+        """Every claim that was conditional or contradicted once, on new seeds, too."""
+        return [
+            (name, verdict)
+            for one in self.seen.every
+            if isinstance(one, ResultEntry)
+            for name, result in one.claims.items()
+            for verdict in (Verdict.CONDITIONAL, Verdict.CONTRADICTED)
+            if result.verdict == verdict
+        ]
+
+    def told_of_twins(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on each other claim that makes, or made, the same statement.
+
+        Its results and looks are not those of this claim, though they answer the same question. A
+        claim whose place this one took is told of in its history (`reproaudit.seals.past`).
+        """
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        ours = _letters(claim.statement)
+        told: dict[str, dict[str, None]] = {}
+        for one in self.seen.every:
+            if isinstance(one, ResultEntry):
+                rule = self._sealed.get(one.rule or "", {})
+                for name, result in one.claims.items():
+                    said = _letters(str(rule.get(f"claims/{name}/statement", "")))
+                    if name not in names and said == ours:
+                        told.setdefault(name, {})[result.verdict.replace("_", " ")] = None
+        for name, verdicts in told.items():
+            yield f"{TWIN}, {name}, whose results were: {', '.join(verdicts)}."
 
     @cached_property
     def _results(self) -> list[tuple[ResultEntry, str]]:
@@ -104,6 +139,11 @@ class Conditions:
         """True if the claim lacks an alternative today that it had when a result was recorded."""
         then = self._sealed.get(result.rule or "")
         return then is None or not _choices(then, name) <= _choices(self._rule, claim.id)
+
+
+def _letters(text: str) -> str:
+    """Letters and digits alone, all small."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _choices(rule: RuleData, claim: str) -> set[tuple[str, str]]:

@@ -109,6 +109,7 @@ def disclosed(
         more = (
             *once,
             *conditions.told_of_gone(claim),
+            *conditions.told_of_twins(claim),
             *alternatives.told_of(claim),
             *below_floors(claim, audit, beside.tier, beside.chosen),
         )

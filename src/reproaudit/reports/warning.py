@@ -18,8 +18,10 @@ UNDER_ANOTHER_NAME = "Run under another name"
 """An alternative was run, and nobody has judged it as one."""
 ONCE_CONDITIONAL = "An earlier result was conditional"
 """The verdict hung on an alternative of which there is no word today."""
-GONE_CONDITIONAL = "Claims of this audit that are gone were conditional once"
+GONE_BADLY = "Claims of this audit that are gone did not hold once"
 """Another claim may stand in their place."""
+TWIN = "Another claim makes the same statement, or made it"
+"""Its results and looks are counted with it alone."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -34,7 +36,8 @@ NOT_ENTERED = "No entry of the chain records the numbers"
 _IN_HISTORY = (
     UNDER_ANOTHER_NAME,
     ONCE_CONDITIONAL,
-    GONE_CONDITIONAL,
+    GONE_BADLY,
+    TWIN,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,
