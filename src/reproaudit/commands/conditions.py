@@ -93,13 +93,13 @@ class Conditions:
         claim whose place this one took is told of in its history (`reproaudit.seals.past`).
         """
         names = names_of(claim.id, self.seen.every, self._unsealed)
-        ours = _letters(claim.statement)
+        ours = letters(claim.statement)
         told: dict[str, dict[str, None]] = {}
         for one in self.seen.every:
             if isinstance(one, ResultEntry):
                 rule = self._sealed.get(one.rule or "", {})
                 for name, result in one.claims.items():
-                    said = _letters(str(rule.get(f"claims/{name}/statement", "")))
+                    said = letters(str(rule.get(f"claims/{name}/statement", "")))
                     if name not in names and said == ours:
                         told.setdefault(name, {})[result.verdict.replace("_", " ")] = None
         for name, verdicts in told.items():
@@ -141,8 +141,8 @@ class Conditions:
         return then is None or not _choices(then, name) <= _choices(self._rule, claim.id)
 
 
-def _letters(text: str) -> str:
-    """Letters and digits alone, all small."""
+def letters(text: str) -> str:
+    """Returns letters and digits alone, all small."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 

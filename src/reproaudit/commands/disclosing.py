@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
-from reproaudit.commands.conditions import Conditions
+from reproaudit.commands.conditions import Conditions, letters
 from reproaudit.commands.floors import below_floors
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
@@ -119,11 +119,6 @@ def disclosed(
         return alternatives.with_conditions(claim)
 
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
-
-
-def _letters(text: str) -> str:
-    """Letters and digits alone, all small."""
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _results_in(chain: bytes) -> int:
@@ -409,4 +404,4 @@ class _Beside:
         """True if the text of an audit has an identifier of this paper, or its title."""
         paper, there = self.audit.paper, text.decode(errors="replace")
         identifiers = (one for one in (paper.arxiv, paper.openreview) if one)
-        return any(one in there for one in identifiers) or _letters(paper.title) in _letters(there)
+        return any(one in there for one in identifiers) or letters(paper.title) in letters(there)
