@@ -375,6 +375,8 @@ RULE_FAULTS = [
         "RA141", "expected a list"),
     Bad("alternative-is-value", "[16, 64]", "[16, 32]", "RA142", "found 32 again"),
     Bad("alternative-twice", "[16, 64]", "[16, 64, 16]", "RA142", "found 16 again"),
+    Bad("alternative-nearly-value", "[16, 64]", "[16, 6400000, 6400001]", "RA142",
+        "found 6400001 beside 6400000"),
     Bad("no-contradiction", "{value: 0.05, source", "{value: 0.1, source", "RA142",
         "the value of 'learning_rate' itself"),
     Bad("override-is-value", "quick: {value: 500,", "quick: {value: 10000,", "RA143",

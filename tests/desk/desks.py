@@ -5,8 +5,8 @@ from __future__ import annotations
 import http.client
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -16,6 +16,9 @@ from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession
 
 ROOT = Path(__file__).parents[2]
+
+RESETS = 3
+"""So often a connection may be reset before a request has failed."""
 
 
 @dataclass
@@ -48,18 +51,29 @@ class RunningDesk:
     def send(
         self, method: str, path: str, body: bytes | None = None, **headers: str | None
     ) -> Answer:
-        """One request; a header that is None is left out."""
+        """One request; a header that is None is left out.
+
+        A server that refuses by the head alone closes before the body comes, which may reset the
+        connection before its answer is read. Then the request is made again.
+        """
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         every = {"host": self.host, "cookie": self.cookie or None, **named}
-        connection = http.client.HTTPConnection(self.host, timeout=60)
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        for name, value in every.items():
-            if value is not None:
-                connection.putheader(name, value)
-        if body is not None and "content-length" not in every:
-            connection.putheader("content-length", str(len(body)))
-        connection.endheaders(body)
-        with closing(connection):
+        for _ in range(RESETS):
+            with suppress(ConnectionResetError):
+                return self._once(method, path, body, every)
+        return self._once(method, path, body, every)
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str | None]
+    ) -> Answer:
+        with closing(http.client.HTTPConnection(self.host, timeout=60)) as connection:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None and "content-length" not in headers:
+                connection.putheader("content-length", str(len(body)))
+            connection.endheaders(body)
             response = connection.getresponse()
             return Answer(response.status, response.headers, response.read().decode())
 

@@ -14,7 +14,12 @@ import pytest
 from chains import commit
 from places import CONFIRM, PAPER, Place
 
-from reproaudit.reports.warning import BELOW_THE_FLOOR, ONCE_CONDITIONAL, UNDER_ANOTHER_NAME
+from reproaudit.reports.warning import (
+    BELOW_THE_FLOOR,
+    ONCE_CONDITIONAL,
+    READ_ONCE,
+    UNDER_ANOTHER_NAME,
+)
 
 REPORT = ("report", "mini", "--tier", "paper")
 MULTIVERSE = ("multiverse", "mini", "--tier", "paper")
@@ -203,6 +208,16 @@ def test_a_claim_asked_twice_is_warned_of(at: Place) -> None:
     assert f"{twin} results were: contradicted." in said
 
 
+def test_a_question_that_a_claim_gave_away_is_warned_of(at: Place) -> None:
+    """The defect: the old id was given another meaning, and another claim took the question."""
+    assert at(*PAPER)[0] == 0
+    tight = "measurement: distance\n    at_most: 0.002"
+    at.edit("mini.yaml", tight, tight.replace("distance", "final").replace("0.002", "0.1"))
+    assert at(*PAPER)[0] == 0
+    said = warned(at)
+    assert said.count(f"Warning: {READ_ONCE}, mini.contradicted, whose results were: contr") == 1
+
+
 def test_a_claim_that_hangs_on_nothing_is_not_warned_of(met: Place) -> None:
     assert met(*PAPER)[0] == 0
     assert "Warning" not in warned(met).split("mini.inconclusive", 1)[1].split("mini.", 1)[0]
@@ -326,16 +341,25 @@ def test_an_ablation_below_a_floor_is_warned_of(at: Place) -> None:
     assert f"lies 'final' in 5 of 5 runs {told}" in said
 
 
-def test_alternatives_that_change_no_number_are_warned_of(met: Place) -> None:
-    """The defect: "2 of 2 alternatives run", of a setting that the module does not use."""
-    pause = "  pause:\n    value: 0.0\n    source: paper\n    locator: Section 4\n"
-    guess = "    source: assumption\n    why: Any.\n    alternatives: [1.0e-9]\n"
-    met.edit("mini.yaml", pause, pause[: pause.index("    source")] + guess)
+@pytest.mark.parametrize(
+    ("setting", "value", "other"), [("pause", "0.0", "1.0e-9"), ("steps", "80", "90")]
+)
+def test_alternatives_that_change_no_number_are_warned_of(
+    met: Place, setting: str, value: str, other: str
+) -> None:
+    """The defect: "2 of 2 alternatives run", of a setting that the module does not use.
+
+    Nor do more steps change a number's first digits where it has long come to rest.
+    """
+    met.edit("mini.yaml", "  steps:\n    value: 40\n", "  steps:\n    value: 80\n")
+    stated = f"  {setting}:\n    value: {value}\n    source: paper\n    locator: Section 4\n"
+    guess = f"    source: assumption\n    why: Any.\n    alternatives: [{other}]\n"
+    met.edit("mini.yaml", stated, stated[: stated.index("    source")] + guess)
     assert met(*PAPER)[0] == 0
     assert met(*MULTIVERSE)[0] == 0
     said = warned(met)
     sentence = (
         "Warning: Alternatives that were run change no judged number of it, as where a setting is "
-        "not used or a number saturates: pause = 1e-09."
+        f"not used or a number saturates: {setting} = {other.replace('1.0e-9', '1e-09')}."
     )
     assert said.count(sentence) == 1, "of the supported claim, and not of the conditional one"

@@ -39,6 +39,9 @@ from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
 from reproaudit.scorecard.model import ClaimModel, HangsOnModel, Scorecard
 from reproaudit.stats import Decision
 
+DIGITS = 5
+"""Numbers that agree to so many significant digits are held to be the same."""
+
 
 def constructed_batches(audit: Audit, tier: TierName, lookup: Lookup) -> tuple[Batch, ...]:
     """Returns the constructed solutions under each alternative that turns its claim to missed.
@@ -158,10 +161,10 @@ class Alternatives:
             return
         lookup = lookup_variations(self.store, self.audit, self.chosen.group)
 
-        def numbers(*change: Override) -> list[tuple[float, ...]]:
+        def numbers(*change: Override) -> list[tuple[str, ...]]:
             batch = batch_of(self.audit, change, claim.experiment, self.tier)
             outcome = judge_own(self.audit, claim, batch, lookup(batch))
-            return [tuple(one.values) for one in outcome.conditions]
+            return [tuple(f"{v:.{DIGITS}g}" for v in one.values) for one in outcome.conditions]
 
         own = numbers()
         same_numbers = [

@@ -14,7 +14,7 @@ from functools import cached_property
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.warning import GONE_BADLY, ONCE_CONDITIONAL, TWIN
+from reproaudit.reports.warning import GONE_BADLY, ONCE_CONDITIONAL, READ_ONCE, TWIN
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
@@ -105,6 +105,27 @@ class Conditions:
         for name, verdicts in told.items():
             yield f"{TWIN}, {name}, whose results were: {', '.join(verdicts)}."
 
+    def told_of_measurements(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on each other claim that read measurements of this one, and does not.
+
+        Its id may have been given another meaning, and its question to this claim, in other words.
+        A claim that still reads them stands on the same page, with its own results.
+        """
+        if claim.verdict is not Verdict.SUPPORTED:
+            return
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        ours, today = _read(self._rule, claim.id), self._rule
+        told: dict[str, dict[str, None]] = {}
+        for one in self.seen.every:
+            if isinstance(one, ResultEntry):
+                rule = self._sealed.get(one.rule or "", {})
+                for name, result in one.claims.items():
+                    moved = ours & _read(rule, name) - _read(today, name)
+                    if name not in names and moved and result.verdict != Verdict.SUPPORTED:
+                        told.setdefault(name, {})[result.verdict.replace("_", " ")] = None
+        for name, verdicts in told.items():
+            yield f"{READ_ONCE}, {name}, whose results were: {', '.join(verdicts)}."
+
     @cached_property
     def _results(self) -> list[tuple[ResultEntry, str]]:
         """Every result by which a claim was conditional, with the claim's name at that time."""
@@ -139,6 +160,16 @@ class Conditions:
         """True if the claim lacks an alternative today that it had when a result was recorded."""
         then = self._sealed.get(result.rule or "")
         return then is None or not _choices(then, name) <= _choices(self._rule, claim.id)
+
+
+def _read(rule: RuleData, claim: str) -> set[tuple[str, str]]:
+    """The measurements that a claim's checks read by a rule, each with the claim's experiment."""
+    experiment = str(rule.get(f"claims/{claim}/experiment"))
+    return {
+        (experiment, str(leaf))
+        for path, leaf in rule.items()
+        if path.startswith(f"claims/{claim}/checks/") and path.endswith("/measurement")
+    }
 
 
 def letters(text: str) -> str:

@@ -110,6 +110,7 @@ def disclosed(
             *once,
             *conditions.told_of_gone(claim),
             *conditions.told_of_twins(claim),
+            *conditions.told_of_measurements(claim),
             *alternatives.told_of(claim),
             *below_floors(claim, audit, beside.tier, beside.chosen),
         )

@@ -22,6 +22,8 @@ GONE_BADLY = "Claims of this audit that are gone did not hold once"
 """Another claim may stand in their place."""
 TWIN = "Another claim makes the same statement, or made it"
 """Its results and looks are counted with it alone."""
+READ_ONCE = "Another claim read measurements of this one once, and reads them no more"
+"""This claim may have taken over its question."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -38,6 +40,7 @@ _IN_HISTORY = (
     ONCE_CONDITIONAL,
     GONE_BADLY,
     TWIN,
+    READ_ONCE,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,

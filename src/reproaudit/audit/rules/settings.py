@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
-from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
+from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate
 
@@ -48,15 +49,23 @@ def _one_type(audit: Audit) -> Iterator[Violation]:
                 )
 
 
+NEARLY = 1e-5
+"""Numbers that differ by no more than this share give nearly the same runs."""
+
+
 @error("RA142", "An alternative that equals the value would be counted as agreement.", "Remove it.")
 def _others_differ(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
-        for i in repeated((setting.value, *setting.alternatives)):
-            yield Violation(
-                (*loc, "alternatives", i - 1),
-                f"found {shown(setting.alternatives[i - 1])} again; expected alternatives that "
-                f"differ from '{name}' and from each other",
-            )
+        values = (setting.value, *setting.alternatives)
+        for i, value in enumerate(setting.alternatives):
+            twin = next((one for one in values[: i + 1] if _nearly_same(one, value)), None)
+            if twin is not None:
+                again = "again" if same(twin, value) else f"beside {shown(twin)}"
+                yield Violation(
+                    (*loc, "alternatives", i),
+                    f"found {shown(value)} {again}; expected alternatives that differ from "
+                    f"'{name}' and from each other",
+                )
         for i, contradiction in enumerate(setting.contradicted_by):
             if same(contradiction.value, setting.value):
                 yield Violation(
@@ -65,6 +74,15 @@ def _others_differ(audit: Audit) -> Iterator[Violation]:
                     "the other value",
                     "Remove the entry if the sources agree.",
                 )
+
+
+def _nearly_same(a: SettingValue, b: SettingValue) -> bool:
+    """True of one setting, and of numbers, or lists of them, that differ by a small share alone."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_nearly_same, a, b))
+    if isinstance(a, bool | str | tuple) or isinstance(b, bool | str | tuple):
+        return same(a, b)
+    return math.isclose(a, b, rel_tol=NEARLY)
 
 
 @warning(
