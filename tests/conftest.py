@@ -53,6 +53,7 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Libraries take what is left at the end for a leak."""
     gc.unfreeze()
+    shutil.rmtree(os.environ.pop("REPROAUDIT_MEMO"), ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
