@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 from reproaudit.audit.model import REASONS_THAT_COUNT
-from reproaudit.seals.entries import ADDED, Changes, RuleChange, SucceededClaim
+from reproaudit.seals.entries import ADDED, ARROW, Changes, RuleChange
+from reproaudit.seals.renamed import (
+    Renaming,
+    Rule,
+    RulePath,
+    below,
+    claims_of,
+    path_of,
+    renamed,
+    renamed_controls,
+    renamed_parts,
+    steps_of,
+    successors,
+)
 from reproaudit.seals.rule import CODE, JUDGING, ORDER, STREAM, RuleValue, canonical
 
-RulePath = tuple[str, ...]
-
 LONGEST_SHOWN = 80
-SHOWN_BEFORE = 30
-"""Of two long texts, as many letters that they share stand before the first that differs."""
-ARROW = " → "
+"""Of longer texts, what they share is left out, and of longer lists, too."""
+SHOWN_AROUND = 30
+"""So many letters that two long texts share stand before the first that differs, or after it."""
+LONGEST_TOLD = 9_000
 
 WHOLE: Mapping[str, str] = {
     CODE: "code that computes the measurements",
@@ -29,9 +39,9 @@ WHOLE: Mapping[str, str] = {
 
 
 def changes_between(
-    before: Mapping[str, RuleValue],
-    after: Mapping[str, RuleValue],
-    earlier: Iterable[Mapping[str, RuleValue]] = (),
+    before: Rule,
+    after: Rule,
+    earlier: Iterable[Rule] = (),
 ) -> Changes:
     """Everything that differs between two rules; empty if nothing does.
 
@@ -42,128 +52,122 @@ def changes_between(
         after: the rule after.
         earlier: rules from before that, whose lost claims a new claim may succeed.
     """
-    succeeded = tuple(_succeeded((*earlier, before), after))
+    rules = (*earlier, before)
+    succeeded = tuple(successors(rules, after))
+    pairs = [(one, before, one) for one in claims_of(after) if one in claims_of(before)]
+    told = [*_compared(before, after)]
+    for change in succeeded:
+        (new,) = change.claims or ()
+        if new not in claims_of(before):
+            last = next(rule for rule in reversed(rules) if change.was in claims_of(rule))
+            told += _compared_as(("claims", change.was), last, ("claims", new), after)
+            pairs.append((change.was, last, new))
+    for old, rule, new in pairs:
+        told += _experiments_compared(old, rule, new, after)
+    return (*_merged(told), *succeeded)
+
+
+def _compared(before: Rule, after: Rule) -> Iterator[RuleChange]:
+    """Yields what differs, and which parts and controls have another name alone."""
+    parts, controls = renamed_parts(before, after), renamed_controls(before, after)
+    for old, new in controls:
+        yield RuleChange(what=f"{_name(old)} renamed '{new[-1]}'", claims=())
+    for old, new in parts:
+        yield RuleChange(what=f"{_name(old)} renamed '{new[-1]}'", claims=(new[1],))
+    before = renamed(before, (*parts, *controls))
     there = [
-        {thing for path in rule for thing in _things(_steps(path))} for rule in (before, after)
+        {thing for path in rule for thing in _things(steps_of(path))} for rule in (before, after)
     ]
-    told: dict[RuleChange, None] = {}
-    renamed = _renamed_controls(before, after)
-    for (claim, old), new in renamed.items():
-        told[RuleChange(what=f"control '{old}' of {claim} renamed '{new}'", claims=())] = None
-    before = {path: leaf for path, leaf in before.items() if _control(path) not in renamed}
-    new_names = {(claim, new) for (claim, _), new in renamed.items()}
-    after = {path: leaf for path, leaf in after.items() if _control(path) not in new_names}
     for path in sorted(before.keys() | after.keys()):
         if canonical(before.get(path)) == canonical(after.get(path)):
             continue
-        steps = _steps(path)
+        steps = steps_of(path)
         for thing in _things(steps):
             if (thing in there[0]) != (thing in there[1]):
-                fate = ADDED if thing in there[1] else " taken away"
-                told[_change(thing, f"{_name(thing)}{fate}", before, after)] = None
+                is_new = thing in there[1]
+                words = _come(thing, after) if is_new else _gone(thing, before)
+                yield _change(thing, words, before, after)
                 break
         else:
-            words = _difference(steps, before.get(path), after.get(path))
-            if words is not None:
-                told[_change(steps, words, before, after)] = None
-    return (*told, *succeeded)
+            said = _difference(steps, before.get(path), after.get(path))
+            if said is not None:
+                yield _change(steps, said, before, after)
 
 
-# --- claims that take the place of others -------------------------------------------------------
+def _compared_as(old: RulePath, before: Rule, new: RulePath, after: Rule) -> Iterator[RuleChange]:
+    """Yields what differs between a place and one that took its place."""
+    then = renamed(below(before, old), [Renaming(old, new)])
+    for change in _compared(then, below(after, new)):
+        yield change.model_copy(update={"claims": _touched(new, (after, after))})
 
 
-def _succeeded(
-    rules: Sequence[Mapping[str, RuleValue]], after: Mapping[str, RuleValue]
-) -> Iterator[SucceededClaim]:
-    """Yields the claims that were taken away and have a successor: if either of the two is new.
+def _experiments_compared(old: str, before: Rule, new: str, after: Rule) -> Iterator[RuleChange]:
+    """Yields what differs between what a claim read and what it, or its successor, reads.
 
-    A successor makes the same statement, or reads a measurement of the same experiment that the
-    lost claim read as well.
-
-    Args:
-        rules: the rules before, the last one last.
-        after: the rule after.
+    A setting of one experiment stands above that of all experiments. So another one may count
+    although neither was changed.
     """
-    present, last = _claims(after), _claims(rules[-1])
-    known: dict[str, _Claim] = {}
-    for rule in rules:
-        known |= _claims(rule)
-    for old in sorted(known.keys() - present.keys()):
-        for new in sorted(present):
-            why = known[old].resembles(present[new])
-            if why and (old in last or new not in last):
-                what = f"claim {old} was taken away, and {new} {why}"
-                yield SucceededClaim(what=what, claims=(new,), was=old)
+    then, now = claims_of(before)[old].experiment, claims_of(after)[new].experiment
+    was, is_now = _settings_of(before, then), _settings_of(after, now)
+    for name in sorted(was.keys() | is_now.keys()):
+        (there, fields), (here, todays) = was.get(name, _NO_SETTING), is_now.get(name, _NO_SETTING)
+        if then == now and (there == here or not fields or not todays):
+            continue  # told where it stands
+        for steps in sorted(fields.keys() | todays.keys()):
+            before_after = fields.get(steps), todays.get(steps)
+            if canonical(before_after[0]) != canonical(before_after[1]):
+                place = _setting([name, *steps], f", as experiment '{now}' has it")
+                yield RuleChange(what=f"{place}: {_between(*before_after)}", claims=(new,))
+    if then != now:
+        old_place, new_place = (("experiments", one, "measurements") for one in (then, now))
+        yield from _compared_as(old_place, before, new_place, after)
 
 
-@dataclass
-class _Claim:
-    """The features by which a claim is recognised under another name.
-
-    Attributes:
-        statement: its words.
-        reads: its experiment, and the measurements that its checks read.
-    """
-
-    statement: str = ""
-    experiment: str = ""
-    reads: set[str] = field(default_factory=set)
-
-    def resembles(self, other: _Claim) -> str | None:
-        """The likeness of another claim to this one, in words; None if there is none."""
-        if self.statement and self.statement == other.statement:
-            return "makes the same statement"
-        if self.reads and (self.experiment, self.reads) == (other.experiment, other.reads):
-            return "reads the same measurements"
-        if self.experiment == other.experiment and self.reads & other.reads:
-            return "reads some of the same measurements"
-        return None
+_NO_SETTING: tuple[RulePath, Mapping[RulePath, RuleValue]] = ((), {})
 
 
-def _claims(rule: Mapping[str, RuleValue]) -> dict[str, _Claim]:
-    found: dict[str, _Claim] = {}
-    for path, leaf in rule.items():
-        steps = _steps(path)
-        if steps[0] == "claims" and len(steps) > 2:
-            claim = found.setdefault(steps[1], _Claim())
-            if steps[2:] == ("statement",):
-                claim.statement = " ".join(re.findall(r"\w+", str(leaf).casefold()))
-            elif steps[2:] == ("experiment",):
-                claim.experiment = str(leaf)
-            elif steps[2] == "checks" and steps[-1] == "measurement":
-                claim.reads.add(str(leaf))
+def _settings_of(
+    rule: Rule, experiment: str
+) -> dict[str, tuple[RulePath, dict[RulePath, RuleValue]]]:
+    """The settings that an experiment reads: for each name the place, and what stands there."""
+    found: dict[str, tuple[RulePath, dict[RulePath, RuleValue]]] = {}
+    places: Sequence[RulePath] = (("settings",), ("experiments", experiment, "settings"))
+    for place in places:
+        for path, leaf in below(rule, place).items():
+            name, *field = steps_of(path)[len(place) :]
+            if found.get(name, _NO_SETTING)[0] != place:
+                found[name] = (place, {})
+            found[name][1][tuple(field)] = leaf
     return found
 
 
-def _control(path: str) -> tuple[str, str] | None:
-    """The claim and the name of the control that a path is of; None of any other path."""
-    steps = _steps(path)
-    is_control = len(steps) > 4 and (steps[0], steps[2]) == ("claims", "controls")
-    return (steps[1], steps[3]) if is_control else None
+def _merged(told: Iterable[RuleChange]) -> Iterator[RuleChange]:
+    """Yields each change in words once, for all the claims that it touches."""
+    claims: dict[str, list[tuple[str, ...] | None]] = {}
+    for one in told:
+        claims.setdefault(one.what, []).append(one.claims)
+    for what, several in claims.items():
+        touched = {name for one in several for name in one or ()}
+        yield RuleChange(what=what, claims=None if None in several else tuple(sorted(touched)))
 
 
-def _renamed_controls(
-    before: Mapping[str, RuleValue], after: Mapping[str, RuleValue]
-) -> dict[tuple[str, str], str]:
-    """By claim and old name, the new name of each control that is the same otherwise."""
+# --- changes in words ---------------------------------------------------------------------------
 
-    def contents(rule: Mapping[str, RuleValue]) -> dict[tuple[str, str], dict[RulePath, RuleValue]]:
-        found: dict[tuple[str, str], dict[RulePath, RuleValue]] = {}
-        for path, leaf in rule.items():
-            control = _control(path)
-            if control is not None:
-                found.setdefault(control, {})[_steps(path)[4:]] = leaf
-        return found
 
-    then, now = contents(before), contents(after)
-    renamed: dict[tuple[str, str], str] = {}
-    for (claim, old), content in then.items():
-        fresh = (name for place, name in now if place == claim and (claim, name) not in then)
-        taken = {new for (place, _), new in renamed.items() if place == claim}
-        same = (name for name in fresh if now[claim, name] == content and name not in taken)
-        if (claim, old) not in now and (new := next(same, None)) is not None:
-            renamed[claim, old] = new
-    return renamed
+def _come(thing: RulePath, after: Rule) -> str:
+    value = _value_of(thing, after)
+    return f"{_name(thing)}{ADDED}" + ("" if value is None else f": {_cut(_shown(value))}")
+
+
+def _gone(thing: RulePath, before: Rule) -> str:
+    value = _value_of(thing, before)
+    return f"{_name(thing)} taken away" + ("" if value is None else f": {_cut(_shown(value))}")
+
+
+def _value_of(thing: RulePath, rule: Rule) -> RuleValue | None:
+    """The value of a setting that came or went; None of anything else."""
+    is_setting = thing[0] == "settings" or thing[2:3] == ("settings",)
+    return rule.get(path_of((*thing, "value"))) if is_setting else None
 
 
 def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | None) -> str | None:
@@ -180,17 +184,13 @@ def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | No
             return f"primary part of {steps[1]}: '{before[0]}'{ARROW}'{after[0]}'"
         if sorted(before) != sorted(after):
             return None
-    return f"{name}: {ARROW.join(_cut_alike(_shown(before), _shown(after)))}"
+    return f"{name}: {_between(before, after)}"
 
 
 def _is_reason_that_counts(steps: RulePath) -> bool:
     """True of a field of a control or a movement of which a rule says only that it is there."""
     above = {"controls": 4, "positive_control": 3, "movement": 3}.get("".join(steps[2:3]))
     return steps[0] == "claims" and len(steps) - 1 == above and steps[-1] in REASONS_THAT_COUNT
-
-
-def _steps(path: str) -> RulePath:
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/"))
 
 
 def _things(steps: RulePath) -> Iterator[RulePath]:
@@ -279,37 +279,64 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _cut_alike(*texts: str) -> tuple[str, ...]:
-    """Texts that are short enough to be shown, from a little before they differ."""
-    alike = sum(
-        1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
-    )
-    begin = alike - SHOWN_BEFORE if any(len(one) > LONGEST_SHOWN for one in texts) else 0
+def _between(before: RuleValue | None, after: RuleValue | None) -> str:
+    """What was and what is, in words; of long lists and texts all that differs."""
+    texts = _shown(before), _shown(after)
+    if max(map(len, texts)) > LONGEST_SHOWN:
+        if isinstance(before, list) and isinstance(after, list):
+            out, put = _without(before, after), _without(after, before)
+            if out or put:
+                said = [f"{_shown(out)} taken out"] if out else []
+                said += [f"{_shown(put)} put in"] if put else []
+                return _cut("; ".join(said))
+        texts = _around_difference(*texts)
+    return ARROW.join(map(_cut, texts))
+
+
+def _without(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """The entries of a list that another one lacks."""
+    known = {canonical(entry) for entry in other}
+    return [entry for entry in one if canonical(entry) not in known]
+
+
+def _around_difference(one: str, other: str) -> tuple[str, str]:
+    """Two texts without most of what they share at their beginning and end."""
+    shared = _shared(one, other)
+    begin = shared - SHOWN_AROUND
     if begin > 0:
-        begin = texts[0].find(" ", begin, alike) + 1 or begin  # at a word
-        texts = tuple(f"…{one[begin:]}" for one in texts)
-    return tuple(
-        one if len(one) <= LONGEST_SHOWN else f"{one[: LONGEST_SHOWN - 1]}…" for one in texts
-    )
+        begin = one.find(" ", begin, shared) + 1 or begin  # at a word
+        one, other = f"…{one[begin:]}", f"…{other[begin:]}"
+    differing = min(len(one), len(other)) - _shared(one, other)
+    alike = min(differing, _shared(one[::-1], other[::-1])) - SHOWN_AROUND
+    if max(len(one), len(other)) > LONGEST_SHOWN and alike > 0:
+        one, other = f"{one[:-alike]}…", f"{other[:-alike]}…"
+    return one, other
+
+
+def _shared(one: str, other: str) -> int:
+    """The number of letters with which both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _cut(text: str) -> str:
+    """As much of a text as an entry can hold."""
+    more = len(text) - LONGEST_TOLD
+    return text if more <= 0 else f"{text[:LONGEST_TOLD]}… and {more} more letters"
 
 
 # --- the claims that a change touches -----------------------------------------------------------
 
 
-def _change(
-    steps: RulePath, words: str, before: Mapping[str, RuleValue], after: Mapping[str, RuleValue]
-) -> RuleChange:
+def _change(steps: RulePath, words: str, before: Rule, after: Rule) -> RuleChange:
     return RuleChange(what=words, claims=_touched(steps, (before, after)))
 
 
-def _touched(
-    steps: RulePath, rules: tuple[Mapping[str, RuleValue], Mapping[str, RuleValue]]
-) -> tuple[str, ...] | None:
+def _touched(steps: RulePath, rules: tuple[Rule, Rule]) -> tuple[str, ...] | None:
     """The claims whose verdict hangs on a place in a rule; None for all of them."""
     if steps[0] == "claims" and len(steps) > 1:
         return (steps[1],)
     if steps[0] == "experiments" and len(steps) > 1:
-        places = ((_steps(path), leaf) for rule in rules for path, leaf in rule.items())
+        places = ((steps_of(path), leaf) for rule in rules for path, leaf in rule.items())
         return tuple(
             sorted(
                 {

@@ -28,6 +28,8 @@ BEGINNING = "0" * 64
 
 ADDED = " added"
 """Ends the words of a change that added something whole."""
+ARROW = " → "
+"""Stands between what was and what is."""
 
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Short = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
@@ -48,8 +50,12 @@ class RuleChange(_Part):
 
     @property
     def is_addition(self) -> bool:
-        """True if something was added whole, and nothing else changed."""
-        return self.what.endswith(ADDED)
+        """True if something was added whole that can only make a claim harder to meet.
+
+        A setting that was added may take the place of another one.
+        """
+        is_whole = self.what.endswith(ADDED) and ARROW not in self.what and ": " not in self.what
+        return is_whole and not self.what.startswith("setting ")
 
 
 class SucceededClaim(RuleChange):
