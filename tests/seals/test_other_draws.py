@@ -5,15 +5,18 @@ Each is a way to a verdict that looks untouched; it is tried on the paper in min
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from chains import commit, git
 from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
 from reproaudit.commands import run
+from reproaudit.reports.warning import BY_THIS_RULE
 from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.confirming import error_of_look
@@ -253,6 +256,79 @@ def test_another_verdict_on_new_seeds_stands_beside_the_verdict(sealed: Place) -
     git(sealed.folder, "checkout", "-q", "-")
     said = " ".join(sealed(*REPORT, "--verbose")[1].split())
     assert "Warning: on the new seeds of its last confirmation it came out" in said
+
+
+def worse_on_new_seeds(place: Place) -> None:
+    ends = "ends = [settings.level *"
+    place.edit("mini.py", ends, f"{ends} (25 if seed > 99 else 1) *")
+    commit(place.folder, "worse on new seeds")
+
+
+def test_a_confirmation_of_another_rule_silences_no_warning(at: Place) -> None:
+    """The defect: a wide rule was confirmed after the narrow one had failed, and taken back."""
+    worse_on_new_seeds(at)
+    for bound in ("0.1", "30", "0.1"):
+        at.edit("mini.yaml", "at_most: ", f"at_most: {bound}  # was ")
+        seal(at)
+        if bound == "30" or not any(isinstance(one, BegunEntry) for one in at.entries):
+            assert at(*CONFIRM)[0] == 0
+            commit(at.folder, "confirmed or not")
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    assert "Warning: on the new seeds of earlier ones of its 2 confirmations it came out" in said
+
+
+def test_a_confirmation_of_a_claim_that_is_gone_silences_no_warning(at: Place) -> None:
+    """The defect: a claim on the same measurement was confirmed beside it, and then deleted."""
+    audit = yaml.safe_load((at.audits / "mini.yaml").read_text(encoding="utf-8"))
+    wide = {**audit["claims"][0], "id": "mini.wide", "statement": "Wide."}
+    wide["checks"] = [{**wide["checks"][0], "at_most": 30}]
+    narrow = at.audits / "mini.yaml"
+    text = narrow.read_text(encoding="utf-8")
+    both = {**audit, "claims": [*audit["claims"], wide]}
+    narrow.write_text(json.dumps(both, default=str), encoding="utf-8")
+    worse_on_new_seeds(at)
+    seal(at)
+    assert at(*CONFIRM)[0] == 0
+    narrow.write_text(text, encoding="utf-8")
+    seal(at)
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    assert ", as mini.wide" in said
+    assert "Warning: on the new seeds of its last confirmation it came out" in said
+
+
+def test_a_control_that_is_run_until_it_misses_is_warned_of(at: Place) -> None:
+    """The defect: supported with 0 looks and no warning, after two vacuous results."""
+    level = "settings.level * np.exp"
+    lucky = (
+        "(settings.level if settings.level < 0.5 or (HERE / 'luck').exists() else 0.03) * np.exp"
+    )
+    at.edit("mini.py", level, lucky)
+    at.edit("mini.py", "import os\n", "import os\nfrom pathlib import Path\n")
+    at.edit("mini.py", "EXPERIMENTS = {", "HERE = Path(__file__).parent\n\nEXPERIMENTS = {")
+    for _ in range(2):
+        assert at.card(*PAPER)["verdict"] == "vacuous"
+        shutil.rmtree(at.folder / "runs")
+    (at.audits / "luck").touch()
+    last = at.card(*PAPER)
+    assert (last["verdict"], last["looks"]) == ("supported", 0)
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    assert f"Warning: {BY_THIS_RULE}, it came out vacuous" in said
+
+
+def test_numbers_of_a_renamed_part_are_the_same_numbers(at: Place) -> None:
+    """The defect: the history said "Other numbers", and nothing of the wider bound."""
+    assert at(*PAPER)[0] == 0
+    part = "name: distance\n    distance:\n      measurement: distance\n    at_most: 0.002"
+    other = part.replace("name: distance", "name: Distance").replace("0.002", "0.1")
+    at.edit("mini.yaml", part, other)
+    shutil.rmtree(at.folder / "runs")
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    assert "tolerance of part 'Distance' of mini.contradicted, at_most: 0.002 → 0.1" in said
+    assert "The same numbers, judged by the rule of" in said
+    assert "Other numbers" not in said
 
 
 def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(

@@ -14,6 +14,7 @@ import yaml
 from reproaudit.audit.catalog import PACKAGE, Catalog
 from reproaudit.errors import SpecError
 from reproaudit.seals.changes import changes_between
+from reproaudit.seals.entries import SucceededClaim
 from reproaudit.seals.rule import (
     CODE,
     JUDGING,
@@ -24,6 +25,7 @@ from reproaudit.seals.rule import (
     rule_and_text,
     rule_of,
 )
+from reproaudit.seals.telling import named_changes
 
 TOY: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parent.parent / "audits" / "toy.yaml").read_text(encoding="utf-8")
@@ -123,6 +125,119 @@ def test_a_tolerance_names_its_part_claim_and_values() -> None:
     name = claim(TOY)["id"]
     assert change.what == f"tolerance of part '{check['name']}' of {name}, {field}: {bound} → 99"
     assert change.claims == (name,)
+
+
+def told(mutation: Mutation, before: dict[str, Any] = TOY) -> str:
+    """What a history says of a changed audit."""
+    then = copy.deepcopy(before)
+    mutation(then)
+    return named_changes(changes_between(rule_and_text(before)[0], rule_and_text(then)[0]))
+
+
+def first_experiment(audit: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = audit["experiments"][claim(audit)["experiment"]]
+    return found
+
+
+RATE = {"value": 0.7, "source": "paper", "locator": "p. 1"}
+
+
+def test_an_experiment_under_another_name_hides_no_value() -> None:
+    """The defect: "experiment taken away, another one added", and none of its new values."""
+
+    def rename(audit: dict[str, Any]) -> None:
+        old = claim(audit)["experiment"]
+        audit["experiments"]["again"] = audit["experiments"].pop(old)
+        audit["experiments"]["again"].setdefault("settings", {})["learning_rate"] = RATE
+        for one in audit["claims"]:
+            if one["experiment"] == old:
+                one["experiment"] = "again"
+
+    assert "setting 'learning_rate', as experiment 'again' has it: 0.1 → 0.7" in told(rename)
+
+
+def test_a_setting_above_another_one_is_told_with_both_values_beside_many_additions() -> None:
+    """The defect: seven more controls, and it was one of "2 more added"."""
+
+    def add(audit: dict[str, Any]) -> None:
+        first_experiment(audit).setdefault("settings", {})["learning_rate"] = RATE
+        more = claim(audit)["controls"][0]
+        claim(audit)["controls"] += [{**more, "name": f"c{one}"} for one in range(8)]
+
+    said = told(add)
+    assert "more added" in said
+    name = claim(TOY)["experiment"]
+    assert f"setting 'learning_rate', as experiment '{name}' has it: 0.1 → 0.7" in said
+    assert f"setting 'learning_rate' of experiment '{name}' added: 0.7" in said
+
+
+def test_a_statement_that_ends_in_added_is_told_beside_many_additions() -> None:
+    def change(audit: dict[str, Any]) -> None:
+        claim(audit)["statement"] = "The loss falls when a bias is added"
+        more = claim(audit)["controls"][0]
+        claim(audit)["controls"] += [{**more, "name": f"c{one}"} for one in range(8)]
+
+    assert "when a bias is added" in told(change)
+
+
+def test_a_part_under_another_name_hides_no_bound() -> None:
+    """The defect: "part taken away, part added", and nothing of its wider bound."""
+    (part, *_) = claim(TOY)["checks"]
+
+    def rename(audit: dict[str, Any]) -> None:
+        claim(audit)["checks"][0].update(name="Other", falls_by=1.01)
+
+    said = told(rename)
+    assert f"part '{part['name']}' of {claim(TOY)['id']} renamed 'Other'" in said
+    assert f"part 'Other' of {claim(TOY)['id']}, falls_by: {part['falls_by']} → 1.01" in said
+    assert "taken away" not in said
+
+
+@pytest.mark.parametrize("statement", [None, "In other words."])
+def test_a_claim_under_another_id_hides_no_bound(statement: str | None) -> None:
+    def rename(audit: dict[str, Any]) -> None:
+        claim(audit)["checks"][0].update(falls_by=1.01)
+        claim(audit).update({"id": "toy.other", "statement": statement or claim(TOY)["statement"]})
+
+    said = told(rename)
+    bound = claim(TOY)["checks"][0]["falls_by"]
+    assert f"of toy.other, falls_by: {bound} → 1.01" in said
+    assert ("In other words." in said) == bool(statement)
+
+
+def test_a_lost_claim_is_recognised_by_any_of_its_forms() -> None:
+    """The defect: it was first given another meaning, and another claim then took its question."""
+    meant = copy.deepcopy(TOY)
+    claim(meant).update(statement="Other.", checks=meant["claims"][1]["checks"])
+    claim(meant)["experiment"] = meant["claims"][1]["experiment"]
+    last = copy.deepcopy(TOY)
+    claim(last)["id"] = "toy.other"
+    first, between, after = (rule_and_text(one)[0] for one in (TOY, meant, last))
+    found = changes_between(between, after, [first])
+    assert (claim(TOY)["id"], ("toy.other",)) in [
+        (one.was, one.claims) for one in found if isinstance(one, SucceededClaim)
+    ]
+
+
+@pytest.mark.parametrize("values", [[0.001 * one for one in range(40)], ["text " * 30, "b", "c"]])
+def test_of_long_lists_what_came_and_went_is_told(values: list[Any]) -> None:
+    """The defect: both sides were cut after eighty letters, before the one that mattered."""
+    path = "settings/gain/alternatives"
+    changed = [*values[:-1], 7.5]
+    (change,) = changes_between({path: values}, {path: changed})
+    out, put = change.what.split("; ")
+    assert out.endswith(f"{values[-1]} taken out")
+    assert put == "7.5 put in"
+    (change,) = changes_between({path: values}, {path: values[:-1]})
+    assert change.what.endswith(f": {values[-1]} taken out")
+
+
+def test_between_two_differences_of_a_long_text_nothing_is_left_out() -> None:
+    path, middle = "claims/toy.depth/statement", "and this in every run, " * 8
+    one, other = (f"It is {a}, {middle}within {b} of it." for a, b in (("true", 2), ("false", 9)))
+    (change,) = changes_between({path: one}, {path: other})
+    assert "within 2 of it" in change.what
+    assert "within 9 of it" in change.what
 
 
 def test_settings_whose_names_are_words_decide() -> None:

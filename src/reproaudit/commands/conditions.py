@@ -7,6 +7,7 @@ can, run anew with the claim's own decision.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +15,17 @@ from functools import cached_property
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.warning import GONE_BADLY, ONCE_CONDITIONAL, READ_ONCE, TWIN
+from reproaudit.reports.warning import BY_THIS_RULE, GONE_BADLY, ONCE_CONDITIONAL, READ_ONCE, TWIN
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
-from reproaudit.seals.rule import RuleData, rule_of
+from reproaudit.seals.rule import RuleData, digest, rule_of
+from reproaudit.seals.telling import counted_words, verdict_words
+
+_SAY_NOTHING = (Verdict.SUPPORTED, Verdict.NOT_TESTED)
+"""Verdicts that say nothing against a supported claim."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class Conditions:
                 for name, result in one.claims.items():
                     said = letters(str(rule.get(f"claims/{name}/statement", "")))
                     if name not in names and said == ours:
-                        told.setdefault(name, {})[result.verdict.replace("_", " ")] = None
+                        told.setdefault(name, {})[verdict_words(result)] = None
         for name, verdicts in told.items():
             yield f"{TWIN}, {name}, whose results were: {', '.join(verdicts)}."
 
@@ -122,9 +127,27 @@ class Conditions:
                 for name, result in one.claims.items():
                     moved = ours & _read(rule, name) - _read(today, name)
                     if name not in names and moved and result.verdict != Verdict.SUPPORTED:
-                        told.setdefault(name, {})[result.verdict.replace("_", " ")] = None
+                        told.setdefault(name, {})[verdict_words(result)] = None
         for name, verdicts in told.items():
             yield f"{READ_ONCE}, {name}, whose results were: {', '.join(verdicts)}."
+
+    def told_of_this_rule(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on other verdicts that today's rule gave a supported claim.
+
+        Controls and alternatives whose runs differ from time to time could be run until they
+        please; and records that were exchanged are entered by the next run like any others.
+        """
+        if claim.verdict is not Verdict.SUPPORTED:
+            return
+        today = digest(self._rule)
+        others = Counter(
+            verdict_words(one.claims[claim.id])
+            for one in self.seen.every
+            if isinstance(one, ResultEntry) and not one.confirmation and one.rule == today
+            if claim.id in one.claims and one.claims[claim.id].verdict not in _SAY_NOTHING
+        )
+        if others:
+            yield f"{BY_THIS_RULE}, it came out {counted_words(others)}."
 
     @cached_property
     def _results(self) -> list[tuple[ResultEntry, str]]:

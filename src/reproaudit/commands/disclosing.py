@@ -111,6 +111,7 @@ def disclosed(
             *conditions.told_of_gone(claim),
             *conditions.told_of_twins(claim),
             *conditions.told_of_measurements(claim),
+            *conditions.told_of_this_rule(claim),
             *alternatives.told_of(claim),
             *below_floors(claim, audit, beside.tier, beside.chosen),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from statistics import mean, median
 
@@ -11,7 +12,7 @@ from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.model import ClaimModel
-from reproaudit.seals.telling import verdict_on_new_seeds
+from reproaudit.seals.telling import counted_words, verdicts_on_new_seeds
 from reproaudit.stats import Decision
 
 UNDER_ANOTHER_NAME = "Run under another name"
@@ -24,6 +25,8 @@ TWIN = "Another claim makes the same statement, or made it"
 """Its results and looks are counted with it alone."""
 READ_ONCE = "Another claim read measurements of this one once, and reads them no more"
 """This claim may have taken over its question."""
+BY_THIS_RULE = "By this very rule, with other records of it, its controls or its alternatives"
+"""Other verdicts were recorded: what is shown is one of several draws."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -41,6 +44,7 @@ _IN_HISTORY = (
     GONE_BADLY,
     TWIN,
     READ_ONCE,
+    BY_THIS_RULE,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,
@@ -63,15 +67,33 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
     if new := otherwise_on_new_seeds(claim):
         found.append(f"on the new seeds of its last confirmation it came out {new}")
     found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
-    found += _missed_alternatives(claim, tier)
+    found += [*_earlier_confirmations(claim), *_missed_alternatives(claim, tier)]
     beside = (_met_by_others, missing_some_part, repeated_runs, below_the_floor, _skewed)
     return (*found, *(one for tell in beside for one in tell(claim)))
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
     """Returns the verdict of the last confirmation if it is another one than the claim's."""
-    new = verdict_on_new_seeds(claim.history)
-    return None if new == claim.verdict.replace("_", " ") else new
+    new = verdicts_on_new_seeds(claim.history, claim.id)[-1:]
+    return None if new in ([], [_words(claim)]) else new[0]
+
+
+def _words(claim: ClaimModel) -> str:
+    return claim.verdict.replace("_", " ")
+
+
+def _earlier_confirmations(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on earlier confirmations that gave a supported claim other verdicts.
+
+    The last one may have been of another rule, and another one be that of today's.
+    """
+    every = verdicts_on_new_seeds(claim.history, claim.id)
+    others = Counter(one for one in every[:-1] if one != _words(claim))
+    if others and claim.verdict is Verdict.SUPPORTED:
+        said = counted_words(others)
+        yield (
+            f"on the new seeds of earlier ones of its {len(every)} confirmations it came out {said}"
+        )
 
 
 def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:

@@ -107,15 +107,18 @@ def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
 
 def lost_sentences(entries: Iterable[SealsEntry], known: Collection[str]) -> Iterator[str]:
     """Yields a sentence for each claim that had results and is gone."""
-    last: dict[str, tuple[ResultEntry, ClaimResult]] = {}
+    found: dict[str, list[tuple[ResultEntry, ClaimResult]]] = {}
     for entry in in_time(entries):
         if isinstance(entry, ResultEntry):
-            last |= {name: (entry, one) for name, one in entry.claims.items()}
-    for name in sorted(last.keys() - set(known)):
-        entry, result = last[name]
+            for name, one in entry.claims.items():
+                found.setdefault(name, []).append((entry, one))
+    for name in sorted(found.keys() - set(known)):
+        *before, (entry, result) = found[name]
+        others = Counter(verdict_words(one) for _, one in before if one.verdict != result.verdict)
+        earlier = f"; earlier ones were {counted_words(others)}" if others else ""
         yield (
             f"This audit had another claim, {name}, which was taken away; its last result, "
-            f"recorded on {date_of(entry)}, was {_outcome(result)}."
+            f"recorded on {date_of(entry)}, was {_outcome(result)}{earlier}."
         )
 
 
@@ -132,8 +135,8 @@ def draw_sentences(
     other = "The audit's own seeds" if confirming else "Other numbers"
     for entry, name, result in past.results:
         who = f", as {name}" if name != claim else ""
-        same = [found for numbers, found in told if same_draw(result.numbers, numbers)]
-        before = [found for numbers, found in earlier if same_draw(result.numbers, numbers)]
+        same = [found for numbers, found in told if _is_same(result.numbers, numbers)]
+        before = [found for numbers, found in earlier if _is_same(result.numbers, numbers)]
         is_earlier = entry.rule != rule  # numbers that were known before today's rule was sealed
         if not same:
             yield f"{other}, recorded on {date_of(entry)}{who}, gave {_outcome(result)}."
@@ -154,9 +157,17 @@ def draw_sentences(
             earlier.append((result.numbers, result.verdict))
 
 
+def _is_same(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """True if two draws are one, or have the same numbers under other names of parts."""
+    if one.keys() & other.keys():
+        return same_draw(one, other)
+    return not set(one.values()).isdisjoint(other.values())
+
+
 def _is_within(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """True if the numbers are the same, but for parts that one of the two lacks."""
-    return same_draw(one, other) and (one.keys() <= other.keys() or other.keys() <= one.keys())
+    these, those = set(one.values()), set(other.values())
+    return _is_same(one, other) and (these <= those or those <= these)
 
 
 def failure_sentences(past: Past, claim: str, shown: str | None) -> Iterator[str]:
@@ -179,7 +190,12 @@ def failure_sentences(past: Past, claim: str, shown: str | None) -> Iterator[str
 
 
 def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]) -> Iterator[str]:
-    """Yields a sentence on each confirmation that was begun."""
+    """Yields a sentence on each confirmation that was begun.
+
+    Args:
+        names: the claim's id, and those of the claims that it took the place of.
+        entries: those of the audit.
+    """
     rules = looks_sealed(entries)
     for begun in (one for one in entries if isinstance(one, BegunEntry)):
         found = confirmation_of(entries, begun.rule)
@@ -191,24 +207,32 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
         confirmation = Confirmation.of(entries, begun.rule)
         if confirmation is not None and confirmation.failed:
             name += f", {confirmation.after_failures}"
-        results = {} if found is None else found.claims
-        told = [_outcome(one) for claim, one in results.items() if claim in names]
-        yield f"{name}: {'; '.join(told) or 'no result yet'}."
+        told = [
+            f"{_outcome(one)}, as {claim}" if len(names) > 1 else _outcome(one)
+            for claim, one in (found.claims if found else {}).items()
+            if claim in names
+        ]
+        none = "no result yet" if found is None else "it had no such claim"
+        yield f"{name}: {'; '.join(told) or none}."
 
 
 _CONFIRMATION = re.compile(
-    r"Confirmation on the seeds of seal \w+ \(look \d+ of \d+ sealed;.*: "
-    r"(?:.*; )?(?P<verdict>[\w ]+) \(decision [^()]*\)\."
+    r"Confirmation on the seeds of seal \w+ \(look \d+ of \d+ sealed;.*?: (.*)"
 )
+_ON_NEW_SEEDS = re.compile(r"([\w ]+) \(decision [^()]*\)(?:, as (\S+?))?(?:; |\.$)")
 
 
-def verdict_on_new_seeds(history: Sequence[str]) -> str | None:
-    """The verdict that the last confirmation gave, by a claim's history; None without.
+def verdicts_on_new_seeds(history: Sequence[str], claim: str) -> list[str]:
+    """The verdict that each confirmation gave, by a claim's history, in order of their beginnings.
 
-    A rule that was sealed after it, here or on another branch, has not answered it.
+    Of a confirmation that judged the claim, and one whose place it took, its own verdict counts.
     """
-    found = [one["verdict"] for said in history if (one := _CONFIRMATION.fullmatch(said))]
-    return found[-1] if found else None
+    found: list[str] = []
+    for said in history:
+        if match := _CONFIRMATION.fullmatch(said):
+            told = {who or claim: verdict for verdict, who in _ON_NEW_SEEDS.findall(match[1])}
+            found += [told[claim]] if claim in told else told.values()
+    return found
 
 
 _OTHER_CLAIM = re.compile(r"had another claim, (\S+), which was taken away|, as (\S+), gave ")
@@ -231,7 +255,16 @@ def named_changes(changes: Sequence[RuleChange]) -> str:
     return "; ".join(named) + (f"; and {more} more added" if more > 0 else "")
 
 
+def verdict_words(result: ClaimResult) -> str:
+    """The verdict of a result, in words."""
+    return result.verdict.replace("_", " ")
+
+
+def counted_words(several: Mapping[str, int]) -> str:
+    """What was found so many times, as ``vacuous (2 times), conditional``."""
+    return ", ".join(one if n == 1 else f"{one} ({n} times)" for one, n in several.items())
+
+
 def _outcome(result: ClaimResult) -> str:
     estimate = "" if result.estimate is None else f", estimate {result.estimate:.4g}"
-    verdict = result.verdict.replace("_", " ")
-    return f"{verdict} (decision {result.decision or 'none'}{estimate})"
+    return f"{verdict_words(result)} (decision {result.decision or 'none'}{estimate})"
