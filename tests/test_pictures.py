@@ -330,6 +330,16 @@ def test_the_words_follow_from_the_data() -> None:
     assert "so it waits" in seen(picture(patient, **more))
 
 
+def test_where_each_run_has_a_range_of_its_own_no_run_is_held_against_their_mean() -> None:
+    """The defect: "1 of them inside the range of the rule", where all five met theirs."""
+    own = RangeModel(quantity=0, about="p", x=(), low=(None,), high=(0.1,), varies=True)
+    said = seen(picture(line([*FALLS[:4], 0.05], [*FALLS[:4], 0.12]), ranges=(own,)))
+    assert (
+        "their mean inside the range of the rule (≤ 0.1), which is another one for each run."
+        in said
+    )
+
+
 @pytest.mark.parametrize(
     ("ends", "held"),
     [

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import factories
+from reproaudit.audit.plan import Role
 from reproaudit.judging.model import Verdict
+from reproaudit.reports.trained_away import trained_away
 from reproaudit.reports.warning import (
     BELOW_THE_FLOOR,
     NOT_ENTERED,
@@ -17,6 +19,7 @@ from reproaudit.reports.warning import (
     warnings,
 )
 from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel
+from reproaudit.scorecard.pictures import RangeModel
 from reproaudit.stats import Decision
 
 
@@ -68,6 +71,48 @@ def test_a_control_that_meets_every_part(supported: ClaimModel) -> None:
     assert said in warnings(claim, "paper")
     vacuous = claim.model_copy(update={"verdict": Verdict.VACUOUS})
     assert said not in warnings(vacuous, "paper")
+
+
+def test_a_control_that_meets_the_primary_part(supported: ClaimModel) -> None:
+    """The defect: a model with the wrong parents met three parts of four, and nothing was said."""
+    (control, *_) = supported.controls
+    met = control.parts[0].model_copy(update={"decision": Decision.MET})
+    parts = (met, *control.parts[1:], control.parts[0])
+    other = control.model_copy(update={"name": "other_parents", "parts": parts})
+    claim = supported.model_copy(update={"controls": (*supported.controls, other)})
+    said = f"control other_parents meets 1 of {len(parts)} parts, the primary one among them"
+    assert said in warnings(claim, "paper")
+    ablation = claim.parts[0].model_copy(update={"ablation": "other_parents"})
+    of_another_part = claim.model_copy(update={"parts": (*claim.parts, ablation)})
+    assert said not in warnings(of_another_part, "paper")
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_told"), [((1.2, 1.5), True), ((1.2, 1.05), False), ((0.9, 0.8), False)]
+)
+def test_an_ablation_that_training_took_away_from_what_is_claimed(
+    ends: tuple[float, float], is_told: bool
+) -> None:
+    """The defect: trained on shuffled targets, it ended worse than an untrained model."""
+    card = factories.make_scorecard()
+    claim, picture = next(
+        (one, picture)
+        for one in card.claims
+        for picture in one.pictures
+        if one.verdict is Verdict.SUPPORTED and picture.kind == "course"
+    )
+    limit = RangeModel(quantity=0, about=picture.parts[0], x=(), low=(None,), high=(0.1,))
+    lines = [
+        one.model_copy(update={"runs": tuple((1.0, end) for end in ends), "x": (0.0, 10.0)})
+        for one in picture.lines
+        if one.role is Role.CONTROL and one.quantity == 0
+    ]
+    assert lines
+    away = picture.model_copy(update={"lines": tuple(lines), "ranges": (limit,)})
+    told = list(trained_away(claim.model_copy(update={"pictures": (away,)})))
+    assert bool(told) is is_told
+    if is_told:
+        assert told[0].startswith(f"the ablation of '{picture.parts[0]}' ends farther")
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,19 @@ def test_a_control_that_reads_other_numbers_hides_no_model(at: Place) -> None:
     assert said in claim["history"]
 
 
+def test_controls_of_other_claims_that_meet_the_primary_part_are_told(at: Place) -> None:
+    """The defect: a model of other claims met all parts but one, of which the page said nothing."""
+    part = "  - kind: aligns\n    name: distance\n    distance:\n      measurement: distance\n"
+    reason = "    at_most: 0.1\n    reason: A tenth of the distance at the start.\n"
+    less = part.replace("name: distance", "name: closer") + reason.replace("0.1", "0.025")
+    at.edit("mini.yaml", f"{part}{reason}", f"{part}{reason}{less}")
+    assert at("run", "mini", "--tier", "quick")[0] == 0
+    claim = json.loads(at("report", "mini", "--tier", "quick", "--json")[1])["claims"][0]
+    assert claim["verdict"] == "supported"
+    said = "Models that are controls of other claims meet its primary part: level = 0.03"
+    assert f"{said} (1 of 2 parts)." in claim["history"]
+
+
 def test_a_claim_asked_twice_is_warned_of(at: Place) -> None:
     """The defect: the old claim was kept, and a second one said the same with a wider bound."""
     assert at(*PAPER)[0] == 0

@@ -141,15 +141,21 @@ class Alternatives:
             for one in self.audit.controls_of(claim)
             if not one.substitutes  # else other numbers than the claim's were judged
         }
-        met = []
+        all_of_it: list[str] = []
+        primary: list[str] = []
         for role, batch in plan(self.audit, self.tier):
             is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
             if is_other and batch.experiment == claim.experiment:
                 found = judge_own(self.audit, claim, batch, self._lookup(batch))
+                met = sum(part.decision is Decision.MET for part in found.parts)
                 if found.problem is None and found.decision is Decision.MET:
-                    met.append(_changed(batch))
-        if met:
-            yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(met)}."
+                    all_of_it.append(_changed(batch))
+                elif met and found.problem is None and found.parts[0].decision is Decision.MET:
+                    primary.append(f"{_changed(batch)} ({met} of {len(found.parts)} parts)")
+        if all_of_it:
+            yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(all_of_it)}."
+        if primary:
+            yield f"{CONTROLS_OF_OTHERS} meet its primary part: {'; '.join(primary)}."
 
     def _without_effect(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on alternatives that leave every number of a supported claim as it is.

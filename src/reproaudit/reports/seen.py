@@ -72,12 +72,17 @@ def _course(picture: PictureModel, line: LineModel) -> str:
 
 
 def _held(one: RangeModel, ends: Sequence[float], mean: float, runs: str) -> str:
-    """Tells how many runs end inside a range; of their mean too, where that is another matter."""
+    """Tells how many runs end inside a range; of their mean too, where that is another matter.
+
+    Where each run has a range of its own, the table of parts tells how many meet theirs.
+    """
     low = -math.inf if one.low[-1] is None else one.low[-1]
     high = math.inf if one.high[-1] is None else one.high[-1]
     sides = {inside: "inside" if inside else "outside" for inside in (True, False)}
     found, middle = [low <= value <= high for value in ends], low <= mean <= high
     rule = f"the range of the rule ({bound_symbols(one)})"
+    if one.varies:
+        return f"their mean {sides[middle]} {rule}, which is another one for each run"
     if len(found) == 1:
         return f"{sides[found[0]]} {rule}"
     if set(found) == {middle}:

@@ -10,6 +10,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import value_words
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
+from reproaudit.reports.trained_away import trained_away
 from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.telling import counted_words, verdicts_on_new_seeds
@@ -68,7 +69,14 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append(f"on the new seeds of its last confirmation it came out {new}")
     found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
     found += [*_earlier_confirmations(claim), *_missed_alternatives(claim, tier)]
-    beside = (_met_by_others, missing_some_part, repeated_runs, below_the_floor, _skewed)
+    beside = (
+        _met_by_others,
+        trained_away,
+        missing_some_part,
+        repeated_runs,
+        below_the_floor,
+        _skewed,
+    )
     return (*found, *(one for tell in beside for one in tell(claim)))
 
 
@@ -111,14 +119,21 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
 
 
 def _met_by_others(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on each control of a supported claim that meets all of it.
+    """Yields a warning on each control that meets all of a supported claim, or its primary part.
 
-    It is none of its ablations, else the claim would be vacuous.
+    It is none of its ablations: of those that meet every part the verdict tells, and those of one
+    part may meet the others.
     """
+    if claim.verdict is not Verdict.SUPPORTED:
+        return
+    ablations = {part.ablation for part in claim.parts}
     for place, control in enumerate(claim.controls, start=1):
-        if claim.verdict is Verdict.SUPPORTED and control.decision is Decision.MET:
-            name = control.name or place
+        name = control.name or place
+        met = [part.decision is Decision.MET for part in control.parts]
+        if control.decision is Decision.MET:
             yield f"control {name} meets every part: nothing shows that what it lacks is needed"
+        elif met and met[0] and control.name not in ablations and len(claim.controls) > 1:
+            yield f"control {name} meets {sum(met)} of {len(met)} parts, the primary one among them"
 
 
 SKEWED = 2

@@ -396,7 +396,7 @@ def _range(
     """The mean over the runs of the range that meets a part, at each coordinate."""
     low: list[float | None] = []
     high: list[float | None] = []
-    place = None
+    place, varies = None, False
     for part in parts:
         ends: list[tuple[float, float]] = []
         for sample in own.samples:
@@ -415,11 +415,17 @@ def _range(
             ends.append(goal[1])
         if not ends:
             return
+        varies = varies or len(set(ends)) > 1
         low.append(_mean([one for one, _ in ends], log))
         high.append(_mean([one for _, one in ends], log))
     if place is not None and (any(v is not None for v in (*low, *high))):
         yield RangeModel(
-            quantity=place, about=parts[0].name, x=tuple(x), low=tuple(low), high=tuple(high)
+            quantity=place,
+            about=parts[0].name,
+            x=tuple(x),
+            low=tuple(low),
+            high=tuple(high),
+            varies=varies,
         )
 
 

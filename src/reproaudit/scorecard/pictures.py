@@ -62,6 +62,8 @@ class RangeModel(ReportModel):
     low: tuple[float | None, ...]
     """None for an open end; equal to `high` for a target curve."""
     high: tuple[float | None, ...]
+    varies: bool = False
+    """True if each run has a range of its own, so that this one judges none of them."""
 
 
 class OnsetModel(ReportModel):

@@ -1,0 +1,59 @@
+"""Ablations that training took away from what is claimed: they miss more easily than others.
+
+A model that is trained on shuffled targets may end farther from the bound of a part than it began.
+That it misses says less than that one misses which learns nothing, or something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reproaudit.audit.plan import Role
+from reproaudit.judging.model import Verdict
+from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel
+
+AWAY = 0.1
+"""So much farther from the bound at the end, as a share of the distance at the beginning."""
+
+
+def trained_away(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on the parts of a supported claim whose ablation ended so in every run."""
+    if claim.verdict is not Verdict.SUPPORTED:
+        return
+    parts = [
+        part.name
+        for part in claim.parts
+        for picture in claim.pictures
+        if picture.kind == "course" and part.name in picture.parts
+        for line in picture.lines
+        if line.role is Role.CONTROL and part.ablation in (None, line.name)
+        for limits in _limits(picture, line, part.name)
+        if _went_away(line.runs, limits)
+    ]
+    if parts:
+        named = ", ".join(f"'{name}'" for name in dict.fromkeys(parts))
+        yield (
+            f"the ablation of {named} ends farther from the bound than it began: training took it "
+            "away from what is claimed, and a model that learns nothing would be closer"
+        )
+
+
+def _limits(picture: PictureModel, line: LineModel, part: str) -> Iterator[RangeModel]:
+    """Yields the range of a rule that does not change over time, for the quantity of a line."""
+    for one in picture.ranges:
+        if one.quantity == line.quantity and not one.x and one.about == part:
+            yield one
+
+
+def _went_away(runs: Sequence[Sequence[float]], limits: RangeModel) -> bool:
+    """True if every run ends farther from the range than it began."""
+    courses = [[_distance(value, limits) for value in (run[0], run[-1])] for run in runs if run]
+    return bool(courses) and all(end > start * (1 + AWAY) > 0 for start, end in courses)
+
+
+def _distance(value: float, limits: RangeModel) -> float:
+    low, high = limits.low[0], limits.high[0]
+    below = 0.0 if low is None else low - value
+    above = 0.0 if high is None else value - high
+    return max(below, above, 0.0)
