@@ -419,6 +419,8 @@ RULE_FAULTS = [
         "Did you mean 'toy.direction'?"),
     Bad("response-before", "to: toy.direction", "to: toy.rate-differs", "RA166",
         "before the finding of 2026-11-02", "as_of: 2026-11-01"),
+    Bad("response-of-the-program", "by: A. Author", "by: ReproAudit 1.0", "RA167",
+        "found 'ReproAudit 1.0'"),
     Bad("response-ahead", "run.\n    as_of: 2026-11-01", "run.\n    as_of: 2027-11-01", "RA154",
         "in the future", "as_of: 2027"),
     Bad("dispute-of-nothing", *said("disputes", "claim: toy.directoin", "reason: Not so"), "RA171",

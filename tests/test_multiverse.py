@@ -716,6 +716,20 @@ def test_pages_hold_every_cell_and_load_nothing(command: Command, tmp_path: Path
     assert 'href="multiverse.html"' in card
 
 
+def test_alternatives_that_leave_an_estimate_as_it_is_are_no_evidence(command: Command) -> None:
+    """The defect: "depends on no guess", of settings that what is judged does not read."""
+    found = Multiverse.model_validate(command.json())
+    (first, *_) = found.claims
+    for differences, which in (((0.0, 0.0), "All"), ((0.0, 0.5), "1 of 2"), ((0.1, 0.5), None)):
+        several = [
+            first.alternatives[0].model_copy(update={"difference": one}) for one in differences
+        ]
+        claim_ = first.model_copy(update={"alternatives": tuple(several)})
+        changed = found.model_copy(update={"claims": (claim_,)})
+        said = f"{claim_.advice} {which} alternatives leave its estimate as it is"
+        assert (said in markdown_text(multiverse_document(changed))) is (which is not None)
+
+
 def test_explain_names_the_smallest_set(command: Command) -> None:
     found = command.json(
         "--explain", "guesses.hangs", "--against", "init_scale=1.0,width=128,epsilon=1.0e-7"

@@ -123,7 +123,9 @@ def _extent(multiverse: Multiverse) -> str:
 def _summary(multiverse: Multiverse) -> o.Section:
     claims = o.Bullets(
         [
-            o.Item(((o.Span(c.id, href=f"#claim-{n}"), f": {count_words(c)}"), o.strong(c.advice)))
+            o.Item(
+                ((o.Span(c.id, href=f"#claim-{n}"), f": {count_words(c)}"), o.strong(_advice(c)))
+            )
             for n, c in enumerate(multiverse.claims, start=1)
         ],
         numbered=True,
@@ -138,6 +140,18 @@ def _class(kind: AlternativeClass) -> o.Span:
 
 
 # --- sentences ----------------------------------------------------------------------------------
+
+
+def _advice(claim: ClaimVariationsModel) -> str:
+    """The advice on a claim, with the number of alternatives that say nothing of it."""
+    idle = sum(one.difference == 0 for one in claim.alternatives)
+    if not idle:
+        return claim.advice
+    which = "All" if idle == len(claim.alternatives) else f"{idle} of {len(claim.alternatives)}"
+    return (
+        f"{claim.advice} {which} alternatives leave its estimate as it is: what is judged may not "
+        "use them, and then they show nothing."
+    )
 
 
 def moved(
@@ -264,7 +278,7 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
                 o.Paragraph(claim.statement, "statement", detail=o.Detail.FULL),
                 o.Paragraph(
                     f"{upper_first(count_words(claim))}; with the audit's own settings it is "
-                    f"{OUTCOMES[claim.default]}. {claim.advice}",
+                    f"{OUTCOMES[claim.default]}. {_advice(claim)}",
                     detail=o.Detail.FULL,
                 ),
                 _alternatives(told, "Alternatives that decide or matter", o.Detail.BRIEF),

@@ -371,7 +371,8 @@ def chance_words(scorecard: Scorecard) -> str:
     looks = f"; more where a claim had looks before (up to {most})" if most else ""
     return (
         f"wrong decisions by chance, expected: at most {number(chance.expected_wrong)} of "
-        f"{counted(chance.claims, 'claim')}, if seeds are near normal on their scale{looks}"
+        f"{counted(chance.claims, 'claim')}, if seeds are near normal on their scale, and not a "
+        f"few of them of another kind{looks}"
     )
 
 

@@ -152,6 +152,21 @@ def _responses_answer(audit: Audit) -> Iterator[Violation]:
             )
 
 
+@error(
+    "RA167",
+    "A response is somebody's words, and not the program's.",
+    "Name who responds.",
+)
+def _responses_are_of_somebody(audit: Audit) -> Iterator[Violation]:
+    for i, response in enumerate(audit.responses):
+        if "reproaudit" in response.by.casefold():
+            yield Violation(
+                ("responses", i, "by"),
+                f"found '{response.by}'; expected an author or a reader, since this stands beside "
+                "the verdict",
+            )
+
+
 @warning(
     "RA166",
     "A response that is older than its finding answers something else.",
