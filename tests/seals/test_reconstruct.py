@@ -168,6 +168,25 @@ def test_an_audit_that_was_taken_away_and_put_back_is_held_against_the_last_one(
     assert told(dated) == [FIRST, "result", "back"]
 
 
+def test_what_is_put_back_is_held_against_its_own_line(
+    dated: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(dated.folder, "checkout", "-q", "-b", "side")
+    loosen(dated)
+    commit(dated.folder, "bound")
+    file = dated.audits / "mini.yaml"
+    text = file.read_text(encoding="utf-8")
+    git(dated.folder, "checkout", "-q", "-")
+    at_date(monkeypatch, 4)
+    report(dated, monkeypatch)
+    file.unlink()
+    commit(dated.folder, "away")
+    file.write_text(text, encoding="utf-8")
+    commit(dated.folder, "back")
+    git(dated.folder, "merge", "-q", "-s", "ours", "-m", "merged", "side")
+    assert told(dated) == [FIRST, "bound", "result", "back"]
+
+
 def test_code_that_was_broken_and_mended_is_held_against_the_last_that_ran(dated: Place) -> None:
     """The defect: code that could not be read had no hash, so that its successor was no change."""
     dated.edit("mini.py", 'generator(seed, "end")', 'generator(seed, "end"')

@@ -122,36 +122,36 @@ class _Past:
         """Yields each commit that changed an audit, with its rule before and after.
 
         A rule that no parent has, as where an audit was taken away for a while or could not be
-        read, is held against the one seen last.
+        read, is held against the one seen last on its line.
         """
         repository = self.commits.repository
         name = repository.name(self.paper.audit_file)
         versions: dict[str, Version] = {}
-        names = {name: None}
+        names = [name]
         for one in self.commits.versions(["HEAD"], literal(name)):
-            names[one.path] = None
+            names.append(one.path)
             if one.commit.name not in versions or one.path == name:
                 versions[one.commit.name] = one
-        against = {one: [0] for one in versions}
+        against = {one: {0} for one in versions}
         for commit in self.commits.listed("--merges", "HEAD"):
             parents = self.with_news(commit)
-            if commit.name not in versions and parents:
-                there = (self.commits.version(commit, path) for path in names)
+            if parents and commit.name not in versions:
+                there = (self.commits.version(commit, path) for path in dict.fromkeys(names))
                 found = next((one for one in there if one.blob is not None), None)
                 if found is None:
                     continue
                 versions[commit.name] = found
-            if parents:
-                against[commit.name] = parents
-        last: RuleData = {}
-        for version in sorted(versions.values(), key=lambda one: one.commit.number):
-            now = self._rule(version.blob)
-            if now is None:
-                continue
-            before = version.before or (None,)
-            for number in against[version.commit.name]:
-                yield version.commit, self._rule(before[number]) or last, now
-            last = now
+            against.setdefault(commit.name, set()).update(parents)
+        seen: dict[str, RuleData] = {}
+        for commit in self.commits.by_name.values():
+            version = versions.get(commit.name)
+            now = None if version is None else self._rule(version.blob)
+            if version is not None and now is not None:
+                for number in sorted(against[commit.name]):
+                    parent, before = commit.parents[number:], version.before[number:]
+                    then = self._rule(before[0]) or seen[parent[0]] if parent else {}
+                    yield commit, then, now
+            seen[commit.name] = now or next((seen[p] for p in commit.parents if seen[p]), {})
 
     def _rule(self, blob: str | None) -> RuleData | None:
         """The rule of an audit, without code; None if it is no audit."""
