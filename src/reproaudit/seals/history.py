@@ -60,13 +60,13 @@ class Repository:
             raise NoCheckoutError("not in a checkout of git")  # said without starting git
         return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
 
-    def git(self, *arguments: str) -> bytes:
-        """The output of a git command.
+    def git(self, *arguments: str, given: bytes = b"") -> bytes:
+        """The output of a git command, to which its input may be given.
 
         Raises:
             NoHistoryError: if it fails.
         """
-        return _git(self.root, *arguments)
+        return _git(self.root, *arguments, given=given)
 
     def name(self, path: Path) -> str:
         """A path as git writes it."""

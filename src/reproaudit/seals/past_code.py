@@ -7,7 +7,7 @@ that the hash covers are named. Nothing of what is written there is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +17,12 @@ from reproaudit.audit.command_module import CommandModule
 from reproaudit.errors import SpecError
 from reproaudit.running.code_hash import code_closure
 from reproaudit.seals.changes import WHOLE
+from reproaudit.seals.commits import Commit, Commits
 from reproaudit.seals.entries import CodeChange
 from reproaudit.seals.history import NoHistoryError, Repository
 from reproaudit.seals.rule import CODE, JUDGING, STREAM, code_of_package, digest, hash_of_code
 
-CODE_KINDS = (CODE, STREAM, JUDGING)
+CodeChanges = tuple[CodeChange, ...]
 
 MOST_NAMED_FILES = 8
 """Files that one change names at most."""
@@ -51,7 +52,8 @@ class PastCode:
 
     repository: Repository
     paper: Entry
-    _states: dict[str, CodeState] = field(default_factory=dict)
+    _states: dict[bytes, CodeState] = field(default_factory=dict)
+    _keys: dict[str, bytes] = field(default_factory=dict)
     _blobs: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -75,39 +77,62 @@ class PastCode:
             found.append(module.rpartition("/")[0] or ".")
         return found
 
-    def commits(self, after: str) -> list[str]:
-        """The commits that are not before a commit and touched Python files here, oldest first."""
+    def commits(self, commits: Commits, after: str) -> list[Commit]:
+        """The commits that are not before a commit and touched files here, and all merges."""
         if not self.places:
             return []
-        order = ("--reverse", "--topo-order", "--no-merges", "--full-history")
-        listed = self.repository.git("rev-list", *order, "HEAD", f"^{after}", "--", *self.places)
-        return listed.decode().split()
+        asked = ("HEAD", f"^{after}")
+        touched = {one.name: one for one in commits.listed(*asked, "--", *self.places)}
+        touched |= {one.name: one for one in commits.listed("--merges", *asked)}
+        return sorted(touched.values(), key=lambda one: one.number)
 
-    def changes(self, commit: str) -> tuple[CodeChange, ...]:
-        """The code that a commit changed, against the commit before it."""
-        parent = f"{commit}^"
-        told = self.repository.git(
-            "diff-tree",
-            "-r",
-            "--no-renames",
-            "--name-status",
-            "-z",
-            parent,
-            commit,
-            "--",
-            *self.places,
-        )
-        words = [one.decode(errors="replace") for one in told.split(b"\0") if one]
-        states, names = words[::2], words[1::2]
-        key = self.repository.git("rev-parse", parent).decode().strip()
-        before = self._state(key)
-        may_begin = "A" in states and len(before.hashes) < len(CODE_KINDS)
-        if not may_begin and not _covered(names, before):
-            self._states[commit] = before
+    def changes(self, commit: Commit, against: Sequence[str] = ()) -> Iterator[CodeChanges]:
+        """Yields the code that a commit changed, against the commit before it.
+
+        Of a merge that is what it has from none of its parents, against the first of them.
+
+        Args:
+            commit: the commit.
+            against: parents of a merge against which it is held in full.
+        """
+        if commit.parents and commit.parents[0] not in against:
+            changed = self._changed("-c", commit.name)
+            if changed:
+                own = list(changed) if len(commit.parents) > 1 else None
+                yield self._since(commit.parents[0], commit.name, changed, own)
+        for parent in against:
+            yield self._since(parent, commit.name, self._changed(parent, commit.name))
+
+    def _changed(self, *asked: str) -> list[str]:
+        """The files here that git tells of."""
+        shape = ("-r", "--no-renames", "--no-commit-id", "--name-only", "-z")
+        told = self.repository.git("diff-tree", *shape, *asked, "--", *self.places)
+        return [one.decode(errors="replace") for one in told.split(b"\0") if one]
+
+    def _since(
+        self, parent: str, commit: str, names: Sequence[str], own: Sequence[str] | None = None
+    ) -> CodeChanges:
+        """What a commit changed in some files; only in `own`, if the rest is of other parents."""
+        before = self._state(parent)
+        key = self._key(commit)
+        is_whole = own is None and self._kinds <= before.hashes.keys()
+        if is_whole and not _covered(names, before):
+            self._states.setdefault(key, before)
             return ()
-        return _differences(before, self._state(commit), names)
+        after = self._state(commit)
+        lost = before.hashes.keys() - after.hashes.keys()
+        if lost:  # so that code which was taken away and put back is held against what it was
+            kept = {name: before.hashes[name] for name in lost}
+            files = {name: before.files[name] for name in lost}
+            after = CodeState({**after.hashes, **kept}, {**after.files, **files})
+            self._states[key] = after
+        if own is not None:
+            there, then = self._blobs_of(commit), self._blobs_of(parent)
+            others = {name: blob for name, blob in there.items() if name not in own}
+            before = self._hashed_as(others | {one: then[one] for one in own if one in then})
+        return _differences(before, after, names)
 
-    def uncommitted(self) -> tuple[CodeChange, ...]:
+    def uncommitted(self) -> CodeChanges:
         """The code that the working tree changes, against the last commit."""
         names = self.repository.changed(self.places) if self.places else []
         if not names:
@@ -115,15 +140,27 @@ class PastCode:
         head = self.repository.git("rev-parse", "HEAD").decode().strip()
         return _differences(self._state(head), self._hashed(self.repository.root), names)
 
-    def _state(self, commit: str) -> CodeState:
-        if commit not in self._states:
-            with TemporaryDirectory() as folder:
-                self._write(commit, Path(folder))
-                self._states[commit] = self._hashed(Path(folder))
-        return self._states[commit]
+    @property
+    def _kinds(self) -> set[str]:
+        """The paths in a rule that code can have here."""
+        ours = set() if self._package is None else {STREAM, JUDGING}
+        return ours | (set() if self._module is None else {CODE})
 
-    def _write(self, commit: str, folder: Path) -> None:
-        """Writes the Python files of a commit below a folder."""
+    def _state(self, commit: str) -> CodeState:
+        key = self._key(commit)
+        if key not in self._states:
+            self._states[key] = self._hashed_as(self._blobs_of(commit))
+        return self._states[key]
+
+    def _key(self, commit: str) -> bytes:
+        """What git has of the folders here: equal where two commits have the same files."""
+        if commit not in self._keys:
+            told = self.repository.git("ls-tree", "-z", commit, "--", *self.places)
+            self._keys[commit] = told
+        return self._keys[commit]
+
+    def _blobs_of(self, commit: str) -> dict[str, str]:
+        """The Python files and run files of a commit, each with the name of its content."""
         listed = self.repository.git("ls-tree", "-r", "-z", commit, "--", *self.places)
         blobs: dict[str, str] = {}
         for line in listed.split(b"\0")[:-1]:
@@ -131,12 +168,17 @@ class PastCode:
             mode, kind, blob = about.split()
             if kind == "blob" and mode != "120000" and name.endswith((".py", ".run.yaml")):
                 blobs[name] = blob
+        return blobs
+
+    def _hashed_as(self, blobs: Mapping[str, str]) -> CodeState:
         missing = sorted({blob for blob in blobs.values() if blob not in self._blobs})
         self._blobs |= self.repository.contents(missing)
-        for name, blob in blobs.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(self._blobs[blob])
+        with TemporaryDirectory() as folder:
+            for name, blob in blobs.items():
+                file = Path(folder) / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(self._blobs[blob])
+            return self._hashed(Path(folder))
 
     def _hashed(self, root: Path) -> CodeState:
         hashes: dict[str, str] = {}
@@ -193,9 +235,7 @@ def _covered(names: Iterable[str], *states: CodeState, path: str | None = None) 
     return [one for one in names if one.removesuffix(".py").removesuffix("/__init__") in known]
 
 
-def _differences(
-    before: CodeState, after: CodeState, names: Iterable[str]
-) -> tuple[CodeChange, ...]:
+def _differences(before: CodeState, after: CodeState, names: Iterable[str]) -> CodeChanges:
     found = []
     for path in sorted(before.hashes.keys() & after.hashes.keys()):
         if before.hashes[path] == after.hashes[path]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import and_, or_
 from typing import Any
 
 import yaml
@@ -19,6 +20,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.seals.chain import append
 from reproaudit.seals.changes import changes_between
+from reproaudit.seals.commits import Commit, Commits, Version, literal
 from reproaudit.seals.entries import (
     ChangeEntry,
     Changes,
@@ -36,16 +38,6 @@ from reproaudit.seals.rule import RuleData, digest, rule_and_text
 LARGEST_COMMITTED = 2**25
 
 
-@dataclass(frozen=True)
-class _Commit:
-    """A commit that touched a file: its full name, when it was made, its subject, and the path."""
-
-    name: str
-    date: datetime
-    subject: str
-    path: str
-
-
 def reconstruct(paper: Entry) -> tuple[SealsEntry, ...]:
     """Enters what git's history tells of a paper that has no seal yet, each commit once.
 
@@ -57,17 +49,17 @@ def reconstruct(paper: Entry) -> tuple[SealsEntry, ...]:
         repository = Repository.of(paper.audit_file)
         if repository.is_shallow():
             raise NoHistoryError("this clone is shallow: fetch the rest with git fetch --unshallow")
-        listed = repository.git("rev-list", "--reverse", "--topo-order", "HEAD").decode().split()
-        order = {commit: number for number, commit in enumerate(listed)}
-        rules = list(_rules(repository, paper))
+        past = _Past(Commits.of(repository), paper)
+        rules = list(past.rules())
         found = [
             *_changes(rules),
-            *(_code_changes(repository, paper, rules[0][0].name) if rules else ()),
-            *_results(repository, paper.slug),
+            *(past.code_changes(rules[0][0].name) if rules else ()),
+            *past.results(),
         ]
     except NoHistoryError as error:
         raise UsageError(f"{paper.slug}: history not available ({error}).") from error
-    found.sort(key=lambda one: (one.fields["date"], order.get(one.fields["revision"], 0)))
+    by_name = past.commits.by_name
+    found.sort(key=lambda one: (one.fields["date"], by_name[one.fields["revision"]].number))
 
     def made(there: tuple[SealsEntry, ...]) -> Iterator[Draft]:
         if any(isinstance(one, SealEntry) for one in there):
@@ -99,43 +91,138 @@ def uncommitted(paper: Entry) -> Changes:
             f"{paper.slug}: this clone is shallow, so earlier changes cannot be entered before the "
             "first seal. Fetch them with: git fetch --unshallow"
         )
-    then = _rule_at(repository, "HEAD", repository.name(paper.audit_file))
+    committed = repository.at("HEAD", repository.name(paper.audit_file))
+    then = None if committed is None else _rule_in(committed)
     now = _rule_in(paper.audit_file.read_bytes())
     changes = changes_between(then, now) if then and now else ()
     return (*changes, *PastCode(repository, paper).uncommitted())
 
 
-def _commits(repository: Repository, name: str) -> Iterator[_Commit]:
-    """Yields the commits that touched a file, also under earlier names, the oldest first."""
-    form = "--format=%x00%H%x1f%cI%x1f%s"
-    told = repository.git("log", "--follow", "--no-merges", "--name-only", form, "--", name)
-    for block in reversed(told.decode(errors="replace").split("\0")[1:]):
-        head, _, rest = block.partition("\n")
-        commit, date, subject = head.split("\x1f", 2)
-        paths = [line for line in rest.splitlines() if line]
-        yield _Commit(commit, datetime.fromisoformat(date), subject, paths[-1] if paths else name)
-
-
-def _draft(kind: type[ChangeEntry] | type[ResultEntry], commit: _Commit, **more: Any) -> Draft:
+def _draft(kind: type[ChangeEntry] | type[ResultEntry], commit: Commit, **more: Any) -> Draft:
     fields = {"date": commit.date, "revision": commit.name, "reconstructed": True}
     return Draft(kind, {**fields, **more})
 
 
-# --- audits -------------------------------------------------------------------------------------
+@dataclass
+class _Past:
+    """What git has of a paper.
+
+    Attributes:
+        commits: the commits of every branch.
+        paper: the paper.
+    """
+
+    commits: Commits
+    paper: Entry
+    _rules: dict[str, RuleData | None] = field(default_factory=dict)
+
+    # --- audits
+
+    def rules(self) -> Iterator[tuple[Commit, RuleData, RuleData]]:
+        """Yields each commit that changed an audit, with its rule before and after.
+
+        A rule that no parent has, as where an audit was taken away for a while or could not be
+        read, is held against the one seen last on its line.
+        """
+        repository = self.commits.repository
+        name = repository.name(self.paper.audit_file)
+        versions: dict[str, Version] = {}
+        names = [name]
+        for one in self.commits.versions(["HEAD"], literal(name)):
+            names.append(one.path)
+            if one.commit.name not in versions or one.path == name:
+                versions[one.commit.name] = one
+        against = {one: {0} for one in versions}
+        for commit in self.commits.listed("--merges", "HEAD"):
+            parents = self.with_news(commit)
+            if parents and commit.name not in versions:
+                there = (self.commits.version(commit, path) for path in dict.fromkeys(names))
+                found = next((one for one in there if one.blob is not None), None)
+                if found is None:
+                    continue
+                versions[commit.name] = found
+            against.setdefault(commit.name, set()).update(parents)
+        seen: dict[str, RuleData] = {}
+        for commit in self.commits.by_name.values():
+            version = versions.get(commit.name)
+            now = None if version is None else self._rule(version.blob)
+            if version is not None and now is not None:
+                for number in sorted(against[commit.name]):
+                    parent, before = commit.parents[number:], version.before[number:]
+                    then = self._rule(before[0]) or seen[parent[0]] if parent else {}
+                    yield commit, then, now
+            seen[commit.name] = now or next((seen[p] for p in commit.parents if seen[p]), {})
+
+    def _rule(self, blob: str | None) -> RuleData | None:
+        """The rule of an audit, without code; None if it is no audit."""
+        if blob is None:
+            return None
+        if blob not in self._rules:
+            self._rules[blob] = _rule_in(self._content(blob))
+        return self._rules[blob]
+
+    def _content(self, blob: str) -> bytes:
+        return self.commits.repository.git("cat-file", "blob", blob)
+
+    # --- code
+
+    def code_changes(self, first: str) -> Iterator[Draft]:
+        """Yields what commits after the first audit changed in code that computes or judges."""
+        code = PastCode(self.commits.repository, self.paper)
+        for commit in code.commits(self.commits, first):
+            against = [commit.parents[number] for number in self.with_news(commit)]
+            for what in code.changes(commit, against):
+                if what:
+                    yield _draft(ChangeEntry, commit, what=what, why=commit.subject)
+
+    # --- reports
+
+    @cached_property
+    def _shown(self) -> list[tuple[Version, dict[str, ClaimResult]]]:
+        """The paper tier's scorecards, wherever they were committed, in the order of time."""
+        place = f":(glob)**/paper/{self.paper.slug}/scorecard.json"
+        ends = (*self.commits.repository.ends(), "HEAD")
+        found = [
+            (one, _claims_in(self._content(one.blob)))
+            for one in self.commits.versions(ends, place)
+            if one.blob is not None
+        ]
+        known = [one for one in found if one[1]]
+        return sorted(known, key=lambda one: (one[0].commit.date, one[0].commit.number))
+
+    def results(self) -> Iterator[Draft]:
+        """Yields what the paper tier's scorecards showed."""
+        last: dict[str, ClaimResult] = {}
+        for version, claims in self._shown:
+            if claims != last:
+                last = claims
+                records = digest({name: one.model_dump() for name, one in claims.items()})
+                none = {"rule": None, "judged_by": None}
+                yield _draft(ResultEntry, version.commit, records=records, claims=claims, **none)
+
+    def with_news(self, commit: Commit) -> list[int]:
+        """The parents of a merge that know a result which another parent does not.
+
+        What was changed on the line of the other one counts from the merge on: its own date shows
+        only what a clock said.
+        """
+        known = [self._seen[one] for one in commit.parents]
+        if len(known) < 2:
+            return []
+        common = reduce(and_, known)
+        return [number for number, one in enumerate(known) if one & ~common]
+
+    @cached_property
+    def _seen(self) -> dict[str, int]:
+        """By commit, the commits with results before it and in it, as the bits of a number."""
+        bits = {one.commit.name: 1 << number for number, (one, _) in enumerate(self._shown)}
+        seen: dict[str, int] = {}
+        for name, commit in self.commits.by_name.items():
+            seen[name] = reduce(or_, (seen[one] for one in commit.parents), bits.get(name, 0))
+        return seen
 
 
-def _rules(repository: Repository, paper: Entry) -> Iterator[tuple[_Commit, RuleData, RuleData]]:
-    """Yields each commit that changed an audit, with its rule before and after, oldest first."""
-    before: str | None = None
-    for commit in _commits(repository, repository.name(paper.audit_file)):
-        now = _rule_at(repository, commit.name, commit.path)
-        then = _rule_at(repository, f"{commit.name}^", before or commit.path)
-        before = commit.path
-        if now is not None:
-            yield commit, then or {}, now
-
-
-def _changes(rules: Sequence[tuple[_Commit, RuleData, RuleData]]) -> Iterator[Draft]:
+def _changes(rules: Sequence[tuple[Commit, RuleData, RuleData]]) -> Iterator[Draft]:
     earlier: list[RuleData] = []
     for commit, then, now in rules:
         if not then:
@@ -145,12 +232,6 @@ def _changes(rules: Sequence[tuple[_Commit, RuleData, RuleData]]) -> Iterator[Dr
         what = changes_between(then, now, earlier)
         if any(one.claims is None or one.claims for one in what):
             yield _draft(ChangeEntry, commit, what=what, why=commit.subject)
-
-
-def _rule_at(repository: Repository, commit: str, name: str) -> RuleData | None:
-    """The rule of an audit in a commit, without code; None if it is no audit there."""
-    text = repository.at(commit, name)
-    return None if text is None else _rule_in(text)
 
 
 def _rule_in(text: bytes) -> RuleData | None:
@@ -164,41 +245,9 @@ def _rule_in(text: bytes) -> RuleData | None:
         return None
 
 
-def _code_changes(repository: Repository, paper: Entry, first: str) -> Iterator[Draft]:
-    """Yields what later commits than the first audit changed in code that computes or judges."""
-    past = PastCode(repository, paper)
-    for commit in past.commits(first):
-        what = past.changes(commit)
-        if what:
-            told = repository.git("log", "-1", "--format=%cI%x1f%s", commit)
-            date, subject = told.decode(errors="replace").strip().split("\x1f", 1)
-            made = _Commit(commit, datetime.fromisoformat(date), subject, "")
-            yield _draft(ChangeEntry, made, what=what, why=subject)
-
-
-# --- reports ------------------------------------------------------------------------------------
-
-
-def _results(repository: Repository, slug: str) -> Iterator[Draft]:
-    """Yields what the paper tier's scorecards showed, wherever they were committed."""
-    place = f":(glob)**/paper/{slug}/scorecard.json"
-    listed = repository.git("log", "--format=", "--name-only", "-z", "HEAD", "--", place)
-    names = {one.decode(errors="replace").strip() for one in listed.split(b"\0")} - {""}
-    commits = {(one.name, one.path): one for name in names for one in _commits(repository, name)}
-    last: dict[str, ClaimResult] = {}
-    for commit in sorted(commits.values(), key=lambda one: (one.date, one.path)):
-        claims = _claims_at(repository, commit)
-        if claims and claims != last:
-            last = claims
-            records = digest({name: one.model_dump() for name, one in claims.items()})
-            none = {"rule": None, "judged_by": None}
-            yield _draft(ResultEntry, commit, records=records, claims=claims, **none)
-
-
-def _claims_at(repository: Repository, commit: _Commit) -> dict[str, ClaimResult]:
-    """The outcome of each claim in a committed scorecard; empty if it cannot be read."""
-    text = repository.at(commit.name, commit.path)
-    if text is None or len(text) > LARGEST_COMMITTED:
+def _claims_in(text: bytes) -> dict[str, ClaimResult]:
+    """The outcome of each claim in a scorecard; empty if it cannot be read."""
+    if len(text) > LARGEST_COMMITTED:
         return {}
     try:
         return {one["id"]: _result(one) for one in json.loads(text)["claims"]}
