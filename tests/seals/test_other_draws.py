@@ -370,10 +370,18 @@ def test_the_chain_that_a_renamed_audit_left_behind_is_told(at: Place) -> None:
     assert "There are other audits of the same paper: mini, with 1 recorded result." in told
 
 
-@pytest.mark.parametrize("is_kept", [True, False], ids=["copied", "moved"])
-def test_an_audit_in_another_folder_begins_no_chain_anew(at: Place, is_kept: bool) -> None:
-    """The defect: a folder beside it, at the same commit, had no looks before."""
+@pytest.mark.parametrize("way", ["copied", "moved", "moved after the first commit"])
+def test_an_audit_in_another_folder_begins_no_chain_anew(at: Place, way: str) -> None:
+    """The defect: a folder beside it, at the same commit, had no looks before.
+
+    Nor do settings of git hide what its first commit has.
+    """
+    is_kept = way == "copied"
     at.card(*PAPER)
+    if way == "moved after the first commit":
+        shutil.rmtree(at.folder / ".git")
+        git(at.folder, "init", "-q")
+        git(at.folder, "config", "log.showRoot", "false")
     commit(at.folder, "results")
     looks = at.card(*REPORT)["looks"]
     moved(at, "mini", "mini", at.folder / "second")

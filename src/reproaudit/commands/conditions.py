@@ -21,6 +21,7 @@ from reproaudit.seals.chain import sealed_rules
 from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
+from reproaudit.seals.renamed import ClaimFeatures, claims_of
 from reproaudit.seals.rule import RuleData, digest, rule_of
 from reproaudit.seals.telling import counted_words, verdict_words
 
@@ -187,12 +188,8 @@ class Conditions:
 
 def _read(rule: RuleData, claim: str) -> set[tuple[str, str]]:
     """The measurements that a claim's checks read by a rule, each with the claim's experiment."""
-    experiment = str(rule.get(f"claims/{claim}/experiment"))
-    return {
-        (experiment, str(leaf))
-        for path, leaf in rule.items()
-        if path.startswith(f"claims/{claim}/checks/") and path.endswith("/measurement")
-    }
+    found = claims_of(rule).get(claim, ClaimFeatures())
+    return {(found.experiment, one) for one in found.reads}
 
 
 def letters(text: str) -> str:

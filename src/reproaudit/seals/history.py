@@ -19,6 +19,11 @@ SAFE = tuple(
         "core.hooksPath=/dev/null",
         "log.showSignature=0",
         "core.commitGraph=false",  # a cache of parents, which anybody could write
+        "log.showRoot=true",  # else what the first commit added is not listed; so the others
+        "log.follow=false",
+        "log.diffMerges=separate",
+        "diff.relative=false",
+        f"diff.orderFile={os.devnull}",
     )
     for word in ("-c", option)
 )
@@ -333,6 +338,8 @@ def is_anywhere(path: Path, text: str) -> bool:
         "-m",
         "-1",
         "--format=%H",
+        "--no-textconv",
+        "--no-ext-diff",
     )  # -m: what is stashed is in a merge
     return bool(repository.git(*asked, f"-S{text}", "--", name))
 
