@@ -16,7 +16,7 @@ from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
 from reproaudit.commands import run
-from reproaudit.reports.warning import BY_THIS_RULE
+from reproaudit.reports.warning import BY_THIS_RULE, ON_ANOTHER_BRANCH
 from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.confirming import error_of_look
@@ -77,6 +77,23 @@ def test_a_result_on_another_branch_is_a_look(at: Place) -> None:
     told = at.card(*PAPER)
     assert told["looks"] > before
     assert any("1 rule sealed and 1 result" in one for one in told["history"])
+
+
+def test_rules_that_other_branches_began_with_are_looks_and_told(at: Place) -> None:
+    """The defect: "0 looks before", "They are counted among the looks", and no bound was named."""
+    for branch, bound in (("one", "0.002"), ("two", "0.01"), ("three", "0.1")):
+        git(at.folder, "checkout", "-q", "--orphan", branch)
+        for folder in (at.audits / "seals", at.folder / "runs"):
+            shutil.rmtree(folder, ignore_errors=True)
+        at.edit("mini.yaml", "at_most: ", f"at_most: {bound}  # was ")
+        commit(at.folder, f"the bound {bound}")
+        last = at.card(*PAPER)
+        commit(at.folder, "results")
+    assert (last["verdict"], last["looks"]) == ("supported", 2)
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    for bound in ("0.002", "0.01"):
+        assert f"at_most: {bound} → 0.1" in said
+    assert said.count(f"Warning: {ON_ANOTHER_BRANCH}") == 2
 
 
 @pytest.fixture

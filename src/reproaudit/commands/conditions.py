@@ -9,21 +9,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.warning import BY_THIS_RULE, GONE_BADLY, ONCE_CONDITIONAL, READ_ONCE, TWIN
+from reproaudit.reports.warning import (
+    BY_THIS_RULE,
+    GONE_BADLY,
+    ON_ANOTHER_BRANCH,
+    ONCE_CONDITIONAL,
+    READ_ONCE,
+    TWIN,
+)
 from reproaudit.scorecard.model import ClaimModel
-from reproaudit.seals.chain import sealed_rules
-from reproaudit.seals.entries import ResultEntry, RuleChange, names_of
+from reproaudit.seals.chain import last_seal, sealed_rule
+from reproaudit.seals.changes import changes_between
+from reproaudit.seals.entries import ResultEntry, RuleChange, SealEntry, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import ClaimFeatures, claims_of
 from reproaudit.seals.rule import RuleData, digest, rule_of
-from reproaudit.seals.telling import counted_words, verdict_words
+from reproaudit.seals.telling import counted_words, named_changes, verdict_words
 
 _SAY_NOTHING = (Verdict.SUPPORTED, Verdict.NOT_TESTED)
 """Verdicts that say nothing against a supported claim."""
@@ -150,6 +159,32 @@ class Conditions:
         if others:
             yield f"{BY_THIS_RULE}, it came out {counted_words(others)}."
 
+    def told_of_branches(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on what rules of other branches gave a supported claim, and on them.
+
+        The chain that is checked out tells of changes of its own rules alone.
+        """
+        if claim.verdict is not Verdict.SUPPORTED:
+            return
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        here = {one.rule for one in self.seen.here if isinstance(one, ResultEntry)}
+        results = (one for one in self.seen.elsewhere if isinstance(one, ResultEntry))
+        for one in results:
+            rule = self._sealed.get(one.rule or "")
+            if rule is None or one.rule in here:
+                continue
+            gave = [verdict_words(one.claims[name]) for name in sorted(names & one.claims.keys())]
+            differing = [
+                change
+                for change in changes_between(rule, self._rule)
+                if change.claims is None or not names.isdisjoint(change.claims)
+            ]
+            if gave and differing:
+                yield (
+                    f"{ON_ANOTHER_BRANCH}, {date_of(one)}, it came out {', '.join(gave)}. Today's "
+                    f"rule differs in: {named_changes(differing)}."
+                )
+
     @cached_property
     def _results(self) -> list[tuple[ResultEntry, str]]:
         """Every result by which a claim was conditional, with the claim's name at that time."""
@@ -163,7 +198,13 @@ class Conditions:
 
     @cached_property
     def _sealed(self) -> dict[str, RuleData]:
-        return sealed_rules(self.seen.here)
+        """Every sealed rule, of other branches, too, by its hash."""
+        rules: dict[str, RuleData] = {}
+        for one in self.seen.every:
+            if isinstance(one, SealEntry):
+                with suppress(KeyError):  # of a branch that lacks the rule which it changes
+                    rules[one.rule] = sealed_rule(one, rules)
+        return rules
 
     @cached_property
     def _rule(self) -> RuleData:
@@ -171,7 +212,8 @@ class Conditions:
 
     @cached_property
     def _unsealed(self) -> tuple[RuleChange, ...]:
-        return changes_since(self.seen.here, self._rule) if self._sealed else ()
+        is_sealed = last_seal(self.seen.here) is not None
+        return changes_since(self.seen.here, self._rule) if is_sealed else ()
 
     def _all_run(self, claim: ClaimModel) -> bool:
         """True if every alternative was run at this tier, and decides as the claim does."""

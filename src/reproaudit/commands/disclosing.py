@@ -112,6 +112,7 @@ def disclosed(
             *conditions.told_of_twins(claim),
             *conditions.told_of_measurements(claim),
             *conditions.told_of_this_rule(claim),
+            *conditions.told_of_branches(claim),
             *alternatives.told_of(claim),
             *below_floors(claim, audit, beside.tier, beside.chosen),
         )

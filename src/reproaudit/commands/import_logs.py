@@ -147,7 +147,19 @@ def _header(
         tier=tier,
         proxy=mapping.proxy,
         settings=overrides,
+        taken_from={
+            name: _formula(name, mapping)
+            for name in mapping.mapping
+            if _origin(name, mapping) != name
+        },
     )
+
+
+def _formula(name: str, mapping: MappingFile) -> str:
+    """What a measurement is taken from, with the meaning of each short name."""
+    short = mapping.mapping[name].let
+    where = "; ".join(f"{one} is '{tag}'" for one, tag in short.items())
+    return f"{_origin(name, mapping)}, where {where}" if where else _origin(name, mapping)
 
 
 def _changed(run: LoggedRun) -> date:

@@ -27,6 +27,7 @@ from reproaudit.scorecard.sealed import digest_of_records, recorded_claims, with
 from reproaudit.seals.chain import last_seal
 from reproaudit.seals.entries import (
     SEEN_BEFORE,
+    ChangeEntry,
     ClaimResult,
     Draft,
     ResultEntry,
@@ -58,12 +59,12 @@ def sealed_of(entry: Entry, audit: Audit, store: Store, seen: Seen | None = None
         SpecError: if a chain is damaged.
     """
     seen = seen or Chains.of(entry, store).seen()
-    entries = seen.here
+    entries, every = seen.here, tuple(one for one in seen.every if _tells_something(one))
     claims = frozenset(claim.id for claim in audit.claims)
     ran = [one.rule for one in entries if isinstance(one, RunEntry)]
     seal = last_seal(entries)
     if seal is None and not ran:
-        return Sealed(seen.every, "", claims)
+        return Sealed(every, "", claims)
     rule, text = rule_of(entry, audit)
     unsealed: tuple[RuleChange, ...] = ()
     if seal is not None:
@@ -72,7 +73,16 @@ def sealed_of(entry: Entry, audit: Audit, store: Store, seen: Seen | None = None
         unsealed = (RuleChange(what="rule or code, after a run of the paper tier's cells"),)
     verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
     is_reworded = seal is not None and seal.text != text
-    return Sealed(seen.every, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
+    return Sealed(every, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
+
+
+def _tells_something(entry: SealsEntry) -> bool:
+    """True unless an entry was read from git and says no more than that an audit begins there.
+
+    Where another branch had an audit before, a rule that differs from that one's is then a change
+    of which no entry tells.
+    """
+    return not (isinstance(entry, ChangeEntry) and not entry.what)
 
 
 def enter_run(

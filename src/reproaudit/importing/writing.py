@@ -37,6 +37,7 @@ class Header:
     tier: str
     proxy: str | None
     settings: Mapping[str, SettingValue]
+    taken_from: Mapping[str, str]
 
 
 def write_folder(
@@ -63,6 +64,10 @@ def write_folder(
         manifest["proxy"] = header.proxy
     if header.settings:
         manifest["settings"] = {name: _plain(value) for name, value in header.settings.items()}
+    if protocol["ignored_runs"]:
+        manifest["left_out"] = protocol["ignored_runs"]
+    if header.taken_from:
+        manifest["taken_from"] = dict(header.taken_from)
     manifest["runs"] = runs
     text = "".join(f"# {on_one_line(line)}\n" for line in _comments(roles))
     text += yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)

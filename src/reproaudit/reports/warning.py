@@ -28,6 +28,8 @@ READ_ONCE = "Another claim read measurements of this one once, and reads them no
 """This claim may have taken over its question."""
 BY_THIS_RULE = "By this very rule, with other records of it, its controls or its alternatives"
 """Other verdicts were recorded: what is shown is one of several draws."""
+ON_ANOTHER_BRANCH = "By another rule, on another branch"
+"""What it gave there, and what it was, may be why it is another one here."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -46,6 +48,7 @@ _IN_HISTORY = (
     TWIN,
     READ_ONCE,
     BY_THIS_RULE,
+    ON_ANOTHER_BRANCH,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,

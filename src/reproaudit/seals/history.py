@@ -61,9 +61,13 @@ class Repository:
         while not folder.is_dir():
             folder = folder.parent
         here = folder.resolve()
-        if not any((one / ".git").exists() for one in (here, *here.parents)):
+        top = next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+        if top is None:
             raise NoCheckoutError("not in a checkout of git")  # said without starting git
-        return cls(Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")))
+        root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        if root.resolve() != top:  # a setting of git, core.worktree, can name any other folder
+            raise NoHistoryError(f"git takes {root} for the checkout, and not {top}")
+        return cls(root)
 
     def git(self, *arguments: str, given: bytes = b"") -> bytes:
         """The output of a git command, to which its input may be given.

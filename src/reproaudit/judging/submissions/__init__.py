@@ -124,7 +124,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
             )
     scrutiny.refuse_copies(submitted, misfits)
     misfits.raise_if_any()
-    return _submission(audit, manifest, found, scrutiny.remarks_on(audit, submitted))
+    return _submission(audit, manifest, found, scrutiny.remarks_on(audit, manifest, submitted))
 
 
 def _key(experiment: str, overrides: Mapping[str, SettingValue]) -> tuple[str, str]:

@@ -82,6 +82,11 @@ class Manifest(StrictModel):
     """Units of measurements; by default the declared ones."""
     environment: Machine = Machine()
     """The machine that made them."""
+    left_out: tuple[Text, ...] = ()
+    """Runs that were made and are not among these, by name."""
+    taken_from: dict[Name, Text] = Field(default_factory=dict)
+    """Measurements that logs have under another name, or that were computed from them: that name,
+    or the formula."""
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 

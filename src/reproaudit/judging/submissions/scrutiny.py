@@ -20,7 +20,8 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role
 from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.cell import SettingValue
-from reproaudit.judging.submissions.misfit import Misfits
+from reproaudit.judging.submissions.manifest import Manifest
+from reproaudit.judging.submissions.misfit import Misfits, clipped
 from reproaudit.records import CellStatus, Record
 
 DISTINCT = 10
@@ -99,15 +100,34 @@ def _is_copied(batch: Sequence[SubmittedRun], equal: Sequence[SubmittedRun]) -> 
     )
 
 
-def remarks_on(audit: Audit, runs: Sequence[SubmittedRun]) -> tuple[str, ...]:
-    """Sentences about what stands out in runs that were not refused."""
+MOST_NAMED = 10
+"""Of runs that were left out, so many are named."""
+LONGEST_FORMULA = 4000
+
+
+def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -> tuple[str, ...]:
+    """Sentences about what stands out in runs that were not refused, and in their manifest."""
     batches = _batches(runs)
     return (
+        *_stated(manifest),
         *(said for batch in batches.values() for said in _repeats(batch)),
         *_shared(list(batches.values())),
         *(said for batch in batches.values() for said in _ends(audit, batch)),
         *(said for batch in batches.values() for said in _finite(batch)),
     )
+
+
+def _stated(manifest: Manifest) -> Iterator[str]:
+    """Yields what the manifest says of runs that are not here, and of where numbers are from."""
+    if manifest.left_out:
+        named, more = manifest.left_out[:MOST_NAMED], len(manifest.left_out) - MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        yield (
+            f"{len(manifest.left_out)} runs that were made are not among these: "
+            f"{', '.join(map(clipped, named))}{rest}. Whoever leaves runs out chooses among them."
+        )
+    for name, formula in manifest.taken_from.items():
+        yield f"'{name}' was taken from logs as {clipped(formula, LONGEST_FORMULA)}."
 
 
 # --- the same numbers -----------------------------------------------------------------------------
