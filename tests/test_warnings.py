@@ -69,6 +69,10 @@ def test_a_control_that_meets_every_part(supported: ClaimModel) -> None:
     claim = supported.model_copy(update={"controls": (*supported.controls, met)})
     said = "control without_stage meets every part: nothing shows that what it lacks is needed"
     assert said in warnings(claim, "paper")
+    conditional = claim.model_copy(update={"verdict": Verdict.CONDITIONAL})
+    assert said in warnings(conditional, "paper")
+    missed = conditional.model_copy(update={"decision": Decision.MISSED})
+    assert said not in warnings(missed, "paper")
     vacuous = claim.model_copy(update={"verdict": Verdict.VACUOUS})
     assert said not in warnings(vacuous, "paper")
 

@@ -136,6 +136,7 @@ def an_act(draw: st.DrawFn, audit: Audit) -> Act:
         return Act(lambda text: acts.sign_off(text, who, version, TODAY), signed)
     claim = draw(st.sampled_from(audit.claims))
     if kind == "answer":
+        who = who.replace("reproaudit", "A. Reader")  # no response is the program's
 
         def answered(data: dict[str, Any]) -> Loc:
             entry = {"to": claim.id, "by": who, "statement": reason, "as_of": today}

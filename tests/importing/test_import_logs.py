@@ -22,7 +22,9 @@ import pytest
 import yaml
 from samples import AUDIT, SEEDS, STEPS, falling, protocol, run_import, submitted
 
+from rendering import render_markdown
 from reproaudit.cli import run_command
+from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.errors import AuditError
 from reproaudit.importing import archives, reading
 from reproaudit.importing.finding import find_runs
@@ -210,6 +212,26 @@ def test_a_mapping_names_tags_axes_and_formulas(tmp_path: Path) -> None:
     assert str(submitted(out).records[0].origin.made) == "2025-01-02"
     settings = {one["setting"]: one for one in protocol(out)["settings"]}
     assert (settings["step_size"]["status"], settings["step_size"]["called"]) == ("equal", "lr")
+
+
+def test_runs_that_were_left_out_and_formulas_stand_beside_the_origin(tmp_path: Path) -> None:
+    """The defect: bad seeds were ignored, or a formula bettered them, and the page said nothing."""
+    for seed in range(8):
+        csv_run(tmp_path / "logs", seed, {"loss": falling(seed)}, {"seed": seed})
+    mapping = """
+        mapping:
+          accuracy: {expression: "last(max(g, 0.9 + 0 * g))", let: {g: loss}}
+        runs:
+          - {match: "*run6*", ignore: true}
+          - {match: "*run7*", ignore: true}
+          - {match: "*"}
+    """
+    out = run_import(tmp_path, [tmp_path / "logs"], mapping)
+    assert len(protocol(out)["ignored_runs"]) == 2
+    card = scorecard_of_submission(submitted(out), None)
+    page = render_markdown(card).replace("\\", "")
+    assert "2 runs that were made are not among these: run6/log.csv, run7/log.csv. Whoever" in page
+    assert "'accuracy' was taken from logs as last(max(g, 0.9 + 0 * g)), where g is 'loss'." in page
 
 
 def test_controls_are_told_by_their_configuration(tmp_path: Path) -> None:

@@ -201,6 +201,20 @@ def test_a_confirmation_that_did_not_know_of_another_branch_is_told(branched: Pl
     assert "it was look 2, and had 0.0076 of the error to spend, not 0.0304" in said
 
 
+def test_another_folder_that_git_takes_for_the_checkout_hides_nothing(sealed: Place) -> None:
+    """The defect: ``core.worktree`` led elsewhere, and `seal --verify --strict` found no faults."""
+    sealed.card(*PAPER)
+    commit(sealed.folder, "results")
+    elsewhere = sealed.folder / "elsewhere"
+    elsewhere.mkdir()
+    git(sealed.folder, "config", "core.worktree", str(elsewhere))
+    said = sealed.card(*REPORT)
+    assert any(one.startswith("Git cannot tell the history here") for one in said["history"])
+    code, out, errors = sealed("seal", "--verify", "--strict", "mini")
+    assert code != 0
+    assert "git takes" in out + errors
+
+
 @pytest.mark.parametrize("way", ["replace", "grafts"])
 def test_a_clone_that_is_told_to_hide_its_past_has_it_all_the_same(sealed: Place, way: str) -> None:
     """``git replace --graft`` hid a result and its rule: 0 looks, and a confirmation at look 1."""

@@ -17,7 +17,6 @@ from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role, control_batch, plan
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.judging.model import Verdict
 from reproaudit.judging.outcomes import Lookup, judge_batch, judge_own
 from reproaudit.multiverse.ablations import ablation_batch
 from reproaudit.multiverse.completions import (
@@ -32,6 +31,7 @@ from reproaudit.multiverse.completions import (
 )
 from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
+from reproaudit.reports.status import holds
 from reproaudit.reports.warning import CONTROLS_OF_OTHERS, UNDER_ANOTHER_NAME, WITHOUT_EFFECT
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
@@ -39,7 +39,7 @@ from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
 from reproaudit.scorecard.model import ClaimModel, HangsOnModel, Scorecard
 from reproaudit.stats import Decision
 
-DIGITS = 5
+AGREEING_DIGITS = 5
 """Numbers that agree to so many significant digits are held to be the same."""
 
 
@@ -134,7 +134,7 @@ class Alternatives:
 
     def _on_controls_of_others(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on controls of other claims that meet every part of a supported one."""
-        if told.verdict is not Verdict.SUPPORTED:
+        if not holds(told):
             return
         own = {
             control_batch(self.audit, one, self.tier)
@@ -163,14 +163,16 @@ class Alternatives:
         The claim's experiment has the setting, and does not use it in what is judged.
         """
         run = {(one.setting, str(one.value)) for one in told.alternatives if one.tier == self.tier}
-        if told.verdict is not Verdict.SUPPORTED or not run:
+        if not holds(told) or not run:
             return
         lookup = lookup_variations(self.store, self.audit, self.chosen.group)
 
         def numbers(*change: Override) -> list[tuple[str, ...]]:
             batch = batch_of(self.audit, change, claim.experiment, self.tier)
             outcome = judge_own(self.audit, claim, batch, lookup(batch))
-            return [tuple(f"{v:.{DIGITS}g}" for v in one.values) for one in outcome.conditions]
+            return [
+                tuple(f"{v:.{AGREEING_DIGITS}g}" for v in one.values) for one in outcome.conditions
+            ]
 
         own = numbers()
         same_numbers = [

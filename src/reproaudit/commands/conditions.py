@@ -32,7 +32,7 @@ from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import ClaimFeatures, claims_of
 from reproaudit.seals.rule import RuleData, digest, rule_of
-from reproaudit.seals.telling import counted_words, named_changes, verdict_words
+from reproaudit.seals.telling import counted_words, named_changes, result_words
 
 _SAY_NOTHING = (Verdict.SUPPORTED, Verdict.NOT_TESTED)
 """Verdicts that say nothing against a supported claim."""
@@ -116,7 +116,7 @@ class Conditions:
                 for name, result in one.claims.items():
                     said = letters(str(rule.get(f"claims/{name}/statement", "")))
                     if name not in names and said == ours:
-                        told.setdefault(name, {})[verdict_words(result)] = None
+                        told.setdefault(name, {})[result_words(result)] = None
         for name, verdicts in told.items():
             yield f"{TWIN}, {name}, whose results were: {', '.join(verdicts)}."
 
@@ -137,7 +137,7 @@ class Conditions:
                 for name, result in one.claims.items():
                     moved = ours & _read(rule, name) - _read(today, name)
                     if name not in names and moved and result.verdict != Verdict.SUPPORTED:
-                        told.setdefault(name, {})[verdict_words(result)] = None
+                        told.setdefault(name, {})[result_words(result)] = None
         for name, verdicts in told.items():
             yield f"{READ_ONCE}, {name}, whose results were: {', '.join(verdicts)}."
 
@@ -151,7 +151,7 @@ class Conditions:
             return
         today = digest(self._rule)
         others = Counter(
-            verdict_words(one.claims[claim.id])
+            result_words(one.claims[claim.id])
             for one in self.seen.every
             if isinstance(one, ResultEntry) and not one.confirmation and one.rule == today
             if claim.id in one.claims and one.claims[claim.id].verdict not in _SAY_NOTHING
@@ -173,7 +173,7 @@ class Conditions:
             rule = self._sealed.get(one.rule or "")
             if rule is None or one.rule in here:
                 continue
-            gave = [verdict_words(one.claims[name]) for name in sorted(names & one.claims.keys())]
+            gave = [result_words(one.claims[name]) for name in sorted(names & one.claims.keys())]
             differing = [
                 change
                 for change in changes_between(rule, self._rule)

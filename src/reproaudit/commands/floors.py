@@ -14,9 +14,9 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import control_batch, experiment_batch
 from reproaudit.checks import Check
 from reproaudit.checks.measurements import MeasurementKind, Sample
-from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus
 from reproaudit.reports import numbers
+from reproaudit.reports.status import holds
 from reproaudit.reports.warning import BELOW_THE_FLOOR
 from reproaudit.running.groups import Chosen
 from reproaudit.scorecard.from_store import lookup_chosen
@@ -39,7 +39,7 @@ def below_floors(claim: ClaimModel, audit: Audit, tier: TierName, chosen: Chosen
     if stated is None:
         return
     found = [("", experiment_batch(audit, stated.experiment, tier), stated.checks)]
-    ablations = audit.ablations_of(stated) if claim.verdict is Verdict.SUPPORTED else ()
+    ablations = audit.ablations_of(stated) if holds(claim) else ()
     for place, control in enumerate(ablations, start=1):
         checks = tuple(one.reading(control.substitutes) for one in stated.checks)
         whose = f" of control {control.name or place}"

@@ -156,7 +156,7 @@ def _header(
 
 
 def _formula(name: str, mapping: MappingFile) -> str:
-    """What a measurement is taken from, with the meaning of each short name."""
+    """The tag or formula of a measurement, with the meaning of each short name."""
     short = mapping.mapping[name].let
     where = "; ".join(f"{one} is '{tag}'" for one, tag in short.items())
     return f"{_origin(name, mapping)}, where {where}" if where else _origin(name, mapping)

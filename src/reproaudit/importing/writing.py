@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
@@ -65,7 +65,7 @@ def write_folder(
     if header.settings:
         manifest["settings"] = {name: _plain(value) for name, value in header.settings.items()}
     if protocol["ignored_runs"]:
-        manifest["left_out"] = protocol["ignored_runs"]
+        manifest["left_out"] = [_last_names(one) for one in protocol["ignored_runs"]]
     if header.taken_from:
         manifest["taken_from"] = dict(header.taken_from)
     manifest["runs"] = runs
@@ -75,6 +75,11 @@ def write_folder(
     (folder / PROTOCOL).write_text(
         json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
     )
+
+
+def _last_names(run: str) -> str:
+    """A run's file and its folder: where that folder lies is nobody else's affair."""
+    return "/".join(PurePath(run).parts[-2:])
 
 
 def _plain(value: SettingValue) -> Any:

@@ -54,7 +54,7 @@ def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
         below.append(f"{new} on new seeds")
     if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
-    if claim.verdict is Verdict.SUPPORTED and (warned := warnings(claim, tier)):
+    if status.holds(claim) and (warned := warnings(claim, tier)):
         below.append(numbers.counted(len(warned), "warning"))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 

@@ -25,6 +25,12 @@ STATUSES = (
 """Everything that `status_words` says."""
 
 
+def holds(claim: ClaimModel) -> bool:
+    """Returns whether a claim is met as audited, and its ablations miss: supported, if on terms."""
+    is_met = claim.decision is Decision.MET
+    return is_met and claim.verdict in (Verdict.SUPPORTED, Verdict.CONDITIONAL)
+
+
 def status_words(verdict: Verdict, status: str) -> str:
     """Returns ``confirmed`` or ``exploratory``; of a confirmed claim also what was not shown."""
     exploratory, confirmed, but_for_its_condition, still_open = STATUSES

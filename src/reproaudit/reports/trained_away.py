@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.plan import Role
-from reproaudit.judging.model import Verdict
+from reproaudit.reports.status import holds
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel
 
@@ -18,8 +18,8 @@ AWAY = 0.1
 
 
 def trained_away(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on the parts of a supported claim whose ablation ended so in every run."""
-    if claim.verdict is not Verdict.SUPPORTED:
+    """Yields a warning on the parts of a claim that holds whose ablation ended so in every run."""
+    if not holds(claim):
         return
     parts = [
         part.name

@@ -10,6 +10,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import value_words
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
+from reproaudit.reports.status import holds
 from reproaudit.reports.trained_away import trained_away
 from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.model import ClaimModel
@@ -29,7 +30,7 @@ READ_ONCE = "Another claim read measurements of this one once, and reads them no
 BY_THIS_RULE = "By this very rule, with other records of it, its controls or its alternatives"
 """Other verdicts were recorded: what is shown is one of several draws."""
 ON_ANOTHER_BRANCH = "By another rule, on another branch"
-"""What it gave there, and what it was, may be why it is another one here."""
+"""The rule of today may have been chosen by what that one gave."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -127,7 +128,7 @@ def _met_by_others(claim: ClaimModel) -> Iterator[str]:
     It is none of its ablations: of those that meet every part the verdict tells, and those of one
     part may meet the others.
     """
-    if claim.verdict is not Verdict.SUPPORTED:
+    if not holds(claim):
         return
     ablations = {part.ablation for part in claim.parts}
     for place, control in enumerate(claim.controls, start=1):

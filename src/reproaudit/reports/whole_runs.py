@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from reproaudit.judging.model import IntervalModel, Verdict
+from reproaudit.judging.model import IntervalModel
+from reproaudit.reports.status import holds
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, RunsMetModel
 from reproaudit.stats import clopper_pearson, equivalence_range, wilson
 
@@ -46,7 +47,7 @@ def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
 def missing_some_part(claim: ClaimModel) -> Iterator[str]:
     """Yields a warning if a claim is supported and most of its runs miss a part."""
     found = whole_runs(claim)
-    if found is not None and claim.verdict is Verdict.SUPPORTED and 2 * found.met < found.of:
+    if found is not None and holds(claim) and 2 * found.met < found.of:
         yield (
             f"{found.met} of {found.of} runs meet every part: the parts are met one by one, over "
             "all runs"

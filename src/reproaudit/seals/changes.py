@@ -9,15 +9,15 @@ from typing import Any
 from reproaudit.audit.model import REASONS_THAT_COUNT
 from reproaudit.seals.entries import ADDED, ARROW, Changes, RuleChange
 from reproaudit.seals.renamed import (
+    AnyRule,
     Renaming,
-    Rule,
     RulePath,
     below,
     claims_of,
-    path_of,
     renamed,
     renamed_controls,
     renamed_parts,
+    rule_path,
     steps_of,
     successors,
 )
@@ -39,9 +39,9 @@ WHOLE: Mapping[str, str] = {
 
 
 def changes_between(
-    before: Rule,
-    after: Rule,
-    earlier: Iterable[Rule] = (),
+    before: AnyRule,
+    after: AnyRule,
+    earlier: Iterable[AnyRule] = (),
 ) -> Changes:
     """Everything that differs between two rules; empty if nothing does.
 
@@ -67,7 +67,7 @@ def changes_between(
     return (*_merged(told), *succeeded)
 
 
-def _compared(before: Rule, after: Rule) -> Iterator[RuleChange]:
+def _compared(before: AnyRule, after: AnyRule) -> Iterator[RuleChange]:
     """Yields what differs, and which parts and controls have another name alone."""
     parts, controls = renamed_parts(before, after), renamed_controls(before, after)
     for old, new in controls:
@@ -94,14 +94,18 @@ def _compared(before: Rule, after: Rule) -> Iterator[RuleChange]:
                 yield _change(steps, said, before, after)
 
 
-def _compared_as(old: RulePath, before: Rule, new: RulePath, after: Rule) -> Iterator[RuleChange]:
+def _compared_as(
+    old: RulePath, before: AnyRule, new: RulePath, after: AnyRule
+) -> Iterator[RuleChange]:
     """Yields what differs between a place and one that took its place."""
     then = renamed(below(before, old), [Renaming(old, new)])
     for change in _compared(then, below(after, new)):
         yield change.model_copy(update={"claims": _touched(new, (after, after))})
 
 
-def _experiments_compared(old: str, before: Rule, new: str, after: Rule) -> Iterator[RuleChange]:
+def _experiments_compared(
+    old: str, before: AnyRule, new: str, after: AnyRule
+) -> Iterator[RuleChange]:
     """Yields what differs between what a claim read and what it, or its successor, reads.
 
     A setting of one experiment stands above that of all experiments. So another one may count
@@ -127,7 +131,7 @@ _NO_SETTING: tuple[RulePath, Mapping[RulePath, RuleValue]] = ((), {})
 
 
 def _settings_of(
-    rule: Rule, experiment: str
+    rule: AnyRule, experiment: str
 ) -> dict[str, tuple[RulePath, dict[RulePath, RuleValue]]]:
     """The settings that an experiment reads: for each name the place, and what stands there."""
     found: dict[str, tuple[RulePath, dict[RulePath, RuleValue]]] = {}
@@ -154,20 +158,20 @@ def _merged(told: Iterable[RuleChange]) -> Iterator[RuleChange]:
 # --- changes in words ---------------------------------------------------------------------------
 
 
-def _come(thing: RulePath, after: Rule) -> str:
+def _come(thing: RulePath, after: AnyRule) -> str:
     value = _value_of(thing, after)
     return f"{_name(thing)}{ADDED}" + ("" if value is None else f": {_cut(_shown(value))}")
 
 
-def _gone(thing: RulePath, before: Rule) -> str:
+def _gone(thing: RulePath, before: AnyRule) -> str:
     value = _value_of(thing, before)
     return f"{_name(thing)} taken away" + ("" if value is None else f": {_cut(_shown(value))}")
 
 
-def _value_of(thing: RulePath, rule: Rule) -> RuleValue | None:
+def _value_of(thing: RulePath, rule: AnyRule) -> RuleValue | None:
     """The value of a setting that came or went; None of anything else."""
     is_setting = thing[0] == "settings" or thing[2:3] == ("settings",)
-    return rule.get(path_of((*thing, "value"))) if is_setting else None
+    return rule.get(rule_path((*thing, "value"))) if is_setting else None
 
 
 def _difference(steps: RulePath, before: RuleValue | None, after: RuleValue | None) -> str | None:
@@ -280,7 +284,7 @@ def _shown(value: Any) -> str:
 
 
 def _between(before: RuleValue | None, after: RuleValue | None) -> str:
-    """What was and what is, in words; of long lists and texts all that differs."""
+    """A value before and after, in words; of long lists and texts all that differs."""
     texts = _shown(before), _shown(after)
     if max(map(len, texts)) > LONGEST_SHOWN:
         if isinstance(before, list) and isinstance(after, list):
@@ -327,11 +331,11 @@ def _cut(text: str) -> str:
 # --- the claims that a change touches -----------------------------------------------------------
 
 
-def _change(steps: RulePath, words: str, before: Rule, after: Rule) -> RuleChange:
+def _change(steps: RulePath, words: str, before: AnyRule, after: AnyRule) -> RuleChange:
     return RuleChange(what=words, claims=_touched(steps, (before, after)))
 
 
-def _touched(steps: RulePath, rules: tuple[Rule, Rule]) -> tuple[str, ...] | None:
+def _touched(steps: RulePath, rules: tuple[AnyRule, AnyRule]) -> tuple[str, ...] | None:
     """The claims whose verdict hangs on a place in a rule; None for all of them."""
     if steps[0] == "claims" and len(steps) > 1:
         return (steps[1],)

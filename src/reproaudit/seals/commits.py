@@ -33,7 +33,7 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Version:
+class FileVersion:
     """A file as a commit has it.
 
     Attributes:
@@ -81,8 +81,8 @@ class Commits:
         names = self.repository.git("rev-list", "--full-history", *asked).decode().split()
         return sorted((self.by_name[one] for one in names), key=lambda one: one.number)
 
-    def versions(self, ends: Sequence[str], place: str) -> list[Version]:
-        """What commits made of files: of a merge, what it has from none of its parents.
+    def versions(self, ends: Sequence[str], place: str) -> list[FileVersion]:
+        """The files that commits changed; of a merge, those that it has from none of its parents.
 
         Files that were renamed or copied are followed to their earlier names.
 
@@ -90,7 +90,7 @@ class Commits:
             ends: the words by which git lists the commits.
             place: the path of a file, or a pattern as git has it.
         """
-        found: dict[tuple[str, str], Version] = {}
+        found: dict[tuple[str, str], FileVersion] = {}
         todo = [(tuple(ends), place)]
         for asked, where in todo:
             for version in self._versions(asked, where):
@@ -104,13 +104,13 @@ class Commits:
                 found[key] = version
         return sorted(found.values(), key=lambda one: (one.commit.number, one.path))
 
-    def version(self, commit: Commit, path: str, earlier: str | None = None) -> Version:
+    def version(self, commit: Commit, path: str, earlier: str | None = None) -> FileVersion:
         """A file in a commit, and before it, there under an earlier name if one is given."""
         now = self.repository.blobs([commit.name], path)[commit.name]
         then = self.repository.blobs(commit.parents, earlier or path)
-        return Version(commit, path, now, tuple(then[one] for one in commit.parents))
+        return FileVersion(commit, path, now, tuple(then[one] for one in commit.parents))
 
-    def _versions(self, ends: Iterable[str], place: str) -> Iterator[Version]:
+    def _versions(self, ends: Iterable[str], place: str) -> Iterator[FileVersion]:
         listed = self.repository.git("rev-list", "--full-history", *ends, "--", place)
         asked = ("diff-tree", "--stdin", "-r", "-c", "--root", "--no-renames", "--no-abbrev", "-z")
         told = self.repository.git(*asked, "--", place, given=listed)
@@ -123,9 +123,9 @@ class Commits:
             about = word.lstrip(":").split()[:-1]  # modes, then as many names; of the parents first
             *before, now = (one if one.strip("0") else None for one in about[len(about) // 2 :])
             made = self.by_name[commit]
-            yield Version(made, next(words), now, tuple(before) if made.parents else ())
+            yield FileVersion(made, next(words), now, tuple(before) if made.parents else ())
 
-    def _source(self, version: Version) -> str | None:
+    def _source(self, version: FileVersion) -> str | None:
         """The earlier name of a file that no parent has; None if it is new."""
         if version.blob is None or not version.commit.parents:
             return None

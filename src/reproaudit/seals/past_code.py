@@ -112,7 +112,7 @@ class PastCode:
     def _since(
         self, parent: str, commit: str, names: Sequence[str], own: Sequence[str] | None = None
     ) -> CodeChanges:
-        """What a commit changed in some files; only in `own`, if the rest is of other parents."""
+        """The changes of a commit in some files; only in `own`, if the rest is of other parents."""
         before = self._state(parent)
         key = self._key(commit)
         is_whole = own is None and self._kinds <= before.hashes.keys()
@@ -153,7 +153,7 @@ class PastCode:
         return self._states[key]
 
     def _key(self, commit: str) -> bytes:
-        """What git has of the folders here: equal where two commits have the same files."""
+        """The trees of the folders here: equal where two commits have the same files."""
         if commit not in self._keys:
             told = self.repository.git("ls-tree", "-z", commit, "--", *self.places)
             self._keys[commit] = told

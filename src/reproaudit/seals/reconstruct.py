@@ -20,7 +20,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.seals.chain import append
 from reproaudit.seals.changes import changes_between
-from reproaudit.seals.commits import Commit, Commits, Version, literal
+from reproaudit.seals.commits import Commit, Commits, FileVersion, literal
 from reproaudit.seals.entries import (
     ChangeEntry,
     Changes,
@@ -105,7 +105,7 @@ def _draft(kind: type[ChangeEntry] | type[ResultEntry], commit: Commit, **more: 
 
 @dataclass
 class _Past:
-    """What git has of a paper.
+    """The history of a paper in git.
 
     Attributes:
         commits: the commits of every branch.
@@ -126,7 +126,7 @@ class _Past:
         """
         repository = self.commits.repository
         name = repository.name(self.paper.audit_file)
-        versions: dict[str, Version] = {}
+        versions: dict[str, FileVersion] = {}
         names = [name]
         for one in self.commits.versions(["HEAD"], literal(name)):
             names.append(one.path)
@@ -178,7 +178,7 @@ class _Past:
     # --- reports
 
     @cached_property
-    def _shown(self) -> list[tuple[Version, dict[str, ClaimResult]]]:
+    def _shown(self) -> list[tuple[FileVersion, dict[str, ClaimResult]]]:
         """The paper tier's scorecards, wherever they were committed, in the order of time."""
         place = f":(glob)**/paper/{self.paper.slug}/scorecard.json"
         ends = (*self.commits.repository.ends(), "HEAD")

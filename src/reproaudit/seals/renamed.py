@@ -1,4 +1,4 @@
-"""What stands in a rule under another name than in the rule before it.
+"""Finds in a rule the things that had another name in the rule before it.
 
 A claim, a part, a control or an experiment that was taken away may have come back under a new name.
 Then its values are compared with those that it had (`reproaudit.seals.changes`), so that a new name
@@ -16,7 +16,7 @@ from reproaudit.seals.entries import SucceededClaim
 from reproaudit.seals.rule import ORDER, RuleValue
 
 RulePath = tuple[str, ...]
-Rule = Mapping[str, RuleValue]
+AnyRule = Mapping[str, RuleValue]
 
 
 def steps_of(path: str) -> RulePath:
@@ -24,7 +24,7 @@ def steps_of(path: str) -> RulePath:
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/"))
 
 
-def path_of(steps: RulePath) -> str:
+def rule_path(steps: RulePath) -> str:
     """The path of steps in a rule."""
     return "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps)
 
@@ -36,7 +36,7 @@ class Renaming(NamedTuple):
     new: RulePath
 
 
-def renamed(rule: Rule, renamings: Sequence[Renaming]) -> dict[str, RuleValue]:
+def renamed(rule: AnyRule, renamings: Sequence[Renaming]) -> dict[str, RuleValue]:
     """A rule whose places have the names that they have afterwards."""
     found: dict[str, RuleValue] = {}
     for path, leaf in rule.items():
@@ -46,11 +46,11 @@ def renamed(rule: Rule, renamings: Sequence[Renaming]) -> dict[str, RuleValue]:
                 steps = (*new, *steps[len(old) :])
             elif steps[-1] == ORDER and steps[:-1] == old[:2] and isinstance(leaf, list):
                 leaf = [new[-1] if old[2:] == ("checks", one) else one for one in leaf]
-        found[path_of(steps)] = leaf
+        found[rule_path(steps)] = leaf
     return found
 
 
-def below(rule: Rule, place: RulePath) -> dict[str, RuleValue]:
+def below(rule: AnyRule, place: RulePath) -> dict[str, RuleValue]:
     """The part of a rule below a place."""
     return {path: leaf for path, leaf in rule.items() if steps_of(path)[: len(place)] == place}
 
@@ -58,7 +58,7 @@ def below(rule: Rule, place: RulePath) -> dict[str, RuleValue]:
 # --- claims -------------------------------------------------------------------------------------
 
 
-def successors(rules: Sequence[Rule], after: Rule) -> Iterator[SucceededClaim]:
+def successors(rules: Sequence[AnyRule], after: AnyRule) -> Iterator[SucceededClaim]:
     """Yields the claims that were taken away and have a successor: if either of the two is new.
 
     A successor makes the same statement as any form of the lost claim, or reads a measurement of
@@ -106,7 +106,7 @@ class ClaimFeatures:
         return None
 
 
-def claims_of(rule: Rule) -> dict[str, ClaimFeatures]:
+def claims_of(rule: AnyRule) -> dict[str, ClaimFeatures]:
     """The features of each claim of a rule, by its id."""
     found: dict[str, ClaimFeatures] = {}
     for path, leaf in rule.items():
@@ -125,13 +125,13 @@ def claims_of(rule: Rule) -> dict[str, ClaimFeatures]:
 # --- parts and controls of a claim --------------------------------------------------------------
 
 
-def renamed_parts(before: Rule, after: Rule) -> list[Renaming]:
+def renamed_parts(before: AnyRule, after: AnyRule) -> list[Renaming]:
     """The parts that have another name, and check the same measurements in the same way."""
     then, now = _inside(before, "checks"), _inside(after, "checks")
     return _matched(then, now, _what_is_checked)
 
 
-def renamed_controls(before: Rule, after: Rule) -> list[Renaming]:
+def renamed_controls(before: AnyRule, after: AnyRule) -> list[Renaming]:
     """The controls that have another name, and are the same otherwise."""
     then, now = _inside(before, "controls"), _inside(after, "controls")
     return _matched(then, now, lambda content: content)
@@ -140,8 +140,8 @@ def renamed_controls(before: Rule, after: Rule) -> list[Renaming]:
 _Content = dict[RulePath, RuleValue]
 
 
-def _inside(rule: Rule, kind: str) -> dict[RulePath, _Content]:
-    """What stands below each part, or each control, of each claim."""
+def _inside(rule: AnyRule, kind: str) -> dict[RulePath, _Content]:
+    """The contents of each part, or each control, of each claim."""
     found: dict[RulePath, _Content] = {}
     for path, leaf in rule.items():
         steps = steps_of(path)

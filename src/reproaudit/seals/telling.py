@@ -114,7 +114,7 @@ def lost_sentences(entries: Iterable[SealsEntry], known: Collection[str]) -> Ite
                 found.setdefault(name, []).append((entry, one))
     for name in sorted(found.keys() - set(known)):
         *before, (entry, result) = found[name]
-        others = Counter(verdict_words(one) for _, one in before if one.verdict != result.verdict)
+        others = Counter(result_words(one) for _, one in before if one.verdict != result.verdict)
         earlier = f"; earlier ones were {counted_words(others)}" if others else ""
         yield (
             f"This audit had another claim, {name}, which was taken away; its last result, "
@@ -255,16 +255,16 @@ def named_changes(changes: Sequence[RuleChange]) -> str:
     return "; ".join(named) + (f"; and {more} more added" if more > 0 else "")
 
 
-def verdict_words(result: ClaimResult) -> str:
+def result_words(result: ClaimResult) -> str:
     """The verdict of a result, in words."""
     return result.verdict.replace("_", " ")
 
 
 def counted_words(several: Mapping[str, int]) -> str:
-    """What was found so many times, as ``vacuous (2 times), conditional``."""
+    """Outcomes with the times that each was found, as ``vacuous (2 times), conditional``."""
     return ", ".join(one if n == 1 else f"{one} ({n} times)" for one, n in several.items())
 
 
 def _outcome(result: ClaimResult) -> str:
     estimate = "" if result.estimate is None else f", estimate {result.estimate:.4g}"
-    return f"{verdict_words(result)} (decision {result.decision or 'none'}{estimate})"
+    return f"{result_words(result)} (decision {result.decision or 'none'}{estimate})"

@@ -100,7 +100,7 @@ def _is_copied(batch: Sequence[SubmittedRun], equal: Sequence[SubmittedRun]) -> 
     )
 
 
-MOST_NAMED = 10
+MOST_LEFT_OUT = 10
 """Of runs that were left out, so many are named."""
 LONGEST_FORMULA = 4000
 
@@ -120,7 +120,7 @@ def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -
 def _stated(manifest: Manifest) -> Iterator[str]:
     """Yields what the manifest says of runs that are not here, and of where numbers are from."""
     if manifest.left_out:
-        named, more = manifest.left_out[:MOST_NAMED], len(manifest.left_out) - MOST_NAMED
+        named, more = manifest.left_out[:MOST_LEFT_OUT], len(manifest.left_out) - MOST_LEFT_OUT
         rest = f" and {more} more" if more > 0 else ""
         yield (
             f"{len(manifest.left_out)} runs that were made are not among these: "
