@@ -10,6 +10,7 @@ from chains import commit
 from places import CONFIRM, PAPER, Place
 
 from miniatures import audit_data, claim, write_paper
+from reproaudit.reports.warning import WITHOUT_RECORDS
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
 from reproaudit.seals.chain import append, last_seal
@@ -163,3 +164,29 @@ def test_a_confirmation_keeps_the_condition_of_the_own_seeds(conditional: Place)
     assert "level = 0.5" in shown["why"]
     assert "decisive on the audit's own seeds: level = 0.5" in shown["why"]
     assert conditional.card(*REPORT)["status"] == "confirmed"
+
+
+def test_an_older_page_is_held_against_the_chain_beside_it(sealed: Place) -> None:
+    """The defect: put back and rendered again, a page from before a bad result said "confirmed"."""
+    assert sealed(*PAPER)[0] == 0
+    commit(sealed.folder, "results")
+    assert sealed(*CONFIRM)[0] == 0
+    commit(sealed.folder, "confirmed")
+    pages = sealed.folder / "reports"
+    assert sealed.card(*REPORT)["status"] == "confirmed"
+    shutil.copytree(pages, sealed.folder / "then")
+    sealed.edit("mini.py", "ends = [settings.level *", "ends = [50 * settings.level *")
+    assert sealed(*PAPER)[0] == 0
+    commit(sealed.folder, "worse")
+    for folder in (pages, sealed.folder / "runs"):
+        shutil.rmtree(folder)
+    shutil.copytree(sealed.folder / "then", pages)
+    shown = sealed.card(*REPORT)
+    assert (shown["verdict"], shown["status"]) == ("supported", "exploratory")
+    assert WITHOUT_RECORDS in shown["history"]
+    assert any("gave contradicted" in one for one in shown["history"]), shown["history"]
+    sealed.edit("mini.yaml", "at_most: 0.1\n", "at_most: 0.05\n")
+    again = sealed.card(*REPORT)
+    assert again["rule_is_younger"]
+    assert again["history"].count(WITHOUT_RECORDS) == 1
+    assert any("at_most: 0.1 → 0.05" in one for one in again["history"])

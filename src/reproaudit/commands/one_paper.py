@@ -28,6 +28,7 @@ from reproaudit.reports.files import folder_name, read_scorecard, write_report
 from reproaudit.reports.register.model import PaperEntry
 from reproaudit.reports.register.writing import write_entry
 from reproaudit.reports.screen import PaperLines, paper_lines
+from reproaudit.reports.warning import WITHOUT_RECORDS
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, memo_folder
@@ -167,10 +168,7 @@ def _judged_paper(
         shipped, committed = found
         if shipped.is_file():
             return _Judged(_from_shipped(entry, audit, one, shipped, group))
-        card = read_scorecard(committed)
-        if card.digest is None:
-            say(f"{committed} has no digest: nothing shows whether it was edited.", stderr=True)
-        return _Judged(card)
+        return _Judged(_from_page(entry, audit, store, committed))
     audit = entry.audit()
     if audit.claims:
         return None
@@ -199,6 +197,29 @@ def _judged(
         return judged
     memo.keep(judged.text)
     return judged
+
+
+def _from_page(entry: Entry, audit: Audit, store: Store, file: Path) -> Scorecard:
+    """The scorecard of a page whose records are not here, held against the audit and its chain.
+
+    It may be older than either: of what was sealed, run or found since, only they can tell. Nothing
+    is confirmed by it.
+    """
+    card = read_scorecard(file)
+    if card.digest is None:
+        say(f"{file} has no digest: nothing shows whether it was edited.", stderr=True)
+    tier = next(one for one in TIERS if one == card.tier)
+    rules = {one.id: audit.rule_hash(one, tier) for one in audit.claims}
+
+    def held(claim: ClaimModel) -> ClaimModel:
+        """A claim with the word that nobody can judge it again, and whether its rule is today's."""
+        told = (*(one for one in claim.history if one != WITHOUT_RECORDS), WITHOUT_RECORDS)
+        younger = claim.rule_is_younger or rules.get(claim.id) != claim.rule_hash
+        changes = {"history": told, "rule_is_younger": younger, "status": "exploratory"}
+        return claim.model_copy(update=changes)
+
+    card = told_by_seals(card, entry, audit, store)
+    return card.model_copy(update={"claims": tuple(map(held, card.claims))})
 
 
 def _from_shipped(

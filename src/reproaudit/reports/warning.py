@@ -31,6 +31,11 @@ BY_THIS_RULE = "By this very rule, with other records of it, its controls or its
 """Other verdicts were recorded: what is shown is one of several draws."""
 ON_ANOTHER_BRANCH = "By another rule, on another branch"
 """The rule of today may have been chosen by what that one gave."""
+WITHOUT_RECORDS = (
+    "The records behind this page are not here: it says what its scorecard.json says, and nobody "
+    "can judge it again."
+)
+"""It may be older than the audit and its chain of seals."""
 OF_NO_RESULT = "The records behind this report"
 """The chain of seals has no result on these records."""
 CONTROLS_OF_OTHERS = "Models that are controls of other claims"
@@ -50,6 +55,7 @@ _IN_HISTORY = (
     READ_ONCE,
     BY_THIS_RULE,
     ON_ANOTHER_BRANCH,
+    WITHOUT_RECORDS,
     OF_NO_RESULT,
     NOT_ENTERED,
     CONTROLS_OF_OTHERS,
