@@ -332,6 +332,11 @@ def test_a_control_that_is_run_until_it_misses_is_warned_of(at: Place) -> None:
     assert (last["verdict"], last["looks"]) == ("supported", 0)
     said = " ".join(at(*REPORT, "--verbose")[1].split())
     assert f"Warning: {BY_THIS_RULE}, it came out vacuous" in said
+    named = "  controls:\n  - experiment: descent\n"
+    at.edit("mini.yaml", named, f"{named}    name: far\n")  # another rule, of the same question
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at(*REPORT, "--verbose")[1].split())
+    assert f"Warning: {BY_THIS_RULE}, it came out vacuous" in said
 
 
 def test_numbers_of_a_renamed_part_are_the_same_numbers(at: Place) -> None:

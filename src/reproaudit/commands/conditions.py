@@ -26,7 +26,7 @@ from reproaudit.reports.warning import (
 )
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.chain import last_seal, sealed_rule
-from reproaudit.seals.changes import changes_between
+from reproaudit.seals.changes import WHOLE, changes_between
 from reproaudit.seals.entries import ResultEntry, RuleChange, SealEntry, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
@@ -149,15 +149,24 @@ class Conditions:
         """
         if claim.verdict is not Verdict.SUPPORTED:
             return
-        today = digest(self._rule)
+        rules = {digest(self._rule)}
+        rules |= {name for name, rule in self._sealed.items() if self._asks_the_same(rule, claim)}
         others = Counter(
             result_words(one.claims[claim.id])
             for one in self.seen.every
-            if isinstance(one, ResultEntry) and not one.confirmation and one.rule == today
+            if isinstance(one, ResultEntry) and not one.confirmation and one.rule in rules
             if claim.id in one.claims and one.claims[claim.id].verdict not in _SAY_NOTHING
         )
         if others:
             yield f"{BY_THIS_RULE}, it came out {counted_words(others)}."
+
+    def _asks_the_same(self, rule: RuleData, claim: ClaimModel) -> bool:
+        """True if a rule differs from today's in nothing that the claim hangs on, but for code."""
+        return all(
+            change.what in WHOLE.values()
+            or (change.claims is not None and claim.id not in change.claims)
+            for change in changes_between(rule, self._rule)
+        )
 
     def told_of_branches(self, claim: ClaimModel) -> Iterator[str]:
         """Yields a sentence on what rules of other branches gave a supported claim, and on them.
