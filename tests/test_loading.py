@@ -32,6 +32,13 @@ def faults_in(text: str) -> list[Fault]:
     return read_text(text, "toy.yaml", today=TODAY)[1]
 
 
+BATCH = """        value: 32
+        source: assumption
+        why: A common size.
+        alternatives: [16, 64]
+"""
+
+
 @dataclass(frozen=True)
 class Bad:
     """A bad audit: the toy with one edit, and the one fault that it must give.
@@ -375,8 +382,9 @@ RULE_FAULTS = [
         "RA141", "expected a list"),
     Bad("alternative-is-value", "[16, 64]", "[16, 32]", "RA142", "found 32 again"),
     Bad("alternative-twice", "[16, 64]", "[16, 64, 16]", "RA142", "found 16 again"),
-    Bad("alternative-nearly-value", "[16, 64]", "[16, 6400000, 6400001]", "RA142",
-        "found 6400001 beside 6400000"),
+    Bad("alternative-nearly-value", BATCH,
+        BATCH.replace("32", "6400000").replace("64]", "64, 6400001]"), "RA142",
+        "found 6400001 beside 6400000", "alternatives: [16, 64, 6400001]"),
     Bad("no-contradiction", "{value: 0.05, source", "{value: 0.1, source", "RA142",
         "the value of 'learning_rate' itself"),
     Bad("override-is-value", "quick: {value: 500,", "quick: {value: 10000,", "RA143",

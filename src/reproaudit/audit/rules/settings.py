@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
-from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
+from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate
 
@@ -56,14 +56,13 @@ NEARLY = 1e-5
 @error("RA142", "An alternative that equals the value would be counted as agreement.", "Remove it.")
 def _others_differ(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
-        values = (setting.value, *setting.alternatives)
+        again = {i - 1 for i in repeated((setting.value, *setting.alternatives))}
         for i, value in enumerate(setting.alternatives):
-            twin = next((one for one in values[: i + 1] if _nearly_same(one, value)), None)
-            if twin is not None:
-                again = "again" if same(twin, value) else f"beside {shown(twin)}"
+            if i in again or _nearly_same(setting.value, value):
+                how = "again" if i in again else f"beside {shown(setting.value)}"
                 yield Violation(
                     (*loc, "alternatives", i),
-                    f"found {shown(value)} {again}; expected alternatives that differ from "
+                    f"found {shown(value)} {how}; expected alternatives that differ from "
                     f"'{name}' and from each other",
                 )
         for i, contradiction in enumerate(setting.contradicted_by):
