@@ -74,8 +74,7 @@ class Conditions:
     def told_of_gone(self, claim: ClaimModel) -> tuple[str, ...]:
         """Returns a sentence on claims that did badly once and are gone; none without support.
 
-        Another claim may stand in their place that says the same in other words. Their histories
-        tell of the last result alone.
+        Another claim may stand in their place that says the same in other words.
         """
         if claim.verdict is not Verdict.SUPPORTED or not self._badly:
             return ()

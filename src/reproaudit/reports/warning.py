@@ -27,7 +27,10 @@ TWIN = "Another claim makes the same statement, or made it"
 """Its results and looks are counted with it alone."""
 READ_ONCE = "Another claim read measurements of this one once, and reads them no more"
 """This claim may have taken over its question."""
-BY_THIS_RULE = "By this very rule, with other records of it, its controls or its alternatives"
+BY_THIS_RULE = (
+    "By this rule, or one that asks the same of it, with other records or code of the claim, its "
+    "controls or its alternatives"
+)
 """Other verdicts were recorded: what is shown is one of several draws."""
 ON_ANOTHER_BRANCH = "By another rule, on another branch"
 """The rule of today may have been chosen by what that one gave."""
@@ -129,7 +132,7 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
 
 
 def _met_by_others(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on each control that meets all of a supported claim, or its primary part.
+    """Yields a warning on each control that meets all of a claim that holds, or its first part.
 
     It is none of its ablations: of those that meet every part the verdict tells, and those of one
     part may meet the others.
