@@ -79,7 +79,7 @@ def test_a_confirmation_is_shown_while_all_its_records_are_here(sealed: Place) -
     records[0].unlink()
     shown = sealed.card(*REPORT)
     assert (shown["status"], shown["history"][-2]) == ("exploratory", ALONE)
-    assert shown["history"][-1].endswith("missing from it: 1 of the paper tier.")
+    assert shown["history"][-1].endswith("not here: 1 of the paper tier.")
     assert "by the chain alone" in sealed("seal", "mini", "--verify")[1]
 
 
@@ -122,7 +122,7 @@ def test_a_condition_outlives_the_records_that_showed_it(
     else:
         shutil.rmtree(conditional.folder / "runs" / "mini" / "multiverse-paper")
         shown = conditional.card(*REPORT)
-        missing = "lists records that are missing from it: "
+        missing = "its store lists, some are not here: "
         (lost,) = (one for one in shown["history"] if missing in one)
         assert lost.endswith(" of alternatives at the paper tier.")
     assert shown["verdict"] == "supported"

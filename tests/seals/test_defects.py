@@ -326,7 +326,7 @@ def test_records_of_custom_runs_that_are_gone_are_missed(at: Place) -> None:
     shutil.rmtree(at.folder / "runs" / "mini" / "custom")
     at.edit("mini.yaml", "  - 5\n", "  - 7\n")
     at.card(*PAPER)
-    assert "missing from it: 6 of custom runs." in at.card(*REPORT)["history"][-1]
+    assert "not here: 6 of custom runs." in at.card(*REPORT)["history"][-1]
 
 
 def test_a_custom_run_of_listed_cells_is_no_look_while_nothing_changes(at: Place) -> None:

@@ -210,6 +210,76 @@ def test_other_draws_at_a_smaller_tier_are_told(at: Place) -> None:
     assert not any("other record" in one for one in at.card(*REPORT)["history"])
 
 
+TWIN = """  twin:
+    title: It descends once more
+    measurements:
+      distance: {kind: series, unit: '1', meaning: How far it is.}
+      final: {kind: scalar, unit: '1', meaning: How far it is in the end.}
+"""
+SAME_PROGRAM = '    "guessed": Experiment(Settings, measure, phases=lambda s: {"descent": s.steps}),\n'
+
+
+def with_twin(place: Place) -> None:
+    """Adds an experiment that runs the program of `descent`, and that no claim reads."""
+    place.edit("mini.yaml", "experiments:\n", f"experiments:\n{TWIN}")
+    place.edit("mini.py", SAME_PROGRAM, SAME_PROGRAM + SAME_PROGRAM.replace("guessed", "twin"))
+
+
+def test_the_numbers_of_a_claim_under_a_name_that_no_claim_reads_are_a_look(at: Place) -> None:
+    """The defect: an experiment beside, run at the paper's settings and seeds, entered nothing."""
+    with_twin(at)
+    assert at(*PAPER, "--experiment", "twin", "--seeds", "0-4")[0] == 0
+    loosen(at, "0.11")
+    shown = at.card(*PAPER)
+    told = " ".join(shown["history"])
+    assert "A custom run, begun on" in told
+    assert "computed cells that the paper tier has as well" in told
+    assert shown["looks"] >= 1
+
+
+def test_other_settings_under_another_name_are_no_look(at: Place) -> None:
+    with_twin(at)
+    assert at(*PAPER, "--experiment", "twin", "--set", "level=0.03", "--seeds", "0-4")[0] == 0
+    loosen(at, "0.11")
+    assert at.card(*PAPER)["looks"] == 0
+
+
+def test_numbers_of_an_experiment_that_is_renamed_are_a_look(at: Place) -> None:
+    """The defect: many seeds were seen at the smoke tier, and kept by another experiment's name."""
+    at.edit("mini.py", SAME_PROGRAM, SAME_PROGRAM + SAME_PROGRAM.replace("guessed", "twin"))
+    at.edit("mini.yaml", "    smoke:\n      value: 5\n      reason: It runs.\n", "")
+    at.edit("mini.yaml", "  smoke:\n  - 0\n", "  smoke: [17, 18, 19]\n")
+    audit = at.audits / "mini.yaml"
+    text = audit.read_text(encoding="utf-8")
+    before = text.replace("experiment: descent", "experiment: twin")
+    audit.write_text(before.replace("  descent:\n    title", "  twin:\n    title"))
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    audit.write_text(text.replace("  - 5\n", "  - 17\n"))
+    for _ in range(2):
+        shown = at.card(*PAPER)
+        assert shown["looks"] >= 1
+        assert " ".join(shown["history"]).count("runs of another tier had computed cells") == 1
+
+
+def test_alternatives_that_show_the_same_again_are_finished(at: Place) -> None:
+    """The defect: they were begun anew, and no result told that they had ended."""
+    at.card(*PAPER)
+    for _ in range(2):
+        assert at(*MULTIVERSE)[0] == 0
+        assert "not all of them have been finished" not in at(*REPORT, "--json")[1]
+        shutil.rmtree(at.folder / "runs" / "mini" / "multiverse-paper")
+
+
+def test_a_seal_before_the_first_run_is_told_with_what_it_changed(sealed: Place) -> None:
+    """The defect: the page said that the rule had been changed once, and not that seeds had."""
+    sealed.edit("mini.yaml", "  - 5\n", "  - 7\n")
+    seal(sealed)
+    told = " ".join(sealed.card(*PAPER)["history"])
+    assert "Its rule was changed once" in told
+    assert "By its seals, these changes were: " in told
+    assert "5 → " in told
+
+
 def test_a_record_that_replaces_another_is_told(at: Place) -> None:
     """The defect: a record was removed and measured again, until its number pleased."""
     assert not any("replaced an earlier one" in one for one in at.card(*PAPER)["history"])

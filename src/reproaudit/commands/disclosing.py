@@ -69,9 +69,9 @@ def disclosed(
     """Returns a scorecard that says of each claim what was measured besides, where that matters.
 
     That is: where its records are not those of any result in the chain; how many records the store
-    has lost or replaced, unless they were shipped with the report, as a part of a store; what a
-    smaller tier measured with other settings; alternatives that were cut off, or measured by custom
-    runs; and what other branches, or other audits of the same paper, have entered.
+    has lost or replaced, or that did not come with a report; what a smaller tier measured with
+    other settings; alternatives that were cut off, or measured by custom runs; and what other
+    branches, or other audits of the same paper, have entered.
 
     Args:
         card: the scorecard.
@@ -89,7 +89,8 @@ def disclosed(
     beside = _Beside(card, entry, audit, store, group, today, *seen)
     of_store = [
         beside.other_records(),
-        beside.records_left_behind() if beside.is_shipped_paper_tier else beside.lost_records(),
+        beside.records_left_behind(),
+        beside.lost_records(),
         beside.records_not_judged(),
         beside.records_written_again(),
         beside.alternatives_cut_off(),
@@ -176,11 +177,6 @@ class _Beside:
         """The scorecard's tier."""
         return next(one for one in TIERS if one == self.card.tier)
 
-    @property
-    def is_shipped_paper_tier(self) -> bool:
-        """True if the paper tier's records came with the report."""
-        return self.card.shipped and self.card.tier == "paper"
-
     @cached_property
     def chosen(self) -> Chosen:
         """The records that are judged."""
@@ -204,6 +200,8 @@ class _Beside:
 
     def records_left_behind(self) -> str:
         """A sentence on alternatives whose records did not come with shipped ones; else empty."""
+        if not self.card.shipped or self.tier != "paper":
+            return ""
         several = [
             one for one in self.seen if isinstance(one, ResultEntry) and one.tier == ALTERNATIVES
         ]
@@ -218,9 +216,13 @@ class _Beside:
         )
 
     def lost_records(self) -> str:
-        """A sentence on the records that the store lists and lacks; empty if it has all."""
+        """A sentence on the records that the store lists and lacks; empty if it has all.
+
+        With a report come those of its tier and of lower ones, and the custom runs; of higher tiers
+        it is not expected to have any.
+        """
         names = {CUSTOM: "custom runs"}
-        for tier in TIERS:
+        for tier in TIERS[: TIERS.index(self.tier) + 1] if self.card.shipped else TIERS:
             names |= {
                 tier: f"the {tier} tier",
                 varied_tier(tier): f"alternatives at the {tier} tier",
@@ -228,7 +230,7 @@ class _Beside:
         listed = self.store.listed(self.entry.slug)
         lost = Counter(path.split("/")[1] for path in listed if not listed[path])
         said = " and ".join(f"{lost[tier]} of {name}" for tier, name in names.items() if lost[tier])
-        return said and f"This store lists records that are missing from it: {said}."
+        return said and f"Of the records that its store lists, some are not here: {said}."
 
     def records_not_judged(self) -> str:
         """A sentence on the tier's other records.
@@ -236,8 +238,6 @@ class _Beside:
         Not among them are those of the paper tier's controls and confirmations at this scale.
         """
         tier = self.tier
-        if self.card.shipped:
-            return ""
         judged = {record.fingerprint for record in self.card.records if record.tier == tier}
         begun = [one for one in self.seen if isinstance(one, BegunEntry)]
         confirming = {seed for one in begun for seed in one.seeds.get(tier, ())}
@@ -253,8 +253,8 @@ class _Beside:
         if not others:
             return ""
         return (
-            f"This store has {counted(len(others), 'other record')} of this tier, of other "
-            "settings, seeds, code or libraries, which are not judged here."
+            f"Not judged here: {counted(len(others), 'other record')} of this tier, of other "
+            "settings, seeds, code or libraries."
         )
 
     def records_written_again(self) -> str:
@@ -262,8 +262,6 @@ class _Beside:
 
         A program that gives other numbers each time could be run until they please.
         """
-        if self.card.shipped:
-            return ""
         tiers = (self.tier, varied_tier(self.tier))
         listed = [path for tier in tiers for path in self.store.listed(self.entry.slug, tier)]
         again = sum(self.store.times_written(self.store.root / path) > 1 for path in listed)

@@ -169,8 +169,9 @@ def alternatives_begun(entries: Iterable[SealsEntry]) -> RunEntry | None:
 
 def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str, ...]:
     """The claims of which some cells, or some of a control, are the paper tier's as well."""
+    shown = _shown_by(audit, cells_of_tier(audit, "paper"), asked)
     seen = {
-        batch: any(cell.key in asked for cell in cells_of(audit, batch))
+        batch: any(cell.key in shown for cell in cells_of(audit, batch))
         for _, batch in plan(audit, "paper")
     }
     return tuple(
@@ -185,22 +186,37 @@ def _claims_of_paper_tier(audit: Audit, asked: Collection[CellKey]) -> tuple[str
     )
 
 
+def _shown_by(audit: Audit, cells: Iterable[Cell], asked: Collection[CellKey]) -> set[CellKey]:
+    """Those of the paper tier's cells whose numbers other cells show.
+
+    A cell that no claim reads at the paper tier shows them whatever its experiment is called: the
+    same program may be measured under a second name, or be renamed afterwards.
+    """
+    read = {
+        cell.key
+        for claim in audit.claims
+        for _, batch in claim_batches(audit, claim, "paper")
+        for cell in cells_of(audit, batch)
+    }
+    by_any_name = {key[1:] for key in asked if key not in read}
+    return {cell.key for cell in cells if cell.key in asked or cell.key[1:] in by_any_name}
+
+
 def _seen_elsewhere(audit: Audit, store: Store) -> dict[CellKey, set[str]]:
     """The cells of the paper tier that runs of other tiers computed, each with their code's hashes.
 
     A control at a smaller scale is at home in that scale's tier.
     """
     tiers = [tier for tier in TIERS if tier != "paper"]
-    by_tier: dict[str, dict[CellKey, set[str]]] = {}
-    for tier in (CUSTOM, *tiers, *map(varied_tier, tiers)):
-        found = by_tier.setdefault(tier, {})
-        for record in store.records(audit.paper.slug, tier, lambda _damaged: None):
-            found.setdefault(record.key, set()).add(record.code)
     seen: dict[CellKey, set[str]] = {}
-    for cell in cells_of_tier(audit, "paper"):
-        for tier, found in by_tier.items():
-            if tier != cell.tier and cell.key in found:
-                seen.setdefault(cell.key, set()).update(found[cell.key])
+    for tier in (CUSTOM, *tiers, *map(varied_tier, tiers)):
+        by_code: dict[str, set[CellKey]] = {}
+        for record in store.records(audit.paper.slug, tier, lambda _damaged: None):
+            by_code.setdefault(record.code, set()).add(record.key)
+        away = [cell for cell in cells_of_tier(audit, "paper") if cell.tier != tier]
+        for code, keys in by_code.items():
+            for key in _shown_by(audit, away, keys):
+                seen.setdefault(key, set()).add(code)
     return seen
 
 
@@ -306,10 +322,14 @@ def records_of_multiverse(
 
 
 def _enter_result(entry: Entry, store: Store, result: Mapping[str, Any]) -> None:
-    """Enters a result, unless it says nothing new."""
+    """Enters a result, unless it says nothing new.
+
+    That alternatives which were begun again have been finished is new, whatever they showed.
+    """
 
     def made(there: tuple[SealsEntry, ...]) -> Iterable[Draft]:
-        if not any(_is_same(one, result) for one in there):
+        is_begun = result.get("tier") == ALTERNATIVES and alternatives_begun(there) is not None
+        if is_begun or not any(_is_same(one, result) for one in there):
             yield Draft(ResultEntry, {"revision": revision_of(entry.audit_file), **result})
 
     Chains.of(entry, store).add(made)

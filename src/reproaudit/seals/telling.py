@@ -45,6 +45,9 @@ def change_sentences(past: Past) -> Iterator[str]:
                 "Whether results at a smaller scale had been seen by then is not in git; the "
                 "findings tell of those that had."
             )
+        sealed = [one for entry in early if not entry.reconstructed for one in entry.what]
+        if named := named_changes([one for one in sealed if past.is_of(one)]):
+            yield f"By its seals, these changes were: {named.rstrip('.')}."
     for is_code, group in groupby(past.late, lambda one: one.is_past_code):
         several = list(group)
         if is_code and len(several) > 1:
