@@ -216,7 +216,9 @@ TWIN = """  twin:
       distance: {kind: series, unit: '1', meaning: How far it is.}
       final: {kind: scalar, unit: '1', meaning: How far it is in the end.}
 """
-SAME_PROGRAM = '    "guessed": Experiment(Settings, measure, phases=lambda s: {"descent": s.steps}),\n'
+SAME_PROGRAM = """\
+    "guessed": Experiment(Settings, measure, phases=lambda s: {"descent": s.steps}),
+"""
 
 
 def with_twin(place: Place) -> None:
