@@ -9,7 +9,7 @@ import pytest
 import factories
 from reproaudit.audit.plan import Role
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.trained_away import trained_away
+from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.warning import (
     BELOW_THE_FLOOR,
     NOT_ENTERED,
@@ -92,10 +92,17 @@ def test_a_control_that_meets_the_primary_part(supported: ClaimModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "is_told"), [((1.2, 1.5), True), ((1.2, 1.05), False), ((0.9, 0.8), False)]
+    ("start", "ends", "is_told"),
+    [
+        (1.0, (1.2, 1.5), True),
+        (1.0, (1.2, 1.05), False),
+        (1.0, (0.9, 0.8), False),
+        (0.05, (0.9, 0.8), True),  # from within the bound
+        (0.05, (0.9, 0.08), False),
+    ],
 )
 def test_an_ablation_that_training_took_away_from_what_is_claimed(
-    ends: tuple[float, float], is_told: bool
+    start: float, ends: tuple[float, float], is_told: bool
 ) -> None:
     """The defect: trained on shuffled targets, it ended worse than an untrained model."""
     card = factories.make_scorecard()
@@ -107,7 +114,7 @@ def test_an_ablation_that_training_took_away_from_what_is_claimed(
     )
     limit = RangeModel(quantity=0, about=picture.parts[0], x=(), low=(None,), high=(0.1,))
     lines = [
-        one.model_copy(update={"runs": tuple((1.0, end) for end in ends), "x": (0.0, 10.0)})
+        one.model_copy(update={"runs": tuple((start, end) for end in ends), "x": (0.0, 10.0)})
         for one in picture.lines
         if one.role is Role.CONTROL and one.quantity == 0
     ]
@@ -117,6 +124,30 @@ def test_an_ablation_that_training_took_away_from_what_is_claimed(
     assert bool(told) is is_told
     if is_told:
         assert told[0].startswith(f"the ablation of '{picture.parts[0]}' ends farther")
+
+
+@pytest.mark.parametrize(("starts", "is_told"), [((0.05, 0.1), True), ((0.05, 0.2), False)])
+def test_runs_that_begin_where_the_claim_is_met(starts: tuple[float, float], is_told: bool) -> None:
+    """The defect: training made them worse, and they still ended within the bound."""
+    card = factories.make_scorecard()
+    claim, picture = next(
+        (one, picture)
+        for one in card.claims
+        for picture in one.pictures
+        if one.verdict is Verdict.SUPPORTED and picture.kind == "course"
+    )
+    limit = RangeModel(quantity=0, about=picture.parts[0], x=(), low=(None,), high=(0.1,))
+    lines = [
+        one.model_copy(update={"runs": tuple((at, 0.08) for at in starts), "x": (0.0, 10.0)})
+        for one in picture.lines
+        if one.role is Role.EXPERIMENT and one.quantity == 0
+    ]
+    assert lines
+    inside = picture.model_copy(update={"lines": tuple(lines), "ranges": (limit,)})
+    told = list(met_from_the_start(claim.model_copy(update={"pictures": (inside,)})))
+    assert bool(told) is is_told
+    if is_told:
+        assert told[0].startswith(f"its own runs begin where '{picture.parts[0]}' is met")
 
 
 @pytest.mark.parametrize(

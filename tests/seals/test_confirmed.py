@@ -150,7 +150,7 @@ def test_records_that_were_left_out_of_a_shipment_are_told(
     assert conditional("report", "mini", "--tier", "paper", "--out", str(reports))[0] == 0
     shutil.rmtree(runs)
     told = " ".join(conditional.card(*REPORT, "--out", str(reports))["history"])
-    assert ("not all of their records came with this report" in told) is not is_whole
+    assert ("the records that are here are not those" in told) is not is_whole
 
 
 def test_a_confirmation_keeps_the_condition_of_the_own_seeds(conditional: Place) -> None:

@@ -282,6 +282,40 @@ def test_a_seal_before_the_first_run_is_told_with_what_it_changed(sealed: Place)
     assert "5 → " in told
 
 
+def test_alternatives_that_are_gone_with_the_store_are_told(at: Place) -> None:
+    """The defect: what they had shown was no condition, and nothing said that they had been run."""
+    at.card(*PAPER)
+    assert at(*MULTIVERSE)[0] == 0
+    assert "Alternatives were run by" not in " ".join(at.card(*REPORT)["history"])
+    shutil.rmtree(at.folder / "runs")
+    assert "Alternatives were run by" in " ".join(at.card(*PAPER)["history"])
+
+
+def test_an_experiment_that_was_run_and_taken_away_is_told(at: Place) -> None:
+    """The defect: eight streams were run as experiments of a figure, and the best one was kept."""
+    with_twin(at)
+    told = " ".join(at.card(*PAPER)["history"])
+    assert "taken away" not in told
+    at.edit("mini.yaml", TWIN, "")
+    shutil.rmtree(at.folder / "runs")
+    told = " ".join(at.card(*PAPER)["history"])
+    assert "1 other experiment of this audit had been sealed, and begun to be run, and was" in told
+    assert told.count("twin") >= 1
+
+
+def test_an_ablation_that_hangs_on_a_guess_is_warned_of(at: Place) -> None:
+    """The defect: a guess that the claim's own experiment does not read decided its ablation."""
+    own = "  controls:\n  - experiment: descent\n    settings:\n      level: 0.8\n"
+    other = "  controls:\n  - experiment: guessed\n    settings:\n      pause: 0.0001\n"
+    assert at(*PAPER)[0] == 0
+    hangs = "The ablation hangs on settings that the paper leaves open"
+    assert hangs not in " ".join(at.card(*REPORT)["history"])
+    at.edit("mini.yaml", own, other)
+    told = " ".join(at.card(*PAPER)["history"])
+    assert hangs in told
+    assert "level = 0.5 of guessed (or 0.4, 0.6)" in told
+
+
 def test_a_record_that_replaces_another_is_told(at: Place) -> None:
     """The defect: a record was removed and measured again, until its number pleased."""
     assert not any("replaced an earlier one" in one for one in at.card(*PAPER)["history"])

@@ -32,7 +32,12 @@ from reproaudit.multiverse.completions import (
 from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
 from reproaudit.reports.status import holds
-from reproaudit.reports.warning import CONTROLS_OF_OTHERS, UNDER_ANOTHER_NAME, WITHOUT_EFFECT
+from reproaudit.reports.warning import (
+    ABLATION_HANGS_ON,
+    CONTROLS_OF_OTHERS,
+    UNDER_ANOTHER_NAME,
+    WITHOUT_EFFECT,
+)
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
@@ -110,6 +115,7 @@ class Alternatives:
         yield from self._under_another_name(claim, told)
         yield from self._on_controls_of_others(claim, told)
         yield from self._without_effect(claim, told)
+        yield from self._of_ablations(claim, told)
         if tried := self._tried.get(claim.experiment):
             yield tried
 
@@ -187,6 +193,29 @@ class Alternatives:
                 f"{WITHOUT_EFFECT} change no judged number of it, as where a setting is not used "
                 f"or a number saturates: {', '.join(same_numbers)}."
             )
+
+    def _of_ablations(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on open settings of an ablation's experiment, not of the claim's.
+
+        A multiverse varies what the claim's own experiment reads.
+        """
+        if not holds(told):
+            return
+        found: dict[str, list[str]] = {}
+        for change in self._changes:
+            for control in self.audit.ablations_of(claim):
+                experiment = str(control.experiment)
+                if (
+                    concerns(self.audit, change, experiment)
+                    and not concerns(self.audit, change, claim.experiment)
+                    and change.name not in control.settings
+                ):
+                    own = self.audit.values_of(experiment, self.tier)[change.name]
+                    name = f"{change.name} = {shown(own)} of {experiment}"
+                    found.setdefault(name, []).append(shown(change.stated))
+        if found:
+            named = "; ".join(f"{one} (or {', '.join(others)})" for one, others in found.items())
+            yield f"{ABLATION_HANGS_ON}, and no alternative of them was tried: {named}."
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:

@@ -41,6 +41,8 @@ from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEnt
 from reproaudit.seals.history import NoHistoryError, Repository, in_any_folder
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
+from reproaudit.seals.renamed import steps_of
+from reproaudit.seals.rule import ORDER
 
 
 def told_by_seals(
@@ -98,6 +100,7 @@ def disclosed(
         _of_branches(seen.elsewhere),
         *beside.looks_not_counted(),
         beside.claims_never_judged(),
+        beside.experiments_taken_away(),
         beside.seeds_seen_before(),
         beside.audits_of_same_paper(),
     ]
@@ -142,8 +145,12 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
     )
 
 
-CLAIMS_NAMED = 5
-"""Of claims that are gone, so many are named."""
+MOST_NAMED = 5
+"""Of claims, or experiments, that are gone, so many are named."""
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
 
 
 @dataclass(frozen=True)
@@ -199,8 +206,8 @@ class _Beside:
         )
 
     def records_left_behind(self) -> str:
-        """A sentence on alternatives whose records did not come with shipped ones; else empty."""
-        if not self.card.shipped or self.tier != "paper":
+        """A sentence on alternatives that were judged, and whose records are not all here."""
+        if self.tier != "paper":
             return ""
         several = [
             one for one in self.seen if isinstance(one, ResultEntry) and one.tier == ALTERNATIVES
@@ -211,8 +218,8 @@ class _Beside:
         if several[-1].records == digest_of_records([*own, *varied]):
             return ""
         return (
-            f"Alternatives were run by {date_of(several[-1])}; not all of their records came with "
-            "this report."
+            f"Alternatives were run by {date_of(several[-1])}; the records that are here are not "
+            "those that they were judged on."
         )
 
     def lost_records(self) -> str:
@@ -323,26 +330,40 @@ class _Beside:
 
         Of claims that had a result the chain tells one by one.
         """
-        if self.tier != "paper":
+        results = [one for one in self.seen if isinstance(one, ResultEntry)]
+        judged = {name for one in results for name in one.claims}
+        today = {claim.id for claim in self.audit.claims}
+        gone = sorted(self._sealed_and_begun("claims") - judged - today)
+        if not gone or self.tier != "paper":
             return ""
+        return (
+            f"{counted(len(gone), 'other claim')} of this audit had been sealed, and begun to be "
+            f"run, and was taken away before any result was recorded: {_first(gone)}."
+        )
+
+    def experiments_taken_away(self) -> str:
+        """A sentence on experiments that were sealed and begun to be run, and are gone.
+
+        Also one that no claim read has shown numbers, as in a figure.
+        """
+        gone = sorted(self._sealed_and_begun("experiments") - set(self.audit.experiments))
+        if not gone or self.tier != "paper":
+            return ""
+        return (
+            f"{counted(len(gone), 'other experiment')} of this audit had been sealed, and begun to "
+            f"be run, and was taken away or renamed: {_first(gone)}."
+        )
+
+    def _sealed_and_begun(self, kind: str) -> set[str]:
+        """The names of all claims, or all experiments, of rules that were sealed and run."""
         begun = {one.rule for one in self.entries if isinstance(one, RunEntry)}
-        sealed = {
-            path.split("/")[1]
+        return {
+            steps_of(path)[1]
             for rule, data in sealed_rules(self.entries).items()
             if rule in begun
             for path in data
-            if path.startswith("claims/")
+            if path.startswith(f"{kind}/") and path != f"{kind}/{ORDER}"
         }
-        results = [one for one in self.seen if isinstance(one, ResultEntry)]
-        judged = {name for one in results for name in one.claims}
-        gone = sorted(sealed - judged - {claim.id for claim in self.audit.claims})
-        if not gone:
-            return ""
-        named = ", ".join(gone[:CLAIMS_NAMED]) + (" and others" if len(gone) > CLAIMS_NAMED else "")
-        return (
-            f"{counted(len(gone), 'other claim')} of this audit had been sealed, and begun to be "
-            f"run, and was taken away before any result was recorded: {named}."
-        )
 
     def seeds_seen_before(self) -> str:
         """A sentence on custom runs that had measured seeds of a confirmation before it began."""

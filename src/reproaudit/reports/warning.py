@@ -11,7 +11,7 @@ from reproaudit.reports.numbers import value_words
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import holds
-from reproaudit.reports.trained_away import trained_away
+from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.whole_runs import missing_some_part
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.seals.telling import counted_words, verdicts_on_new_seeds
@@ -34,6 +34,8 @@ BY_THIS_RULE = (
 """Other verdicts were recorded: what is shown is one of several draws."""
 ON_ANOTHER_BRANCH = "By another rule, on another branch"
 """The rule of today may have been chosen by what that one gave."""
+ABLATION_HANGS_ON = "The ablation hangs on settings that the paper leaves open"
+"""No alternative of them was held against the claim."""
 WITHOUT_RECORDS = (
     "The records behind this page are not here: it says what its scorecard.json says, and nobody "
     "can judge it again."
@@ -58,6 +60,7 @@ _IN_HISTORY = (
     READ_ONCE,
     BY_THIS_RULE,
     ON_ANOTHER_BRANCH,
+    ABLATION_HANGS_ON,
     WITHOUT_RECORDS,
     OF_NO_RESULT,
     NOT_ENTERED,
@@ -85,6 +88,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
     beside = (
         _met_by_others,
         trained_away,
+        met_from_the_start,
         missing_some_part,
         repeated_runs,
         below_the_floor,
@@ -118,17 +122,22 @@ def _earlier_confirmations(claim: ClaimModel) -> Iterator[str]:
 
 
 def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
-    """Yields a warning on alternatives of a supported claim that miss, if not beyond seed noise.
+    """Yields a warning on alternatives of a supported claim that miss or decide nothing.
 
-    The more alternatives are listed, the larger a difference has to be to flip the claim.
+    They miss within seed noise, or the verdict would be another. They decide nothing where runs
+    failed, or where the ablation meets what the claim meets. The more alternatives are listed, the
+    larger a difference has to be to flip the claim.
     """
-    missed = [
-        f"{one.setting} = {value_words(one.value)}"
-        for one in claim.alternatives
-        if one.tier == tier and one.decision is Decision.MISSED
-    ]
-    if missed and claim.verdict is Verdict.SUPPORTED:
+    if claim.verdict is not Verdict.SUPPORTED:
+        return
+    named: dict[Decision, list[str]] = {}
+    for one in claim.alternatives:
+        if one.tier == tier:
+            named.setdefault(one.decision, []).append(f"{one.setting} = {value_words(one.value)}")
+    if missed := named.get(Decision.MISSED):
         yield f"missed with {', '.join(missed)}, though the difference may be seed noise"
+    if undecided := named.get(Decision.UNDECIDED):
+        yield f"undecided with {', '.join(undecided)}: nothing shows that it would hold there"
 
 
 def _met_by_others(claim: ClaimModel) -> Iterator[str]:
