@@ -137,7 +137,7 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
     if missed := named.get(Decision.MISSED):
         yield f"missed with {', '.join(missed)}, though the difference may be seed noise"
     if undecided := named.get(Decision.UNDECIDED):
-        yield f"undecided with {', '.join(undecided)}: nothing shows that it would hold there"
+        yield f"undecided with {', '.join(undecided)}: nothing shows that it holds there"
 
 
 def _met_by_others(claim: ClaimModel) -> Iterator[str]:
