@@ -145,12 +145,12 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
     )
 
 
-MOST_NAMED = 5
+GONE_NAMED = 5
 """Of claims, or experiments, that are gone, so many are named."""
 
 
 def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
+    return ", ".join(names[:GONE_NAMED]) + (" and others" if len(names) > GONE_NAMED else "")
 
 
 @dataclass(frozen=True)
