@@ -291,6 +291,27 @@ def test_alternatives_that_are_gone_with_the_store_are_told(at: Place) -> None:
     assert "Alternatives were run by" in " ".join(at.card(*PAPER)["history"])
 
 
+def test_alternatives_that_did_not_meet_the_claim_are_remembered(at: Place) -> None:
+    """The defect: with them the ablation met the claim, too, and a new store forgot it."""
+    guess = "  pause:\n    value: 0.0\n    source: paper\n    locator: Section 4\n"
+    open_ = (
+        "  pause:\n    value: 0.0\n    source: assumption\n    why: None.\n"
+        "    alternatives: [0.0001]\n"
+    )
+    at.edit("mini.yaml", guess, open_)
+    at.edit("mini.py", "settings.level *", "(settings.level if not settings.pause else 0.01) *")
+    at.card(*PAPER)
+    assert at(*MULTIVERSE)[0] == 0
+    shown = at.card(*REPORT)
+    assert [one["decision"] for one in shown["alternatives"]] == ["undecided"]
+    assert not any("unmet or undecided" in one for one in shown["history"])
+    shutil.rmtree(at.folder / "runs")
+    for _ in range(2):
+        shown = at.card(*PAPER)
+        assert shown["verdict"] == "supported"
+        assert any(one.endswith("unmet or undecided: pause = 0.0001.") for one in shown["history"])
+
+
 def test_an_experiment_that_was_run_and_taken_away_is_told(at: Place) -> None:
     """The defect: eight streams were run as experiments of a figure, and the best one was kept."""
     with_twin(at)

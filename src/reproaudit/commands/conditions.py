@@ -21,10 +21,12 @@ from reproaudit.reports.warning import (
     GONE_BADLY,
     ON_ANOTHER_BRANCH,
     ONCE_CONDITIONAL,
+    ONCE_UNSETTLED,
     READ_ONCE,
     TWIN,
 )
 from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.sealed import alternative_words
 from reproaudit.seals.chain import last_seal, sealed_rule
 from reproaudit.seals.changes import WHOLE, changes_between
 from reproaudit.seals.entries import ResultEntry, RuleChange, SealEntry, names_of
@@ -70,6 +72,26 @@ class Conditions:
             f"{ONCE_CONDITIONAL} (recorded on {date_of(last)}); today's rule and records do not "
             "show on which alternative.",
         )
+
+    def told_of_unsettled(self, claim: ClaimModel) -> tuple[str, ...]:
+        """Returns a sentence on alternatives that once did not meet a supported claim; else none.
+
+        Those that its records show today are told of with them.
+        """
+        if claim.verdict is not Verdict.SUPPORTED:
+            return ()
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        here = {alternative_words(one) for one in claim.alternatives if one.tier == self.tier}
+        once = dict.fromkeys(
+            words
+            for one in self.seen.every
+            if isinstance(one, ResultEntry)
+            for name, result in one.claims.items()
+            if name in names
+            for words in result.unsettled
+            if words not in here
+        )
+        return (f"{ONCE_UNSETTLED}: {', '.join(once)}.",) if once else ()
 
     def told_of_gone(self, claim: ClaimModel) -> tuple[str, ...]:
         """Returns a sentence on claims that did badly once and are gone; none without support.

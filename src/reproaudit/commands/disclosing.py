@@ -112,6 +112,7 @@ def disclosed(
         once = conditions.told_of(claim)
         more = (
             *once,
+            *conditions.told_of_unsettled(claim),
             *conditions.told_of_gone(claim),
             *conditions.told_of_twins(claim),
             *conditions.told_of_measurements(claim),

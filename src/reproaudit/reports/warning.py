@@ -21,6 +21,8 @@ UNDER_ANOTHER_NAME = "Run under another name"
 """An alternative was run, and nobody has judged it as one."""
 ONCE_CONDITIONAL = "An earlier result was conditional"
 """The verdict hung on an alternative of which there is no word today."""
+ONCE_UNSETTLED = "Alternatives that are not shown here once left it unmet or undecided"
+"""The records may be gone, or the alternatives left out."""
 GONE_BADLY = "Claims of this audit that are gone did not hold once"
 """Another claim may stand in their place."""
 TWIN = "Another claim makes the same statement, or made it"
@@ -55,6 +57,7 @@ NOT_ENTERED = "No entry of the chain records the numbers"
 _IN_HISTORY = (
     UNDER_ANOTHER_NAME,
     ONCE_CONDITIONAL,
+    ONCE_UNSETTLED,
     GONE_BADLY,
     TWIN,
     READ_ONCE,

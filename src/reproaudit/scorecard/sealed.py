@@ -7,15 +7,18 @@ from typing import Any
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import claim_batches
+from reproaudit.audit.rules.values import shown
 from reproaudit.cell import canonical_settings
+from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.groups import TierKey
 from reproaudit.scorecard.from_store import cells_of
-from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel, Scorecard
 from reproaudit.seals.entries import ClaimResult, has_failed
 from reproaudit.seals.past import numbers_of
 from reproaudit.seals.rule import digest
 from reproaudit.seals.standing import Sealed
+from reproaudit.stats import Decision
 
 
 def with_standings(card: Scorecard, audit: Audit, sealed: Sealed) -> Scorecard:
@@ -54,9 +57,30 @@ def recorded_claims(
             estimate=claim.estimate,
             numbers=numbers,
             failed_run=_failed_run(audit, claim.id, records) if failed else None,
+            unsettled=unsettled(claim),
         )
 
     return {claim.id: kept(claim) for claim in card.claims}
+
+
+def unsettled(claim: ClaimModel) -> tuple[str, ...]:
+    """Returns a supported claim's alternatives at the paper tier that do not meet it, with values.
+
+    Their runs failed, their ablation does not miss, or they miss within seed noise. So they change
+    no verdict, and a chain would forget them.
+    """
+    if claim.verdict is not Verdict.SUPPORTED:
+        return ()
+    return tuple(
+        alternative_words(one)
+        for one in claim.alternatives
+        if one.tier == "paper" and one.decision is not Decision.MET
+    )
+
+
+def alternative_words(alternative: AlternativeRunModel) -> str:
+    """Returns an alternative's setting and value, in one short line."""
+    return f"{alternative.setting} = {shown(alternative.value)}"
 
 
 def _failed_run(audit: Audit, claim: str, records: Mapping[TierKey, Record]) -> str:

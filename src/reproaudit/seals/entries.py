@@ -87,6 +87,9 @@ class ClaimResult(_Part):
     failed_run: Short | None = None
     """Of a claim whose run failed: a hash of what failed, and of the time at which it was tried.
     Another one is another try. None of any other claim, and in older entries."""
+    unsettled: tuple[Sentence, ...] = ()
+    """Of a supported claim: the alternatives that were run and did not meet it, though none turns
+    it round. None in older entries."""
 
     @property
     def has_failed(self) -> bool:
@@ -95,9 +98,9 @@ class ClaimResult(_Part):
 
     @model_serializer(mode="wrap")
     def _as_older_entries(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out a field that older entries lack where it says nothing: their hashes stay."""
+        """Leaves out fields that older entries lack where they say nothing: their hashes stay."""
         data: dict[str, Any] = dump(self)
-        return {k: v for k, v in data.items() if k != "failed_run" or v is not None}
+        return {k: v for k, v in data.items() if k not in ("failed_run", "unsettled") or v}
 
 
 def has_failed(verdict: str, numbers: Mapping[str, str]) -> bool:
