@@ -337,6 +337,27 @@ def test_an_ablation_that_hangs_on_a_guess_is_warned_of(at: Place) -> None:
     assert "level = 0.5 of guessed (or 0.4, 0.6)" in told
 
 
+def test_a_control_with_the_quick_value_of_its_experiment_is_warned_of(at: Place) -> None:
+    """The defect: a control of another experiment ran at 0.8 by its quick value, and no page said
+    so."""
+    own = "  controls:\n  - experiment: descent\n    settings:\n      level: 0.8\n"
+    other = "  controls:\n  - experiment: guessed\n    settings:\n      pause: 0.0001\n"
+    at.edit("mini.yaml", own, other)
+    guess = (
+        "        value: 0.5\n        source: assumption\n        why: About half.\n"
+        "        alternatives:\n        - 0.4\n        - 0.6\n"
+    )
+    stated = (
+        "        value: 0.02\n        source: paper\n        locator: Section 4\n"
+        "        quick: {value: 0.8, reason: Quick.}\n"
+    )
+    at.edit("mini.yaml", guess, stated)
+    at.edit("mini.yaml", "  experiment: guessed\n  checks", "  experiment: descent\n  checks")
+    told = " ".join(at.card(*PAPER)["history"])
+    assert "A control runs with the quick values of guessed" in told
+    assert "control 1 with level = 0.8." in told
+
+
 def test_a_record_that_replaces_another_is_told(at: Place) -> None:
     """The defect: a record was removed and measured again, until its number pleased."""
     assert not any("replaced an earlier one" in one for one in at.card(*PAPER)["history"])

@@ -402,3 +402,20 @@ def test_a_change_at_the_end_of_a_long_text_is_shown() -> None:
     assert after.endswith("in some layer.")
     assert after.startswith("…")
     assert len(change.what) < 200
+
+
+def test_no_part_takes_the_place_of_another() -> None:
+    """The defect: parts named 'x 3', 'x' and 'x' had two labels, and the first bound was in no
+    rule."""
+
+    def named_alike(bound: float) -> dict[str, Any]:
+        audit = copy.deepcopy(TOY)
+        part = claim(audit)["checks"][0]
+        names = ("x 3", "x", "x")
+        claim(audit)["checks"] = [{**part, "name": name, "at_least": 0.9} for name in names]
+        claim(audit)["checks"][0]["at_least"] = bound
+        return audit
+
+    first, second = (rule_and_text(named_alike(bound))[0] for bound in (0.5, 0.25))
+    assert first != second
+    assert 0.5 in first.values()

@@ -34,6 +34,7 @@ from reproaudit.multiverse.read import ClaimReading
 from reproaudit.reports.status import holds
 from reproaudit.reports.warning import (
     ABLATION_HANGS_ON,
+    CONTROL_AT_QUICK_SCALE,
     CONTROLS_OF_OTHERS,
     UNDER_ANOTHER_NAME,
     WITHOUT_EFFECT,
@@ -116,6 +117,7 @@ class Alternatives:
         yield from self._on_controls_of_others(claim, told)
         yield from self._without_effect(claim, told)
         yield from self._of_ablations(claim, told)
+        yield from self._at_another_scale(claim, told)
         if tried := self._tried.get(claim.experiment):
             yield tried
 
@@ -216,6 +218,32 @@ class Alternatives:
         if found:
             named = "; ".join(f"{one} (or {', '.join(others)})" for one, others in found.items())
             yield f"{ABLATION_HANGS_ON}, and no alternative of them was tried: {named}."
+
+    def _at_another_scale(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on controls at quick scale whose experiment has a quick value itself.
+
+        The claim's experiment has the paper's value there, so that such a control differs in it.
+        """
+        if not holds(told):
+            return
+        ours = self.audit.values_of(claim.experiment, self.tier)
+        for place, control in enumerate(self.audit.controls_of(claim), start=1):
+            batch = control_batch(self.audit, control, self.tier)
+            own = self.audit.experiments[batch.experiment].settings
+            if batch.tier == self.tier or batch.experiment == claim.experiment:
+                continue
+            differing = {
+                name: value
+                for name, value in batch.settings(self.audit).items()
+                if name in own and name in ours and name not in control.settings
+                if not same(value, ours[name])
+            }
+            if differing:
+                named = ", ".join(f"{name} = {shown(value)}" for name, value in differing.items())
+                yield (
+                    f"{CONTROL_AT_QUICK_SCALE} of {batch.experiment}, other values than those of "
+                    f"the claim: control {control.name or place} with {named}."
+                )
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:

@@ -38,6 +38,8 @@ ON_ANOTHER_BRANCH = "By another rule, on another branch"
 """The rule of today may have been chosen by what that one gave."""
 ABLATION_HANGS_ON = "The ablation hangs on settings that the paper leaves open"
 """No alternative of them was held against the claim."""
+CONTROL_AT_QUICK_SCALE = "A control runs with the quick values"
+"""They are its experiment's own: the control lacks more than the mechanism."""
 WITHOUT_RECORDS = (
     "The records behind this page are not here: it says what its scorecard.json says, and nobody "
     "can judge it again."
@@ -64,6 +66,7 @@ _IN_HISTORY = (
     BY_THIS_RULE,
     ON_ANOTHER_BRANCH,
     ABLATION_HANGS_ON,
+    CONTROL_AT_QUICK_SCALE,
     WITHOUT_RECORDS,
     OF_NO_RESULT,
     NOT_ENTERED,

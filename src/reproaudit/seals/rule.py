@@ -211,13 +211,15 @@ def _leaves(
 
 
 def _labels(several: Sequence[Any]) -> list[str]:
-    """A label for each item of a list: its id or name, else its number."""
+    """A label for each item of a list, each another: its id or name, else its number."""
     labels: list[str] = []
     for number, one in enumerate(several, start=1):
         found = _mapping(one).get("id") or _mapping(one).get("name")
         label = str(found if isinstance(found, str) else number)
         label = label.replace("~", "~0").replace("/", "~1")
-        labels.append(f"{label} {number}" if label in labels else label)
+        while label in labels:
+            label = f"{label} {number}"
+        labels.append(label)
     return labels
 
 

@@ -51,11 +51,18 @@ def _weights_are_relative(audit: Audit) -> Iterator[Violation]:
             )
 
 
-@warning("RA117", "The scorecard shows the parts of a claim by name.", "Rename one of them.")
+@error(
+    "RA117",
+    "Seals, ablations and pages know the parts of a claim by name, for each coordinate one.",
+    "Rename one of them.",
+)
 def _part_names_differ(audit: Audit) -> Iterator[Violation]:
     for i, claim in enumerate(audit.claims):
         names = [check.name for check in claim.checks]
-        for j in repeated(names):
+        each = tuple(f"{check.name}, " for check in claim.checks if check.each)
+        for j in sorted(
+            {*repeated(names), *(k for k, name in enumerate(names) if name.startswith(each))}
+        ):
             yield Violation(
                 ("claims", i, "checks", j, "name"),
                 f"found a second part '{names[j]}'; expected different names",
