@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.plan import Role
 from reproaudit.reports.status import holds
-from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.model import ClaimModel, PartModel
 from reproaudit.scorecard.pictures import LineModel, PictureModel, RangeModel
 
 AWAY = 0.1
@@ -24,13 +24,8 @@ def trained_away(claim: ClaimModel) -> Iterator[str]:
         return
     parts = [
         part.name
-        for part in claim.parts
-        for picture in claim.pictures
-        if picture.kind == "course" and part.name in picture.parts
-        for line in picture.lines
-        if line.role is Role.CONTROL and part.ablation in (None, line.name)
-        for limits in _limits(picture, line, part.name)
-        if _went_away(line.runs, limits)
+        for part, line, limits in _courses(claim, Role.CONTROL)
+        if part.ablation in (None, line.name) and _went_away(line.runs, limits)
     ]
     if parts:
         named = ", ".join(f"'{name}'" for name in dict.fromkeys(parts))
@@ -46,17 +41,22 @@ def met_from_the_start(claim: ClaimModel) -> Iterator[str]:
         return
     parts = [
         part.name
-        for part in claim.parts
-        for picture in claim.pictures
-        if picture.kind == "course" and part.name in picture.parts
-        for line in picture.lines
-        if line.role is Role.EXPERIMENT and any(line.runs)
-        for limits in _limits(picture, line, part.name)
-        if not any(_distance(run[0], limits) for run in line.runs if run)
+        for part, line, limits in _courses(claim, Role.EXPERIMENT)
+        if any(line.runs) and not any(_distance(run[0], limits) for run in line.runs if run)
     ]
     if parts:
         named = ", ".join(f"'{name}'" for name in dict.fromkeys(parts))
         yield f"its own runs begin where {named} is met: a model that learns nothing would meet it"
+
+
+def _courses(claim: ClaimModel, role: Role) -> Iterator[tuple[PartModel, LineModel, RangeModel]]:
+    """Yields each part with a line of its pictures over training, and the range of its rule."""
+    for part in claim.parts:
+        for picture in claim.pictures:
+            if picture.kind == "course" and part.name in picture.parts:
+                for line in (one for one in picture.lines if one.role is role):
+                    for limits in _limits(picture, line, part.name):
+                        yield part, line, limits
 
 
 def _limits(picture: PictureModel, line: LineModel, part: str) -> Iterator[RangeModel]:
