@@ -352,6 +352,8 @@ RULE_FAULTS = [
     Bad("no-main-claim", "weight: 1.0", "weight: 0.9", "RA116", "heavier than 0.9", "^claims:"),
     Bad("next-to-no-weight", "weight: 0.25", "weight: 0.001", "RA116", "at least 0.01"),
     Bad("part-name-twice", "- name: accuracy", "- name: error", "RA117", "second part 'error'"),
+    Bad("part-named-as-a-coordinate", "- name: first input", "- name: direction, layer 2", "RA117",
+        "second part 'direction, layer 2'"),
     Bad("axis-of-two-sources", "{name: model, values: [ours, ridge]}",
         "{name: model, values: [ours, ridge], size: 2}", "RA121", "values and size"),
     Bad("axis-of-no-setting", "{name: layer, setting: layers}, {name: row",
