@@ -349,10 +349,12 @@ def test_what_a_controls_experiment_changes_is_named(card: Scorecard) -> None:
         for of, name, value in ((None, "rate", 1.0), ("other", "rate", 0.01), (None, "width", 8))
     )
     told = card.model_copy(update={"settings": (shared, own, same)})
-    other = control.model_copy(update={"experiment": "other", "settings": {}})
+    other = control.model_copy(update={"experiment": "other", "settings": {}, "tier": told.tier})
     assert (
         phrasing.experiment_differences(told, claim, other) == "and by its experiment rate = 0.01"
     )
+    smaller = other.model_copy(update={"tier": "smoke"})
+    assert phrasing.experiment_differences(told, claim, smaller) == "and by its experiment in rate"
     named = other.model_copy(update={"settings": {"rate": 0.01}})
     assert phrasing.experiment_differences(told, claim, named) == ""
     assert phrasing.experiment_differences(told, claim, control) == ""

@@ -339,7 +339,7 @@ def test_an_ablation_that_hangs_on_a_guess_is_warned_of(at: Place) -> None:
 
 def test_a_control_with_the_quick_value_of_its_experiment_is_warned_of(at: Place) -> None:
     """The defect: a control of another experiment ran at 0.8 by its quick value, and no page said
-    so."""
+    so. Today nobody does this without a reason."""
     own = "  controls:\n  - experiment: descent\n    settings:\n      level: 0.8\n"
     other = "  controls:\n  - experiment: guessed\n    settings:\n      pause: 0.0001\n"
     at.edit("mini.yaml", own, other)
@@ -353,6 +353,11 @@ def test_a_control_with_the_quick_value_of_its_experiment_is_warned_of(at: Place
     )
     at.edit("mini.yaml", guess, stated)
     at.edit("mini.yaml", "  experiment: guessed\n  checks", "  experiment: descent\n  checks")
+    code, _, said = at(*PAPER)
+    assert code == 2
+    assert "found level 0.8 at the paper tier, where the claim runs 0.02" in said
+    assert "expected a 'scale_reason'" in said
+    at.edit("mini.yaml", other, f"{other}    scale_reason: It settles at once.\n")
     told = " ".join(at.card(*PAPER)["history"])
     assert "A control runs with the quick values of guessed" in told
     assert "control 1 with level = 0.8." in told

@@ -79,6 +79,10 @@ def test_changes_before_the_first_result_are_counted_and_are_no_looks(tmp_path: 
     change(file, "a", date=on(1))
     change(file, "b", date=on(2))
     assert told(file, FIRST).history[0].startswith("Its rule was changed 2 times (from 2026-01-02")
+    moved = CodeChange(what="code that judges changed", claims=(CLAIM,), files=("stats.py",))
+    change(file, (moved,), date=on(2))
+    said = told(file, FIRST).history[0].partition(" (")[0]
+    assert said == "Its rule was changed 2 times, and the code behind it once"
     result(file, FIRST, date=on(3))
     found = told(file, FIRST)
     assert found.looks == 0

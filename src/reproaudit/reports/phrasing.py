@@ -223,7 +223,10 @@ def control_differences(control: ControlModel) -> str:
 
 
 def experiment_differences(card: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
-    """Returns in which settings a control's experiment differs from the claim's; else nothing."""
+    """Returns in which settings a control's experiment differs from the claim's; else nothing.
+
+    A scorecard knows the values of its own tier, so that a control at another one gets the names.
+    """
     if control.experiment == claim.experiment:
         return ""
     shared = {one.name: one.value for one in card.settings if one.experiment is None}
@@ -236,7 +239,10 @@ def experiment_differences(card: Scorecard, claim: ClaimModel, control: ControlM
         for name, value in theirs.items()
         if name not in control.settings and name in ours and ours[name] != value
     }
-    return f"and by its experiment {settings_words(other)}" if other else ""
+    if not other:
+        return ""
+    said = settings_words(other) if control.tier == card.tier else f"in {', '.join(other)}"
+    return f"and by its experiment {said}"
 
 
 def no_estimate(

@@ -39,7 +39,7 @@ def change_sentences(past: Past) -> Iterator[str]:
         days = sorted({entry.date.date().isoformat() for entry in early})
         when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
         known = " before the first recorded result" if past.was_judged else ""
-        yield f"Its rule {_times(early, past)}{known} ({when}{mark_of(early[-1])})."
+        yield f"{_times(early, past)}{known} ({when}{mark_of(early[-1])})."
         if early[-1].reconstructed:
             yield (
                 "Whether results at a smaller scale had been seen by then is not in git; the "
@@ -62,10 +62,16 @@ def _times(entries: Sequence[SealEntry | ChangeEntry], past: Past) -> str:
         all(isinstance(one, CodeChange) for one in entry.what if past.is_of(one))
         for entry in entries
     )
-    several = (("was changed", len(entries) - code), ("had its code changed", code))
-    return " and ".join(
-        f"{did} {'once' if times == 1 else f'{times} times'}" for did, times in several if times
-    )
+    rule = len(entries) - code
+    if not code:
+        return f"Its rule was changed {_often(rule)}"
+    if not rule:
+        return f"The code behind its rule was changed {_often(code)}"
+    return f"Its rule was changed {_often(rule)}, and the code behind it {_often(code)}"
+
+
+def _often(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
 
 
 def _change_sentence(late: LateChange) -> str:
@@ -101,9 +107,8 @@ def wording_sentences(entries: Iterable[SealsEntry]) -> Iterator[str]:
                 late.append(entry)
             text = entry.text
     if late:
-        times = "once" if len(late) == 1 else f"{len(late)} times"
         yield (
-            f"{MERE_WORDS} were changed {times} after a run, "
+            f"{MERE_WORDS} were changed {_often(len(late))} after a run, "
             f"last by the seal of {date_of(late[-1])}."
         )
 

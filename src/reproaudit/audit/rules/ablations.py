@@ -9,7 +9,7 @@ from reproaudit.audit.plan import control_batch, runs_apart
 from reproaudit.audit.rules.looks import JUDGED, coordinates
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, shown
-from reproaudit.audit.scale import rescaled_settings
+from reproaudit.audit.scale import Rescaled, rescaled_settings
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
 from reproaudit.checks.measurements import Coordinate, MeasurementKind
@@ -223,15 +223,32 @@ def _rescaled_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
             continue
         for tier in reversed(JUDGED):
             below, above = rescaled_settings(audit, claim, control, tier)
-            if below or above:
+            rescaled = {**below, **above, **_quick_alone(audit, claim, control, tier)}
+            if rescaled:
                 told.add(loc)
-                name, (its, ours) = next(iter({**below, **above}.items()))
+                name, (its, ours) = next(iter(rescaled.items()))
                 yield Violation(
                     loc,
                     f"found {name} {shown(its)} at the {tier} tier, where the claim runs "
                     f"{shown(ours)}; expected a 'scale_reason'",
                 )
                 break
+
+
+def _quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) -> Rescaled:
+    """Settings that only the control's own experiment makes smaller, where the claim's does not.
+
+    For the claim they have no scale, so that `rescaled_settings` passes over them.
+    """
+    batch = control_batch(audit, control, tier)
+    found: Rescaled = {}
+    for name, value in batch.settings(audit).items():
+        setting = audit.setting_of(batch.experiment, name)
+        ours = audit.value_of(claim.experiment, name, tier)
+        is_smaller = setting is not None and value != setting.value
+        if is_smaller and name not in control.settings and ours is not None and value != ours:
+            found[name] = value, ours
+    return found
 
 
 @error(
