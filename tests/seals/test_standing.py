@@ -82,7 +82,7 @@ def test_changes_before_the_first_result_are_counted_and_are_no_looks(tmp_path: 
     moved = CodeChange(what="code that judges changed", claims=(CLAIM,), files=("stats.py",))
     change(file, (moved,), date=on(2))
     said = told(file, FIRST).history[0].partition(" (")[0]
-    assert said == "Its rule was changed 2 times, and the code behind it once"
+    assert said == "Its rule was changed 2 times and the code behind it once"
     result(file, FIRST, date=on(3))
     found = told(file, FIRST)
     assert found.looks == 0

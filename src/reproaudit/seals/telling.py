@@ -67,7 +67,7 @@ def _times(entries: Sequence[SealEntry | ChangeEntry], past: Past) -> str:
         return f"Its rule was changed {_often(rule)}"
     if not rule:
         return f"The code behind its rule was changed {_often(code)}"
-    return f"Its rule was changed {_often(rule)}, and the code behind it {_often(code)}"
+    return f"Its rule was changed {_often(rule)} and the code behind it {_often(code)}"
 
 
 def _often(times: int) -> str:
