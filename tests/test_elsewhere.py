@@ -139,7 +139,7 @@ def test_a_setting_that_nobody_states_convicts_no_paper(tmp_path: Path) -> None:
     assert card.origin is not None
     assert "good.steps" in card.origin.unstated
     text = " ".join(render_markdown(card).replace("\\", "").split())
-    assert "Not stated, and taken to be the audit's: " in text
+    assert "Not stated in the manifest, and taken to be the audit's: " in text
     assert "good.steps" in text
 
 

@@ -441,6 +441,17 @@ def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:
     run_import(tmp_path, [logs], "complete: the script stops when the loss is flat")
 
 
+def test_steps_that_were_not_trained_are_not_those_of_the_claim(tmp_path: Path) -> None:
+    """The defect: curves were cut at their best, attested, and their configuration believed."""
+    logs = write(tmp_path / "logs", seeds=())
+    for seed in SEEDS:
+        csv_run(logs, seed, {"loss": falling(seed)[:6]}, {"seed": seed, "steps": 100})
+    out = run_import(tmp_path, [logs], "complete: The scheduler stopped them.")
+    assert submitted(out).settings == {"training.steps": 50}
+    (steps,) = (one for one in protocol(out)["settings"] if one["setting"] == "steps")
+    assert (steps["called"], steps["status"]) == ("last logged step", "contradicting")
+
+
 def test_logs_that_say_that_they_are_cut_are_not_attested_whole(tmp_path: Path) -> None:
     for seed in SEEDS:
         folder = tmp_path / "logs" / f"r{seed}"

@@ -157,6 +157,7 @@ def judge(
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
     submission = read_submission(entry.audit(), measurements)
     # What is missing is told by now; to import what judges takes as long as all before.
+    from reproaudit.commands.disclosing import told_of_elsewhere
     from reproaudit.commands.judge import own_scorecard, scorecard_of_submission, show_judged
     from reproaudit.running.store import Store
 
@@ -167,6 +168,7 @@ def judge(
         ),
         claims,
     )
+    card = told_of_elsewhere(card, entry, entry.audit(), Store(store))
     show_judged(card, out, junit, as_json)
     return exit_code([card], wanted, failed=False)
 

@@ -73,6 +73,15 @@ class Conditions:
             "show on which alternative.",
         )
 
+    def told_of_others(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields every other sentence on what the chains know of a claim."""
+        yield from self.told_of_unsettled(claim)
+        yield from self.told_of_gone(claim)
+        yield from self.told_of_twins(claim)
+        yield from self.told_of_measurements(claim)
+        yield from self.told_of_this_rule(claim)
+        yield from self.told_of_branches(claim)
+
     def told_of_unsettled(self, claim: ClaimModel) -> tuple[str, ...]:
         """Returns a sentence on alternatives that once did not meet a supported claim; else none.
 

@@ -29,9 +29,11 @@ from reproaudit.importing.comparing import (
 from reproaudit.importing.finding import FoundLogs, find_runs
 from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
 from reproaudit.importing.mapping import MappingFile, read_mapping
+from reproaudit.importing.noticing import noticed
 from reproaudit.importing.roles import PlacedRun, place_runs, role_words
 from reproaudit.importing.writing import Header, digest_of, write_folder
 from reproaudit.judging.submissions import read_submission
+from reproaudit.judging.submissions.imported import PROTOCOL
 
 MAX_LISTED = 12
 """Tags and links that the terminal lists; the protocol has all of them."""
@@ -91,7 +93,8 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         compared = compare_settings(audit, placed, mapping)
         overrides = manifest_settings(compared)
         roles = assemble(audit, scope, placed, overrides, mapping)
-        protocol = _protocol(audit, asked, mapping, found, compared, roles, scope)
+        noted = noticed(audit, scope, tier, placed, mapping)
+        protocol = _protocol(audit, asked, mapping, found, compared, roles, scope, noted)
         if not any(role.measured for role in roles):
             raise LogError(
                 str(asked.logs[0]),
@@ -99,7 +102,7 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
                 f"{protocol['withheld'][0]['reasons'][0]}; expected whole curves.",
             )
         header = _header(asked, mapping, tier, overrides, placed)
-        write_folder(folder, audit, header, roles, protocol)
+        write_folder(folder, audit, header, roles, protocol, PROTOCOL)
         submission = read_submission(audit, folder)  # what `judge` would refuse is refused here
     untested = untested_claims(submission, protocol["claims"])
     if as_json:
@@ -178,6 +181,7 @@ def _protocol(
     compared: Sequence[ComparedSetting],
     roles: Sequence[ImportedRole],
     scope: Scope,
+    noted: Sequence[str],
 ) -> dict[str, Any]:
     placed = [(role, seed, run) for role in roles for seed, run in role.runs.items()]
     missing = [
@@ -225,6 +229,7 @@ def _protocol(
         "ignored": {role_words(role.batch): list(role.ignored) for role in roles if role.ignored},
         "skipped": found.skipped,
         "complete": mapping.complete,
+        "noted": list(noted),
         "settings": [
             {
                 "role": role_words(one.batch),
@@ -293,10 +298,12 @@ def _show(
         line(f"ignored tags: {_some(ignored)}")
     if protocol["ignored_runs"]:
         line(f"ignored runs: {_some(protocol['ignored_runs'])}")
+    for said in protocol["noted"]:
+        line(said, "yellow")
     if protocol["skipped"]:
         line(f"passed over: {_some(protocol['skipped'])}")
     console.print(_settings_table(compared))
-    if any(one.called == LAST_LOGGED for one in compared):
+    if mapping.complete is None and any(one.called == LAST_LOGGED for one in compared):
         line(
             "no configuration states 'steps', and the logs end elsewhere; if they count something "
             "else, write 'configuration: {steps: null}' in a mapping",

@@ -20,6 +20,7 @@ from reproaudit.reports.export.junit import junit_xml
 from reproaudit.reports.files import read_scorecard, replace_file, submissions_beside, write_report
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
+from reproaudit.reports.warning import STANDS_OUT
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
@@ -119,6 +120,7 @@ def scorecard_of_submission(
     card = build(audit, submission.tier, submission.lookup)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
+    card = _standing_out(card, submission.remarks)
     return card.model_copy(
         update={
             "origin": OriginModel(
@@ -135,6 +137,17 @@ def scorecard_of_submission(
             "beside": () if ours is None else tuple(_beside(card, ours)),
         }
     )
+
+
+def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:
+    """Returns a scorecard whose claims say, each beside its verdict, that something stands out."""
+    if not remarks:
+        return card
+    first, more = remarks[0].rstrip("."), len(remarks) - 1
+    rest = f"; and {more} more, at the head of the page" if more else ""
+    said = f"{STANDS_OUT}: {first}{rest}."
+    claims = tuple(one.model_copy(update={"history": (*one.history, said)}) for one in card.claims)
+    return card.model_copy(update={"claims": claims})
 
 
 def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:

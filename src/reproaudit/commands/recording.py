@@ -46,19 +46,20 @@ ALTERNATIVES: Literal["multiverse"] = "multiverse"
 paper tier. A beginning in the store's chain, which names claims, is of a smaller tier."""
 
 
-def sealed_of(entry: Entry, audit: Audit, store: Store, seen: Seen | None = None) -> Sealed:
+def sealed_of(entry: Entry, audit: Audit, store: Store | None, seen: Seen | None = None) -> Sealed:
     """Everything that the chains beside an audit and in a store say, and those of other branches.
 
     Args:
         entry: the paper.
         audit: its audit.
-        store: the store.
+        store: the store; None to leave out its chain, and the records of a confirmation.
         seen: the entries, if they were read already.
 
     Raises:
         SpecError: if a chain is damaged.
     """
-    seen = seen or Chains.of(entry, store).seen()
+    chains = Chains(entry) if store is None else Chains.of(entry, store)
+    seen = seen or chains.seen()
     entries, every = seen.here, tuple(one for one in seen.every if _tells_something(one))
     claims = frozenset(claim.id for claim in audit.claims)
     ran = [one.rule for one in entries if isinstance(one, RunEntry)]
@@ -71,7 +72,9 @@ def sealed_of(entry: Entry, audit: Audit, store: Store, seen: Seen | None = None
         unsealed = changes_since(entries, rule)
     elif digest(rule) != ran[-1]:
         unsealed = (RuleChange(what="rule or code, after a run of the paper tier's cells"),)
-    verdicts = verdicts_on_records(entry, audit, store, entries, digest(rule))
+    verdicts = (
+        {} if store is None else verdicts_on_records(entry, audit, store, entries, digest(rule))
+    )
     is_reworded = seal is not None and seal.text != text
     return Sealed(every, digest(rule), claims, unsealed, is_reworded, confirmed=verdicts)
 

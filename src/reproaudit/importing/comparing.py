@@ -55,7 +55,8 @@ def compare_settings(
     """Every setting of every role; the runs of a role state the same, as `place_runs` saw to.
 
     Where the setting `steps` is stated nowhere, the last step that was logged stands in for it if
-    it contradicts the audit, unless the mapping says null for the setting.
+    it contradicts the audit, unless the mapping says null for the setting. So it does for one that
+    is stated, where curves that look cut are attested to be whole: no more was trained than that.
     """
     first: dict[Batch, PlacedRun] = {}
     for one in placed:
@@ -68,7 +69,8 @@ def compare_settings(
         for name, setting in audit.settings_of(batch.experiment).items():
             stated = one.stated.get(name)
             in_logs = mapping.configuration.get(name, name) is not None
-            if stated is None and name == "steps" and in_logs:
+            is_attested = mapping.complete is not None
+            if name == "steps" and in_logs and (stated is None or is_attested):
                 series = [
                     curve.steps
                     for other in placed
@@ -77,8 +79,9 @@ def compare_settings(
                     for curve in by_place.values()
                     if curve.steps is not None
                 ]
-                ended = end_beside(series, values[name])
-                stated = None if ended is None else Stated(LAST_LOGGED, ended)
+                length = values[name] if stated is None else stated.value
+                ended = end_beside(series, length)
+                stated = stated if ended is None else Stated(LAST_LOGGED, ended)
             compared.append(
                 ComparedSetting(
                     batch=batch,

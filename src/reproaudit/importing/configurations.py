@@ -152,25 +152,14 @@ def seed_of(run: LoggedRun) -> int:
     Raises:
         LogError: if there is none, or two differ.
     """
-    found: dict[int, str] = {}
-    if run.seed is not None:
-        found.setdefault(run.seed, "its column of seeds")
-    for name, value in run.config.items():
-        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
-            whole = _whole(value)
-            if whole is None:
-                raise LogError(
-                    run.name,
-                    f"found the seed {value!r} in its configuration ({name}); expected a whole "
-                    f"number. Say --seed '{run.name}=NUMBER'.",
-                )
-            found.setdefault(whole, f"its configuration ({name})")
-    for pattern in _IN_NAME:
-        named = [(part, one) for part in run.parts for one in pattern.finditer(part)]
-        for part, matched in named:
-            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
-        if named or found:
-            break
+    for name, value in _seeds_configured(run):
+        if _whole(value) is None:
+            raise LogError(
+                run.name,
+                f"found the seed {value!r} in its configuration ({name}); expected a whole "
+                f"number. Say --seed '{run.name}=NUMBER'.",
+            )
+    found = seeds_logged(run)
     if len(found) == 1:
         return next(iter(found))
     if not found:
@@ -193,6 +182,29 @@ def seed_of(run: LoggedRun) -> int:
     raise LogError(
         run.name, f"found different seeds: {listed}; expected one. Say --seed '{run.name}=NUMBER'."
     )
+
+
+def seeds_logged(run: LoggedRun) -> dict[int, str]:
+    """Every seed that a run's log states, and where it does."""
+    found: dict[int, str] = {}
+    if run.seed is not None:
+        found.setdefault(run.seed, "its column of seeds")
+    for name, value in _seeds_configured(run):
+        if (whole := _whole(value)) is not None:
+            found.setdefault(whole, f"its configuration ({name})")
+    for pattern in _IN_NAME:
+        named = [(part, one) for part in run.parts for one in pattern.finditer(part)]
+        for part, matched in named:
+            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
+        if named or found:
+            break
+    return found
+
+
+def _seeds_configured(run: LoggedRun) -> Iterator[tuple[str, Any]]:
+    for name, value in run.config.items():
+        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
+            yield name, value
 
 
 def _whole(value: Any) -> int | None:

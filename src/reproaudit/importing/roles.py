@@ -132,12 +132,20 @@ def _refuse_unmatched(
         if not any(fnmatchcase(run.name, one.match) for run in runs):
             raise LogError(
                 f"runs: match '{one.match}'",
-                f"found no such run. {did_you_mean(one.match, [run.name for run in runs])}",
+                f"found no such run. {_nearest_pattern(one.match, runs)}",
             )
     for pattern in seeds:
         if not any(fnmatchcase(run.name, pattern) for run in runs):
-            hint = did_you_mean(pattern, [run.name for run in runs])
+            hint = _nearest_pattern(pattern, runs)
             raise UsageError(f"--seed: no run '{pattern}'. {hint}")
+
+
+def _nearest_pattern(pattern: str, runs: Sequence[LoggedRun]) -> str:
+    """A remedy for a pattern that no run matches; it may name a run's folder alone."""
+    for wider in (f"{pattern}/*", f"*/{pattern}/*", f"*{pattern}*"):
+        if any(fnmatchcase(run.name, wider) for run in runs):
+            return f"Did you mean '{wider}'?"
+    return did_you_mean(pattern, [run.name for run in runs])
 
 
 def role_words(batch: Batch) -> str:
@@ -315,6 +323,16 @@ _OWN = re.compile(
 """Names of what is each run's own affair: where it wrote, what it was called, where it ran."""
 
 
+def is_of_run_alone(key: str) -> bool:
+    """True of a name in a configuration that is each run's own affair, its seed's among them."""
+    return bool(_OWN.search(normal(key))) or "seed" in normal(key)
+
+
+def may_vary(key: str, mapping: MappingFile) -> bool:
+    """True of a name in a configuration whose value may differ, as the mapping says."""
+    return any(fnmatchcase(key, pattern) for pattern in mapping.vary)
+
+
 def _refuse_mixed(placed: Iterable[PlacedRun], mapping: MappingFile) -> None:
     """Refuses runs of one role that differ in more than their seed."""
     first: dict[Batch, PlacedRun] = {}
@@ -328,9 +346,8 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
     absent = object()
     for key in sorted({*a, *b}):
         left, right = a.get(key, absent), b.get(key, absent)
-        own = bool(_OWN.search(normal(key))) or "seed" in normal(key)
-        varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
-        if own or varies or alike(left, right) or _differ_by_seed(left, one, right, other):
+        passes = is_of_run_alone(key) or may_vary(key, mapping)
+        if passes or alike(left, right) or _differ_by_seed(left, one, right, other):
             continue
         said = ["nothing" if value is absent else repr(value)[:60] for value in (left, right)]
         raise LogError(

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,9 +21,8 @@ from reproaudit.checks.measurements import Declaration
 from reproaudit.importing.assembling import ImportedRole
 from reproaudit.importing.logged import on_one_line
 from reproaudit.importing.measuring import Measured
+from reproaudit.importing.noticing import name_within
 from reproaudit.importing.roles import role_words
-
-PROTOCOL = "import.json"
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,9 @@ def write_folder(
     header: Header,
     roles: Sequence[ImportedRole],
     protocol: Mapping[str, Any],
+    protocol_file: str,
 ) -> None:
-    """Writes the manifest, the tables and the protocol."""
+    """Writes the manifest, the tables and the protocol, which holds what was written."""
     runs: list[dict[str, Any]] = []
     for number, role in enumerate(roles, start=1):
         runs += _write_role(folder, audit, header, role, f"{number}-{role.batch.experiment}")
@@ -65,29 +65,38 @@ def write_folder(
     if header.settings:
         manifest["settings"] = {name: _plain(value) for name, value in header.settings.items()}
     if protocol["ignored_runs"]:
-        manifest["left_out"] = [_last_names(one) for one in protocol["ignored_runs"]]
+        manifest["left_out"] = [name_within(one) for one in protocol["ignored_runs"]]
     if header.taken_from:
         manifest["taken_from"] = dict(header.taken_from)
+    if protocol["noted"]:
+        manifest["noted"] = list(protocol["noted"])
     manifest["runs"] = runs
-    text = "".join(f"# {on_one_line(line)}\n" for line in _comments(roles))
+    text = "".join(f"# {on_one_line(line)}\n" for line in _comments(roles, protocol_file))
     text += yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     (folder / "manifest.yaml").write_text(text, encoding="utf-8")
-    (folder / PROTOCOL).write_text(
-        json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    written = {
+        "manifest": json.loads(json.dumps(manifest, default=str)),
+        "tables": {
+            file.relative_to(folder).as_posix(): digest_of(file)
+            for file in sorted(folder.rglob("*.csv"))
+        },
+    }
+    (folder / protocol_file).write_text(
+        json.dumps({**protocol, "written": written}, indent=2, ensure_ascii=False, allow_nan=False)
+        + "\n",
+        encoding="utf-8",
     )
-
-
-def _last_names(run: str) -> str:
-    """A run's file and its folder: where that folder lies is nobody else's affair."""
-    return "/".join(PurePath(run).parts[-2:])
 
 
 def _plain(value: SettingValue) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _comments(roles: Sequence[ImportedRole]) -> Iterator[str]:
-    yield f"Written by reproaudit import; {PROTOCOL} says from which files, and what was left out."
+def _comments(roles: Sequence[ImportedRole], protocol_file: str) -> Iterator[str]:
+    yield (
+        f"Written by reproaudit import; {protocol_file} says from which files, and what was left "
+        "out."
+    )
     for role in roles:
         for name, reasons in role.withheld.items():
             said = "; ".join(reasons)

@@ -394,8 +394,9 @@ def origin_words(origin: OriginModel) -> str:
         said.append(f"In every run {settings_words(origin.settings)}.")
     if origin.unstated:
         said.append(
-            f"Not stated, and taken to be the audit's: {', '.join(origin.unstated)}. Evidence on "
-            "them is assumed at best, and contradicts no paper."
+            "Not stated in the manifest, and taken to be the audit's: "
+            f"{', '.join(origin.unstated)}. Evidence on them is assumed at best, and contradicts "
+            "no paper."
         )
     if origin.absent:
         said.append(

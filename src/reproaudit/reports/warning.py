@@ -53,6 +53,10 @@ WITHOUT_EFFECT = "Alternatives that were run"
 """They leave every number as it is."""
 BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
+NOT_SEALED = "Changed, and not sealed"
+"""The rule of today may follow from what was seen."""
+STANDS_OUT = "Something stands out in these measurements"
+"""They are from elsewhere: what it is stands at the head of the page."""
 NOT_ENTERED = "No entry of the chain records the numbers"
 """The chain of seals has no result with these numbers of the claim."""
 
@@ -73,6 +77,8 @@ _IN_HISTORY = (
     CONTROLS_OF_OTHERS,
     WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
+    STANDS_OUT,
+    NOT_SEALED,
 )
 """The beginnings of sentences of a claim's history that are warnings as well."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -28,6 +29,7 @@ from reproaudit.audit.rules.values import fits, kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
 from reproaudit.judging.submissions.files import FileReader, Found
+from reproaudit.judging.submissions.imported import as_imported
 from reproaudit.judging.submissions.manifest import (
     Manifest,
     Placed,
@@ -53,6 +55,9 @@ else:
     scrutiny = deferred("reproaudit.judging.submissions.scrutiny")
 
 __all__ = ["Submission", "read_submission"]
+
+OURS = "reproaudit"
+"""The name by which tables of results call our own measurements."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,9 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
             )
     scrutiny.refuse_copies(submitted, misfits)
     misfits.raise_if_any()
-    return _submission(audit, manifest, found, scrutiny.remarks_on(audit, manifest, submitted))
+    known = as_imported(folder, manifest)
+    remarks = (*known.changes, *scrutiny.remarks_on(audit, known.manifest, submitted))
+    return _submission(audit, manifest, found, remarks)
 
 
 def _key(experiment: str, overrides: Mapping[str, SettingValue]) -> tuple[str, str]:
@@ -225,6 +232,12 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
     if manifest.paper not in (None, audit.paper.slug):
         misfits.add(
             placed("paper"), f"found '{manifest.paper}'; expected '{audit.paper.slug}' or nothing."
+        )
+    if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
+        misfits.add(
+            placed("who"),
+            f"found '{clipped(manifest.who, 80)}', under which our own measurements stand; "
+            "expected who made these.",
         )
     _check_shared(audit, manifest, placed, misfits)
     units: dict[str, set[str]] = {}

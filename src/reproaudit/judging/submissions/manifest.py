@@ -87,6 +87,8 @@ class Manifest(StrictModel):
     taken_from: dict[Name, Text] = Field(default_factory=dict)
     """Measurements that logs have under another name, or that were computed from them: that name,
     or the formula."""
+    noted: tuple[Text, ...] = ()
+    """What `import` noticed of the logs and of their mapping, in sentences."""
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 

@@ -103,6 +103,7 @@ def _is_copied(batch: Sequence[SubmittedRun], equal: Sequence[SubmittedRun]) -> 
 MOST_LEFT_OUT = 10
 """Of runs that were left out, so many are named."""
 LONGEST_FORMULA = 4000
+LONGEST_NOTE = 4000
 
 
 def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -> tuple[str, ...]:
@@ -110,6 +111,7 @@ def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -
     batches = _batches(runs)
     return (
         *_stated(manifest),
+        *_seeds_apart(list(batches.values())),
         *(said for batch in batches.values() for said in _repeats(batch)),
         *_shared(list(batches.values())),
         *(said for batch in batches.values() for said in _ends(audit, batch)),
@@ -122,12 +124,32 @@ def _stated(manifest: Manifest) -> Iterator[str]:
     if manifest.left_out:
         named, more = manifest.left_out[:MOST_LEFT_OUT], len(manifest.left_out) - MOST_LEFT_OUT
         rest = f" and {more} more" if more > 0 else ""
-        yield (
-            f"{len(manifest.left_out)} runs that were made are not among these: "
-            f"{', '.join(map(clipped, named))}{rest}. Whoever leaves runs out chooses among them."
+        how_many = (
+            "1 run that was made is"
+            if len(manifest.left_out) == 1
+            else f"{len(manifest.left_out)} runs that were made are"
         )
+        yield (
+            f"{how_many} not among these: {', '.join(map(clipped, named))}{rest}. Whoever leaves "
+            "runs out chooses among them."
+        )
+    yield from (clipped(one, LONGEST_NOTE) for one in manifest.noted)
     for name, formula in manifest.taken_from.items():
         yield f"'{name}' was taken from logs as {clipped(formula, LONGEST_FORMULA)}."
+
+
+def _seeds_apart(batches: Sequence[Sequence[SubmittedRun]]) -> Iterator[str]:
+    """Yields a sentence where the claims' runs and their controls' have different seeds.
+
+    They are judged together, so that each then lacks seeds of the other.
+    """
+    judged = [batch for batch in batches if batch[0].role is not Role.POSITIVE_CONTROL]
+    seeds = {batch[0].batch: sorted(run.record.seed for run in batch) for batch in judged}
+    if len({tuple(one) for one in seeds.values()}) > 1:
+        named = "; ".join(f"{batch} has {_numbers(own)}" for batch, own in seeds.items())
+        yield (
+            f"Not all have the same seeds, and a claim needs every seed of each: {clipped(named)}."
+        )
 
 
 # --- the same numbers -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from reproaudit.reports.export.provenance import running_times
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.numbers import sentence
 from reproaudit.reports.printable import clean, printable
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 
@@ -46,7 +47,7 @@ def _suite(card: Scorecard) -> ET.Element:
     found = Counter(VERDICTS[claim.verdict].junit for claim in card.claims)
     suite = ET.Element(
         "testsuite",
-        name=_legal(f"{card.paper['slug']} ({card.tier})"),
+        name=_legal(f"{card.paper['slug']} ({card.tier}){_by(card)}"),
         tests=str(len(card.claims)),
         failures=str(found["failure"]),
         errors=str(found["error"]),
@@ -64,6 +65,11 @@ def _suite(card: Scorecard) -> ET.Element:
     return suite
 
 
+def _by(card: Scorecard) -> str:
+    """Returns who measured, if not we."""
+    return "" if card.origin is None else f", measured by {card.origin.who}, not ours"
+
+
 def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
     yield "title", str(card.paper["title"])
     yield "tier", card.tier
@@ -71,6 +77,8 @@ def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
     yield "coverage", phrasing.coverage_words(card)
     yield "chance", phrasing.chance_words(card)
     yield "not_audited", str(len(card.not_audited))
+    if card.origin is not None:
+        yield "origin", phrasing.origin_words(card.origin)
 
 
 def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
@@ -94,6 +102,8 @@ def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     yield clean(f"verdict: {phrasing.verdict_title(claim)}, {whole_runs.why(claim)}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
     yield clean(f"status: {status.looks_words(claim)}")
+    for warning in warnings(claim, card.tier):
+        yield clean(f"warning: {warning}")
     for part in claim.parts:
         yield clean(f"{part.name}: {part.decision}, {sentence(part)}")
     for name, control in phrasing.controls_of(claim):

@@ -16,6 +16,7 @@ from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.numbers import counted, ranges, value_words
 from reproaudit.reports.status import confirmed_words
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 TO_WRITE = "> **To be written:**"
@@ -114,14 +115,16 @@ def _results(card: Scorecard) -> Iterator[str]:
     )
     if (older := phrasing.older_rules(card)) is not None:
         yield escaped(older)
-    yield from _list(f"{escaped(one.statement)} {_found(one)}" for one in card.claims)
+    yield from _list(f"{escaped(one.statement)} {_found(one, card.tier)}" for one in card.claims)
     yield _to_write("how these numbers compare with those that the paper prints.")
 
 
-def _found(claim: ClaimModel) -> str:
+def _found(claim: ClaimModel, tier: str) -> str:
     title = phrasing.upper_first(phrasing.headline(claim))
     evidence = f"{phrasing.evidence_label(claim)}; {status.looks_words(claim)}"
-    return f"**{escaped(title)}.** {escaped(phrasing.claim_sentence(claim))} ({escaped(evidence)})"
+    warned = "".join(f" Warning: {escaped(one)}." for one in warnings(claim, tier))
+    said = escaped(phrasing.claim_sentence(claim))
+    return f"**{escaped(title)}.** {said} ({escaped(evidence)}){warned}"
 
 
 def _documented(card: Scorecard, wanted: bool) -> list[str]:

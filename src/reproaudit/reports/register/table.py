@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
+from reproaudit.judging.submissions import OURS
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, MeasuredEntry, PaperEntry
 
@@ -22,7 +23,7 @@ REGISTER_COLUMNS: dict[str, Callable[[RegisterRow], CsvValue]] = {
     "sharing_type": lambda row: row[0].documentation.sharing_type,
     "documented_by_card": lambda row: row[0].documentation.strict,
     "documented_as_reviewed": lambda row: row[0].documentation.reviewed,
-    "measured_by": lambda row: row[1].origin.who if row[1].origin else "reproaudit",
+    "measured_by": lambda row: row[1].origin.who if row[1].origin else OURS,
     "claim": lambda row: row[2].id,
     "statement": lambda row: row[2].statement,
     "weight": lambda row: row[2].weight,
@@ -42,6 +43,7 @@ REGISTER_COLUMNS: dict[str, Callable[[RegisterRow], CsvValue]] = {
     "margin": lambda row: row[2].margin,
     "runs_met": lambda row: row[2].runs_met.met if row[2].runs_met else None,
     "runs": lambda row: row[2].runs_met.of if row[2].runs_met else None,
+    "warnings": lambda row: "; ".join(row[2].warnings),
     "rule_hash": lambda row: row[2].rule_hash,
     "page": lambda row: row[2].page,
 }

@@ -1,0 +1,193 @@
+"""What a reader of imported measurements should know of their logs: choices of the importer's.
+
+Seeds that logs state otherwise, settings that a mapping passes over, controls whose configurations
+differ from the experiment's in more than the audit says, and what lets runs pass that differ or
+look cut. None of it is refused, since each may have its reason; all of it is told beside the
+verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role, claim_batches
+from reproaudit.audit.rules.values import same, shown
+from reproaudit.audit.scope import Scope
+from reproaudit.cell import canonical_settings
+from reproaudit.importing.configurations import alike, normal, seeds_logged
+from reproaudit.importing.logged import on_one_line
+from reproaudit.importing.mapping import MappingFile
+from reproaudit.importing.roles import (
+    PlacedRun,
+    is_of_run_alone,
+    may_vary,
+    role_words,
+)
+
+MOST_NAMED = 8
+"""Of runs, or of values of configurations, that a sentence tells of, so many are named."""
+
+_Role = tuple[str, str]
+
+
+def noticed(
+    audit: Audit,
+    scope: Scope,
+    tier: TierName,
+    placed: Sequence[PlacedRun],
+    mapping: MappingFile,
+) -> tuple[str, ...]:
+    """Returns sentences on what was chosen, or let pass, when these runs were placed.
+
+    Args:
+        audit: the audit.
+        scope: what was asked for.
+        tier: the scale of the runs.
+        placed: the runs.
+        mapping: the mapping file.
+    """
+    by_role: dict[_Role, list[PlacedRun]] = {}
+    for one in placed:
+        by_role.setdefault(_role(one.batch), []).append(one)
+    return (
+        *_seeds_renamed(placed),
+        *_settings_passed_over(placed, mapping),
+        *_varied(by_role.values(), mapping),
+        *_controls_that_differ(audit, scope, tier, by_role),
+        *_let_pass(mapping),
+    )
+
+
+def name_within(run: str) -> str:
+    """Returns a run's file and its folder: where that folder lies is nobody else's affair."""
+    return "/".join(PurePath(run).parts[-2:])
+
+
+def _role(batch: Batch) -> _Role:
+    """A batch without its scale, which a log does not state."""
+    return batch.experiment, canonical_settings(dict(batch.overrides))
+
+
+def _seeds_renamed(placed: Iterable[PlacedRun]) -> Iterator[str]:
+    """Yields a sentence on runs that were given another seed than their logs state."""
+    renamed = []
+    for one in placed:
+        logged = seeds_logged(one.run)
+        if logged and one.seed not in logged:
+            said = " and ".join(f"{seed} in {where}" for seed, where in logged.items())
+            renamed.append(f"{name_within(one.run.name)} is called seed {one.seed} and has {said}")
+    if renamed:
+        yield f"Seeds are not those of the logs: {_some(renamed, '; ')}."
+
+
+def _settings_passed_over(placed: Sequence[PlacedRun], mapping: MappingFile) -> Iterator[str]:
+    """Yields a sentence on each setting whose own name the mapping passes over."""
+    for name, called in mapping.configuration.items():
+        values = {
+            shown(value) if isinstance(value, int | float | str | tuple) else str(value): None
+            for one in placed
+            for key, value in one.run.config.items()
+            if normal(key.rpartition(".")[2]) == name and key != called and value is not None
+        }
+        if values:
+            instead = f"'{called}' is read in its place" if called else "nothing is in its place"
+            found = on_one_line(_some(list(values), " or "))
+            yield (
+                f"The configurations have {name} = {found}, which the mapping passes over: "
+                f"{instead}."
+            )
+
+
+def _varied(roles: Iterable[Sequence[PlacedRun]], mapping: MappingFile) -> Iterator[str]:
+    """Yields a sentence on what differs among the runs of one role, as the mapping allows."""
+    for runs in roles:
+        differing = []
+        for key in sorted({key for one in runs for key in one.run.config}):
+            if may_vary(key, mapping) and not is_of_run_alone(key) and _varies(key, runs):
+                values = dict.fromkeys(_said(one.run.config.get(key)) for one in runs)
+                differing.append(f"{key} ({_some(list(values), ', ')})")
+        if differing:
+            yield (
+                f"Runs of {role_words(runs[0].batch)} differ in more than their seed, as the "
+                f"mapping allows: {_some(differing, ', ')}."
+            )
+
+
+def _controls_that_differ(
+    audit: Audit, scope: Scope, tier: TierName, by_role: Mapping[_Role, Sequence[PlacedRun]]
+) -> Iterator[str]:
+    """Yields a sentence on each control whose configuration differs otherwise than the audit says.
+
+    It should lack the mechanism alone.
+    """
+    told: set[tuple[_Role, _Role]] = set()
+    for claim in scope.claims:
+        batches = list(claim_batches(audit, claim, tier))
+        ours = next(_role(batch) for role, batch in batches if role is Role.EXPERIMENT)
+        for role, batch in batches:
+            pair = ours, _role(batch)
+            is_new = role is Role.CONTROL and pair not in told and pair[0] != pair[1]
+            if not is_new or pair[0] not in by_role or pair[1] not in by_role:
+                continue
+            told.add(pair)
+            differing = list(_differences(audit, by_role[pair[0]], by_role[pair[1]]))
+            if differing:
+                yield (
+                    f"Runs of the control {role_words(by_role[pair[1]][0].batch)} differ from "
+                    f"those of {role_words(by_role[pair[0]][0].batch)} in what the audit does not "
+                    f"name: {_some(differing, ', ')}."
+                )
+
+
+def _differences(
+    audit: Audit, own: Sequence[PlacedRun], control: Sequence[PlacedRun]
+) -> Iterator[str]:
+    """Yields each value of two roles' configurations that differs, and not as the audit says.
+
+    What differs from run to run of one role is told elsewhere, or is each run's own affair.
+    """
+    as_planned = _as_planned(audit, own[0]) & _as_planned(audit, control[0])
+    for key in sorted({key for one in (own[0], control[0]) for key in one.run.config}):
+        left, right = own[0].run.config.get(key), control[0].run.config.get(key)
+        if (
+            key not in as_planned
+            and not is_of_run_alone(key)
+            and not alike(left, right)
+            and not (_varies(key, own) or _varies(key, control))
+        ):
+            yield f"{key} ({_said(right)}, not {_said(left)})"
+
+
+def _varies(key: str, runs: Sequence[PlacedRun]) -> bool:
+    first = runs[0].run.config.get(key)
+    return any(not alike(first, one.run.config.get(key)) for one in runs[1:])
+
+
+def _as_planned(audit: Audit, one: PlacedRun) -> set[str]:
+    """The names in a run's configuration that state what the audit plans for it."""
+    planned = one.batch.settings(audit)
+    return {
+        stated.name
+        for name, stated in one.stated.items()
+        if name in planned and same(stated.value, planned[name])
+    }
+
+
+def _let_pass(mapping: MappingFile) -> Iterator[str]:
+    if mapping.complete is not None:
+        reason = mapping.complete.rstrip(".")
+        yield f"Curves that may look cut are said to be all that was logged: {reason}."
+    if mapping.step is not None:
+        yield f"What counts as a step was taken from '{mapping.step}'."
+
+
+def _said(value: object) -> str:
+    return "nothing" if value is None else on_one_line(str(value), 60)
+
+
+def _some(items: Sequence[str], between: str) -> str:
+    rest = len(items) - MOST_NAMED
+    more = f"{between}and {rest} more" if rest > 0 else ""
+    return f"{between.join(items[:MOST_NAMED])}{more}"

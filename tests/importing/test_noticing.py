@@ -1,0 +1,191 @@
+"""Choices of whoever imports logs: each is told beside the verdict, and none can be taken out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import encoders
+import pytest
+import yaml
+from samples import AUDIT, SEEDS, falling, protocol, run_import, submitted
+
+from rendering import render_markdown
+from reproaudit.commands.judge import scorecard_of_submission
+from reproaudit.errors import SpecError, UsageError
+from reproaudit.importing.logged import LogError
+from reproaudit.reports.register.entries import EntrySource, paper_entry
+from reproaudit.reports.register.table import register_csv
+
+
+def write(logs: Path, seeds: Any = SEEDS, **config: Any) -> Path:
+    """The runs of some seeds, each with its loss and its configuration."""
+    for seed in seeds:
+        level = 0.5 if config.get("mechanism") == "none" else 2.0**-7
+        rows = [{"step": s, "loss": repr(v)} for s, v in falling(seed, level)]
+        encoders.table(logs / f"run-seed_{seed}" / "metrics.csv", rows)
+        stated = json.dumps({"seed": seed, **config})
+        (logs / f"run-seed_{seed}" / "args.json").write_text(stated)
+    return logs
+
+
+def remarks(out: Path) -> str:
+    return " ".join(submitted(out).remarks)
+
+
+def test_logs_that_are_as_the_audit_says_are_not_remarked_on(tmp_path: Path) -> None:
+    write(tmp_path / "logs" / "ours", mechanism="full", width=64, output_dir="a")
+    write(tmp_path / "logs" / "ablation", mechanism="none", width=64, output_dir="b")
+    assert submitted(run_import(tmp_path, [tmp_path / "logs"])).remarks == ()
+
+
+@pytest.mark.parametrize("by_rule", [True, False])
+def test_seeds_that_are_called_otherwise_are_told(tmp_path: Path, by_rule: bool) -> None:
+    """The defect: five runs were picked out of twenty, and called seeds 0 to 4."""
+    logs = write(tmp_path / "logs", (0, 1, 2, 3, 16))
+    rule = 'runs: [{match: "*seed_16/*", seed: 4}]' if by_rule else None
+    more: dict[str, Any] = {} if by_rule else {"seeds": ("*seed_16/*=4",)}
+    said = remarks(run_import(tmp_path, [logs], rule, **more))
+    assert "run-seed_16/metrics.csv is called seed 4 and has 16 in its configuration" in said
+    assert str(tmp_path) not in said
+
+
+def test_a_seed_that_is_said_where_no_log_has_one_is_not_remarked_on(tmp_path: Path) -> None:
+    rows = [{"step": s, "loss": repr(v)} for s, v in falling(0)]
+    encoders.table(tmp_path / "logs" / "metrics.csv", rows)
+    out = run_import(tmp_path, [tmp_path / "logs"], seeds=("*=7",))
+    assert submitted(out).remarks == ()
+
+
+def test_a_control_that_was_trained_otherwise_is_told(tmp_path: Path) -> None:
+    """The defect: the control had another learning rate, and one epoch; nobody compared them."""
+    write(tmp_path / "logs" / "ours", mechanism="full", lr=0.1, epochs=100, pretrained=True)
+    write(tmp_path / "logs" / "ablation", mechanism="none", lr=1e-6, epochs=1)
+    (said,) = submitted(run_import(tmp_path, [tmp_path / "logs"])).remarks
+    assert said.startswith("Runs of the control 'training' with mechanism = 'none' differ from")
+    assert "epochs (1, not 100), lr (1e-06, not 0.1), pretrained (nothing, not True)." in said
+
+
+@pytest.mark.parametrize(
+    ("mapping", "instead"),
+    [
+        ("configuration: {width: null}", "nothing is in its place"),
+        ("configuration: {width: width_default}", "'width_default' is read in its place"),
+    ],
+)
+def test_a_setting_that_the_mapping_passes_over_is_told(
+    tmp_path: Path, mapping: str, instead: str
+) -> None:
+    """The defect: the logs said another value, and the page that none was stated."""
+    logs = write(tmp_path / "logs", width=8, width_default=64)
+    said = remarks(run_import(tmp_path, [logs], mapping))
+    assert f"have width = 8, which the mapping passes over: {instead}." in said
+
+
+def test_what_lets_runs_pass_is_told(tmp_path: Path) -> None:
+    for seed in SEEDS:
+        write(tmp_path / "logs", (seed,), batch=32 if seed else 64)
+    mapping = "{vary: ['*'], complete: They were stopped., step: step}"
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"], mapping))
+    assert "Runs of 'training' differ in more than their seed" in said
+    assert "batch (64, 32)." in said
+    assert "said to be all that was logged: They were stopped." in said
+    assert "What counts as a step was taken from 'step'." in said
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"), [("*run-seed_1", "*run-seed_1/*"), ("run-seed_1", "*/run-seed_1/*")]
+)
+def test_a_folder_in_place_of_a_run_is_understood(tmp_path: Path, pattern: str, meant: str) -> None:
+    logs = write(tmp_path / "logs")
+    with pytest.raises(LogError, match=re.escape(f"Did you mean '{meant}'?")):
+        run_import(tmp_path, [logs], f'runs: [{{match: "{pattern}", seed: 7}}]')
+    with pytest.raises(UsageError, match=re.escape(f"Did you mean '{meant}'?")):
+        run_import(tmp_path, [logs], seeds=(f"{pattern}=7",))
+
+
+# --- after the import -----------------------------------------------------------------------------
+
+
+def imported(tmp_path: Path) -> Path:
+    """Six runs, of which one was left out."""
+    logs = write(tmp_path / "logs", (*SEEDS, 6))
+    rules = 'runs: [{match: "*seed_6/*", ignore: true}, {match: "*"}]'
+    return run_import(tmp_path, [logs], rules)
+
+
+def rewrite(out: Path, **changes: Any) -> None:
+    file = out / "manifest.yaml"
+    data = {**yaml.safe_load(file.read_text()), **changes}
+    kept = {name: value for name, value in data.items() if value is not None}
+    file.write_text(yaml.safe_dump(kept))
+
+
+def test_what_is_taken_out_of_the_manifest_is_told(tmp_path: Path) -> None:
+    """The defect: without `left_out` nothing said any more that runs were not there."""
+    out = imported(tmp_path)
+    (before,) = submitted(out).remarks
+    assert "1 run that was made is not among these: run-seed_6/metrics.csv." in before
+    rewrite(out, left_out=None)
+    first, again = submitted(out).remarks
+    assert first == "The manifest was changed after the import: left_out."
+    assert again == before
+    rewrite(out, left_out=["run-seed_6/metrics.csv"])
+    assert submitted(out).remarks == (before,), "as it was"
+
+
+def test_a_table_that_is_changed_is_told(tmp_path: Path) -> None:
+    out = imported(tmp_path)
+    (table,) = out.rglob("2/loss.csv")
+    text = table.read_text()
+    table.write_text(text.replace("0.5", "0.4", 1))
+    name = table.relative_to(out).as_posix()
+    said = f"Tables were changed after the import, or taken away: {name}."
+    assert said in submitted(out).remarks
+    table.write_text(text)
+    assert said not in submitted(out).remarks
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"written": {"manifest": 1, "tables": []}}'])
+def test_a_protocol_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
+    out = imported(tmp_path)
+    (out / "import.json").write_text(text)
+    assert "import.json cannot be read" in remarks(out)
+
+
+def test_a_protocol_leads_out_of_no_folder(tmp_path: Path) -> None:
+    out = imported(tmp_path)
+    data = protocol(out)
+    data["written"]["tables"] = {"../mapping.yaml": "0" * 64, "/dev/zero": "0" * 64}
+    (out / "import.json").write_text(json.dumps(data))
+    assert "../mapping.yaml, /dev/zero." in remarks(out)
+
+
+@pytest.mark.parametrize("who", ["reproaudit", " ReproAudit.", "repro-audit"])
+def test_nobody_submits_under_our_name(tmp_path: Path, who: str) -> None:
+    out = imported(tmp_path)
+    rewrite(out, who=who)
+    with pytest.raises(SpecError, match="under which our own measurements stand"):
+        submitted(out)
+
+
+def test_seeds_that_only_one_role_has_are_told(tmp_path: Path) -> None:
+    """ "5 of 7 seeds have been run" was all that the verdict said."""
+    write(tmp_path / "logs" / "ours", (0, 2, 4), mechanism="full")
+    write(tmp_path / "logs" / "ablation", (0, 1, 2), mechanism="none")
+    (said,) = submitted(run_import(tmp_path, [tmp_path / "logs"])).remarks
+    assert "a claim needs every seed of each: experiment 'training' has seeds 0, 2 and 4;" in said
+
+
+def test_what_stands_out_stands_beside_each_verdict(tmp_path: Path) -> None:
+    """The defect: it stood at the head of the page alone, not in the index nor in its table."""
+    card = scorecard_of_submission(submitted(imported(tmp_path)), None)
+    page = render_markdown(card).replace("\\", "")
+    said = "Something stands out in these measurements: 1 run that was made is not among these"
+    assert f"Warning: {said}" in page
+    entry = paper_entry(None, [EntrySource("a", "0" * 64, card)])
+    assert said in register_csv([entry])
+    assert entry.elsewhere[0].claims[0].warnings[0].startswith(said)
+    assert AUDIT.claims[0].id in register_csv([entry])
