@@ -63,6 +63,19 @@ def test_a_supported_claim_that_an_alternative_misses(
     assert (said in warnings(claim, "paper")) is is_told
 
 
+@pytest.mark.parametrize(("tier", "flips"), [("quick", True), ("quick", False), ("paper", True)])
+def test_a_supported_claim_that_an_alternative_flips_at_a_smaller_tier(
+    supported: ClaimModel, tier: str, flips: bool
+) -> None:
+    """It stood in a table of alternatives alone, and beside the verdict: "0 of 11 run"."""
+    one = AlternativeRunModel(
+        setting="width", value=128, tier=tier, decision=Decision.MISSED, flips=flips, note=""
+    )
+    claim = supported.model_copy(update={"alternatives": (one,)})
+    said = "at the quick tier it flips with width = 128, not run at this one"
+    assert (said in warnings(claim, "paper")) is (tier == "quick" and flips)
+
+
 def test_a_control_that_meets_every_part(supported: ClaimModel) -> None:
     control = supported.controls[0]
     met = control.model_copy(update={"decision": Decision.MET, "name": "without_stage"})

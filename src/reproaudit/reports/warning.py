@@ -143,13 +143,19 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
     if claim.verdict is not Verdict.SUPPORTED:
         return
     named: dict[Decision, list[str]] = {}
+    below: dict[str, list[str]] = {}
     for one in claim.alternatives:
+        words = f"{one.setting} = {value_words(one.value)}"
         if one.tier == tier:
-            named.setdefault(one.decision, []).append(f"{one.setting} = {value_words(one.value)}")
+            named.setdefault(one.decision, []).append(words)
+        elif one.flips:
+            below.setdefault(one.tier, []).append(words)
     if missed := named.get(Decision.MISSED):
         yield f"missed with {', '.join(missed)}, though the difference may be seed noise"
     if undecided := named.get(Decision.UNDECIDED):
         yield f"undecided with {', '.join(undecided)}: nothing shows that it holds there"
+    for smaller, flipping in below.items():
+        yield f"at the {smaller} tier it flips with {', '.join(flipping)}, not run at this one"
 
 
 def _met_by_others(claim: ClaimModel) -> Iterator[str]:
