@@ -20,8 +20,7 @@ from reproaudit.audit.loading import Fault, load_audit, read_audit
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.disclosing import told_of_elsewhere
-from reproaudit.commands.judge import scorecard_of_submission
+from reproaudit.commands.judge import scorecard_of_submission, told_of_elsewhere
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.errors import (

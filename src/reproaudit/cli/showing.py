@@ -157,8 +157,12 @@ def judge(
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
     submission = read_submission(entry.audit(), measurements)
     # What is missing is told by now; to import what judges takes as long as all before.
-    from reproaudit.commands.disclosing import told_of_elsewhere
-    from reproaudit.commands.judge import own_scorecard, scorecard_of_submission, show_judged
+    from reproaudit.commands.judge import (
+        own_scorecard,
+        scorecard_of_submission,
+        show_judged,
+        told_of_elsewhere,
+    )
     from reproaudit.running.store import Store
 
     card = scorecard_of_submission(

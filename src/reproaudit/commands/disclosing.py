@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -124,41 +124,6 @@ def disclosed(
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
 
 
-def told_of_elsewhere(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store | None
-) -> Scorecard:
-    """Returns a scorecard of measurements from elsewhere that says what its rule's chain says.
-
-    They are of no result in it. But their rule may have been changed after other results, and what
-    those were is told as of any other claim.
-
-    Args:
-        card: the scorecard.
-        entry: the paper.
-        audit: its audit, with its own seeds.
-        store: the store that may have a chain; None if there is none.
-
-    Raises:
-        SpecError: if a chain is damaged.
-    """
-    chains = Chains(entry) if store is None else Chains.of(entry, store)
-    seen = chains.seen()
-    sealed = replace(sealed_of(entry, audit, None, seen), confirming=True)
-    if not sealed.entries:
-        return card
-    tier: TierName = "paper" if card.tier == "paper" else "quick"
-    conditions = Conditions(entry, audit, tier, seen)
-    trains = {claim.id: claim.trains for claim in audit.claims}
-
-    def with_chain(claim: ClaimModel) -> ClaimModel:
-        standing = sealed.standing(claim.id, trains[claim.id], ELSEWHERE, claim.verdict, {})
-        told = (*standing.history, *conditions.told_of(claim), *conditions.told_of_others(claim))
-        update = {"looks": standing.looks, "history": (*claim.history, *told)}
-        return claim.model_copy(update=update)
-
-    return card.model_copy(update={"claims": tuple(map(with_chain, card.claims))})
-
-
 def _results_in(chain: bytes) -> int:
     """The number of results in a chain."""
     return sum(isinstance(one, ResultEntry) for one in entries_among(chain))
@@ -176,8 +141,6 @@ def _of_branches(found: Sequence[SealsEntry]) -> str:
     )
 
 
-ELSEWHERE = "elsewhere"
-"""Stands for a tier where measurements are no draws of the audit's own seeds."""
 GONE_NAMED = 5
 """Of claims, or experiments, that are gone, so many are named."""
 

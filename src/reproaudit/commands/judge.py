@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TierName
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
+from reproaudit.commands.conditions import Conditions
 from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
+from reproaudit.commands.recording import sealed_of
 from reproaudit.diff.results import part_change
 from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission
@@ -27,6 +30,10 @@ from reproaudit.scorecard.build import build
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.seals.kept import Chains
+
+ELSEWHERE = "elsewhere"
+"""Stands for a tier where measurements are no draws of the audit's own seeds."""
 
 
 def write_template(
@@ -137,6 +144,41 @@ def scorecard_of_submission(
             "beside": () if ours is None else tuple(_beside(card, ours)),
         }
     )
+
+
+def told_of_elsewhere(
+    card: Scorecard, entry: Entry, audit: Audit, store: Store | None
+) -> Scorecard:
+    """Returns a scorecard of measurements from elsewhere that says what its rule's chain says.
+
+    They are of no result in it. But their rule may have been changed after other results, and what
+    those were is told as of any other claim.
+
+    Args:
+        card: the scorecard.
+        entry: the paper.
+        audit: its audit, with its own seeds.
+        store: the store that may have a chain; None if there is none.
+
+    Raises:
+        SpecError: if a chain is damaged.
+    """
+    chains = Chains(entry) if store is None else Chains.of(entry, store)
+    seen = chains.seen()
+    sealed = replace(sealed_of(entry, audit, None, seen), confirming=True)
+    if not sealed.entries:
+        return card
+    tier: TierName = "paper" if card.tier == "paper" else "quick"
+    conditions = Conditions(entry, audit, tier, seen)
+    trains = {claim.id: claim.trains for claim in audit.claims}
+
+    def with_chain(claim: ClaimModel) -> ClaimModel:
+        standing = sealed.standing(claim.id, trains[claim.id], ELSEWHERE, claim.verdict, {})
+        told = (*standing.history, *conditions.told_of(claim), *conditions.told_of_others(claim))
+        update = {"looks": standing.looks, "history": (*claim.history, *told)}
+        return claim.model_copy(update=update)
+
+    return card.model_copy(update={"claims": tuple(map(with_chain, card.claims))})
 
 
 def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:

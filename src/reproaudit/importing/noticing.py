@@ -1,4 +1,4 @@
-"""What a reader of imported measurements should know of their logs: choices of the importer's.
+"""Choices of whoever imports logs, which a reader of the measurements should know of.
 
 Seeds that logs state otherwise, settings that a mapping passes over, controls whose configurations
 differ from the experiment's in more than the audit says, and what lets runs pass that differ or
@@ -26,7 +26,7 @@ from reproaudit.importing.roles import (
     role_words,
 )
 
-MOST_NAMED = 8
+MOST_NOTICED = 8
 """Of runs, or of values of configurations, that a sentence tells of, so many are named."""
 
 _Role = tuple[str, str]
@@ -188,6 +188,6 @@ def _said(value: object) -> str:
 
 
 def _some(items: Sequence[str], between: str) -> str:
-    rest = len(items) - MOST_NAMED
+    rest = len(items) - MOST_NOTICED
     more = f"{between}and {rest} more" if rest > 0 else ""
-    return f"{between.join(items[:MOST_NAMED])}{more}"
+    return f"{between.join(items[:MOST_NOTICED])}{more}"

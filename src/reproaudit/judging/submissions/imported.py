@@ -1,4 +1,4 @@
-"""What `reproaudit import` wrote beside a manifest, held against what is there now.
+"""Holds a manifest and its tables against the protocol that `reproaudit import` wrote beside them.
 
 The file says what was left out and chosen when the logs were read. Whoever takes that out of the
 manifest, or changes a table, is told of. Without the file nothing is known: then measurements are

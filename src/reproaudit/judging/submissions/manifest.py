@@ -88,7 +88,7 @@ class Manifest(StrictModel):
     """Measurements that logs have under another name, or that were computed from them: that name,
     or the formula."""
     noted: tuple[Text, ...] = ()
-    """What `import` noticed of the logs and of their mapping, in sentences."""
+    """Sentences on the logs and their mapping, from `import`."""
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 
