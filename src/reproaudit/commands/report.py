@@ -54,7 +54,7 @@ def report_papers(
         elif one.lines is not None:
             found.append(one)
     if not found and not faulty:
-        raise _nothing_to_report(request.entries, request.store, request.tier)
+        raise _nothing_to_report(request.entries, request.store, request.tier, request.out)
     written = [path for one in found for path in one.written]
     if "html" in request.pages:
         papers = [one.entry or one.card for one in found]
@@ -122,16 +122,18 @@ def scorecards_to_report(
     found = [scorecard_of_paper(entry, store, tier, out) for entry in entries]
     cards = [card for card in found if card is not None]
     if not cards:
-        raise _nothing_to_report(entries, store.root, tier)
+        raise _nothing_to_report(entries, store.root, tier, out)
     return cards
 
 
-def _nothing_to_report(entries: Sequence[Entry], store: Path, tier: TierName | None) -> UsageError:
+def _nothing_to_report(
+    entries: Sequence[Entry], store: Path, tier: TierName | None, out: Path
+) -> UsageError:
     names = " ".join(entry.slug for entry in entries)
     wanted = f" --tier {tier}" if tier else ""
     return UsageError(
         f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}, and none came "
-        f"with a report in {store.parent / 'reports'}. "
+        f"with a report in {out}. "
         f"Make them with: reproaudit run {names}{wanted}"
     )
 
