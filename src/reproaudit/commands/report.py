@@ -131,9 +131,10 @@ def _nothing_to_report(
 ) -> UsageError:
     names = " ".join(entry.slug for entry in entries)
     wanted = f" --tier {tier}" if tier else ""
+    looked_in = dict.fromkeys(str(one) for one in (out, store.parent / "reports"))
     return UsageError(
         f"{store}: no records of {names}{f' at the {tier} tier' if tier else ''}, and none came "
-        f"with a report in {out}. "
+        f"with a report in {' or '.join(looked_in)}. "
         f"Make them with: reproaudit run {names}{wanted}"
     )
 
