@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import string
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SECONDS = 60
 SAFE = tuple(
@@ -37,6 +39,24 @@ class NoHistoryError(Exception):
 
 class NoCheckoutError(NoHistoryError):
     """There is no repository around a file."""
+
+
+class Blob(NamedTuple):
+    """The content of a file in a commit.
+
+    Attributes:
+        name: by which git knows it: its hash.
+        size: in bytes.
+    """
+
+    name: str
+    size: int
+
+    def is_beginning_of(self, content: bytes) -> bool:
+        """True if a content begins with this one; git need not be asked for it."""
+        kind = "sha1" if len(self.name) == 40 else "sha256"
+        first = content[: self.size]
+        return hashlib.new(kind, b"blob %d\0" % self.size + first).hexdigest() == self.name
 
 
 @dataclass(frozen=True)
@@ -131,11 +151,17 @@ class Repository:
         Raises:
             NoHistoryError: if a commit has the file and this clone lacks it, as a partial one may.
         """
+        return {commit: blob and blob.name for commit, blob in self.sized(commits, name).items()}
+
+    def sized(self, commits: Sequence[str], name: str) -> dict[str, Blob | None]:
+        """As `blobs`, with the sizes of the contents."""
+        if not commits:
+            return {}
         asked = "".join(f"{commit}:{name}\n" for commit in commits).encode()
         told = _git(self.root, "cat-file", "--batch-check", given=asked).decode(errors="replace")
         lines = [line.split() for line in told.splitlines()]
         found = {
-            commit: line[0] if len(line) == 3 and line[1] == "blob" else None
+            commit: Blob(line[0], int(line[2])) if len(line) == 3 and line[1] == "blob" else None
             for commit, line in zip(commits, lines, strict=True)
         }
         for commit, blob in found.items():
@@ -145,6 +171,8 @@ class Repository:
 
     def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
         """The contents of blobs by the names that git gives them."""
+        if not blobs:
+            return {}
         told = _git(
             self.root, "cat-file", "--batch", given="".join(f"{b}\n" for b in blobs).encode()
         )
@@ -220,10 +248,8 @@ def lacking(path: Path, now: bytes) -> str | None:
     repository = Repository.of(path)
     name = repository.name(path)
     commits = [commit for commit, _ in repository.versions(name)]  # the newest first
-    blobs = repository.blobs(commits, name)
-    contents = repository.contents(sorted({one for one in blobs.values() if one is not None}))
-    for commit, blob in blobs.items():
-        if blob is not None and not now.startswith(contents[blob]):
+    for commit, blob in repository.sized(commits, name).items():
+        if blob is not None and not blob.is_beginning_of(now):
             return commit
     return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from reproaudit.seals.entries import SucceededClaim
@@ -19,6 +20,7 @@ RulePath = tuple[str, ...]
 AnyRule = Mapping[str, RuleValue]
 
 
+@lru_cache(maxsize=1 << 16)
 def steps_of(path: str) -> RulePath:
     """The steps of a path in a rule."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/"))
