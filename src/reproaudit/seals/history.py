@@ -75,7 +75,6 @@ class Repository:
 
         Raises:
             NoCheckoutError: if there is none.
-            NoHistoryError: if git cannot be asked.
         """
         folder = path.absolute().parent
         while not folder.is_dir():
@@ -84,10 +83,7 @@ class Repository:
         top = next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
         if top is None:
             raise NoCheckoutError("not in a checkout of git")  # said without starting git
-        root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
-        if root.resolve() != top:  # a setting of git, core.worktree, can name any other folder
-            raise NoHistoryError(f"git takes {root} for the checkout, and not {top}")
-        return cls(root)
+        return cls(top)
 
     def git(self, *arguments: str, given: bytes = b"") -> bytes:
         """The output of a git command, to which its input may be given.
@@ -425,13 +421,17 @@ def _without_filters(folder: Path) -> dict[str, str]:
 
 
 def _git(
-    folder: Path, *arguments: str, given: bytes = b"", more: Mapping[str, str] | None = None
+    top: Path, *arguments: str, given: bytes = b"", more: Mapping[str, str] | None = None
 ) -> bytes:
+    """The output of git in a checkout.
+
+    Its top is given, since a setting of git, core.worktree, can name any other folder.
+    """
     kept = (name for name in os.environ if not re.match("GIT_(?!CONFIG)", name))
     plain = {name: os.environ[name] for name in kept}
     try:
         done = subprocess.run(
-            ["git", *SAFE, "-C", str(folder), *arguments],
+            ["git", *SAFE, "-C", str(top), f"--work-tree={top}", *arguments],
             capture_output=True,
             timeout=SECONDS,
             env={**plain, **AS_WRITTEN, **(more or {}), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
