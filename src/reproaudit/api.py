@@ -20,7 +20,11 @@ from reproaudit.audit.loading import Fault, load_audit, read_audit
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.judge import scorecard_of_submission, told_of_elsewhere
+from reproaudit.commands.judge import (
+    scorecard_of_submission,
+    told_of_elsewhere,
+    without_chain,
+)
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.errors import (
@@ -206,7 +210,9 @@ def judge_measurements(
                 proxy=proxy,
             )
     card = scorecard_of_submission(submission, beside, claims)
-    if not isinstance(paper, Audit):
+    if isinstance(paper, Audit):
+        card = without_chain(card)
+    else:
         _, entry = _located(paper, audits)
         card = told_of_elsewhere(card, entry, audit, None)
     return PaperScorecard.of(card)

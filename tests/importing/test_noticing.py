@@ -16,6 +16,7 @@ from rendering import render_markdown
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.importing.logged import LogError
+from reproaudit.judging.submissions.writing import MeasuredRuns, write_submission
 from reproaudit.reports.register.entries import EntrySource, paper_entry
 from reproaudit.reports.register.table import register_csv
 
@@ -189,3 +190,19 @@ def test_what_stands_out_stands_beside_each_verdict(tmp_path: Path) -> None:
     assert said in register_csv([entry])
     assert entry.elsewhere[0].claims[0].warnings[0].startswith(said)
     assert AUDIT.claims[0].id in register_csv([entry])
+
+
+@pytest.mark.parametrize("end", [30, 100])
+def test_a_series_that_ends_before_the_others_is_told(tmp_path: Path, end: int) -> None:
+    """The defect: a control's judged series was cut, another went on, and it missed thereby."""
+    runs = {}
+    for seed in SEEDS:
+        steps, values = zip(*falling(seed), strict=True)
+        cut = [(s, v) for s, v in falling(seed) if s <= end]
+        by_layer = (steps, [[one, one + 1] for one in values])
+        runs[seed] = {"loss": tuple(zip(*cut, strict=True)), "layer_loss": by_layer}
+    found = write_submission(tmp_path / "theirs", AUDIT, [MeasuredRuns("training", runs)])
+    said = (
+        f"All 5 seeds of experiment 'training' end 'loss' at step {end}, and other series at 100."
+    )
+    assert (said in found.remarks) is (end == 30)

@@ -79,3 +79,40 @@ def test_reports_for_machines_say_whose_measurements_they_are(place: Place, tmp_
     assert 'name="mini (paper), measured by not stated, not ours"' in text
     assert "warning: Changed, and not sealed" in text
     assert "Measurements from elsewhere, not ours" in text
+
+
+def test_an_audit_without_its_chain_is_told(
+    place: Place, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The defect: a copy of the audit, loosened, gave a page under the paper's own name."""
+    said = "No chain of seals tells whether this rule was changed after results"
+    assert said not in judge(place)[1]
+    theirs = place.folder / "theirs"
+    card = judge_measurements(open_audit(place.audits / "mini.yaml"), theirs)
+    assert [one.history[-1] for one in card.claims] == [f"{said}."] * len(card.claims)
+    copy = tmp_path_factory.mktemp("copy")
+    for name in ("mini.yaml", "mini.py"):
+        (copy / name).write_bytes((place.audits / name).read_bytes())
+    card = judge_measurements(copy / "mini.yaml", theirs)
+    assert f"{said}." in card.claims[0].history
+
+
+def test_claims_that_were_not_asked_for_are_told(place: Place) -> None:
+    """The defect: the page of one good claim said that one of one was tested."""
+    shown = judge(place, "--claim", "mini.supported")[1]
+    assert "Not asked for, and not judged, were other claims: mini." in " ".join(shown.split())
+    assert "Not asked for" not in judge(place)[1]
+
+
+def test_a_link_in_place_of_the_module_confirms_nothing(at: Place) -> None:
+    """The defect: what the link led to was in no commit, and the claim was called confirmed."""
+    module = at.audits / "mini.py"
+    hidden = at.folder / "runs" / "mini.py"  # which git ignores
+    hidden.parent.mkdir()
+    module.rename(hidden)
+    module.symlink_to(hidden)
+    commit(at.folder, "a link")
+    at("seal", "mini")
+    commit(at.folder, "seal")
+    code, _, errors = at(*PAPER, "--confirm")
+    assert code == 2, errors

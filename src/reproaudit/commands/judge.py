@@ -23,7 +23,7 @@ from reproaudit.reports.export.junit import junit_xml
 from reproaudit.reports.files import read_scorecard, replace_file, submissions_beside, write_report
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.reports.warning import STANDS_OUT
+from reproaudit.reports.warning import NO_CHAIN, STANDS_OUT
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
@@ -119,15 +119,18 @@ def scorecard_of_submission(
     Raises:
         UsageError: if there is no such claim.
     """
-    audit = submission.audit
+    audit, remarks = submission.audit, submission.remarks
     if claims:
         only = scope_of(audit, submission.tier, claims).claims
+        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        if rest:
+            remarks = (f"Not asked for, and not judged, were other claims: {rest}.", *remarks)
         audit = audit.model_copy(update={"claims": only})
     ours = beside(submission.tier) if callable(beside) else beside
     card = build(audit, submission.tier, submission.lookup)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
-    card = _standing_out(card, submission.remarks)
+    card = _standing_out(card, remarks)
     return card.model_copy(
         update={
             "origin": OriginModel(
@@ -138,7 +141,7 @@ def scorecard_of_submission(
                 settings=dict(submission.settings),
                 unstated=submission.unstated,
                 absent=submission.absent,
-                remarks=submission.remarks,
+                remarks=remarks,
                 measurements=submission.digest,
             ),
             "beside": () if ours is None else tuple(_beside(card, ours)),
@@ -167,7 +170,7 @@ def told_of_elsewhere(
     seen = chains.seen()
     sealed = replace(sealed_of(entry, audit, None, seen), confirming=True)
     if not sealed.entries:
-        return card
+        return without_chain(card)
     tier: TierName = "paper" if card.tier == "paper" else "quick"
     conditions = Conditions(entry, audit, tier, seen)
     trains = {claim.id: claim.trains for claim in audit.claims}
@@ -179,6 +182,14 @@ def told_of_elsewhere(
         return claim.model_copy(update=update)
 
     return card.model_copy(update={"claims": tuple(map(with_chain, card.claims))})
+
+
+def without_chain(card: Scorecard) -> Scorecard:
+    """Returns a scorecard whose claims say that no chain of seals is known of their rule."""
+    claims = tuple(
+        one.model_copy(update={"history": (*one.history, f"{NO_CHAIN}.")}) for one in card.claims
+    )
+    return card.model_copy(update={"claims": claims})
 
 
 def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:

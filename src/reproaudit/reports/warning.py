@@ -55,6 +55,8 @@ BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
 NOT_SEALED = "Changed, and not sealed"
 """The rule of today may follow from what was seen."""
+NO_CHAIN = "No chain of seals tells whether this rule was changed after results"
+"""The measurements are judged by an audit without one, perhaps a copy."""
 STANDS_OUT = "Something stands out in these measurements"
 """They are from elsewhere: what it is stands at the head of the page."""
 NOT_ENTERED = "No entry of the chain records the numbers"
@@ -79,6 +81,7 @@ _IN_HISTORY = (
     BELOW_THE_FLOOR,
     STANDS_OUT,
     NOT_SEALED,
+    NO_CHAIN,
 )
 """The beginnings of sentences of a claim's history that are warnings as well."""
 

@@ -214,9 +214,12 @@ class Repository:
 
 
 def _holds(file: Path, content: bytes) -> bool:
-    """True if a file, or a symbolic link, has a content; line ends may be those of Windows."""
+    """True if a file has a content; line ends may be those of Windows.
+
+    A symbolic link has none: what it leads to is in no commit under this name.
+    """
     if file.is_symlink():
-        return os.fsencode(os.readlink(file)) == content
+        return False
     try:
         return file.read_bytes().replace(b"\r\n", b"\n") == content.replace(b"\r\n", b"\n")
     except OSError:

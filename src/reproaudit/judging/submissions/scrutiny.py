@@ -115,6 +115,7 @@ def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -
         *(said for batch in batches.values() for said in _repeats(batch)),
         *_shared(list(batches.values())),
         *(said for batch in batches.values() for said in _ends(audit, batch)),
+        *(said for batch in batches.values() for said in _ends_apart(batch)),
         *(said for batch in batches.values() for said in _finite(batch)),
     )
 
@@ -251,6 +252,25 @@ def _end_beside(
     points = run.role is not Role.POSITIVE_CONTROL
     end = None if length is None else end_beside(series, length, points=points)
     return None if end is None or length is None else (end, length)
+
+
+def _ends_apart(batch: Sequence[SubmittedRun]) -> Iterator[str]:
+    """Yields a sentence on each series that ends before another one of the same runs.
+
+    The last number of such a series is judged as if training ended there.
+    """
+    if batch[0].role is Role.POSITIVE_CONTROL:
+        return
+    found: dict[tuple[str, int, int], list[SubmittedRun]] = {}
+    for run in _completed(batch):
+        series = run.record.measurements.series
+        longest = max((one.steps[-1] for one in series.values()), default=0)
+        for name, one in series.items():
+            if end_beside([one.steps], longest, points=True) is not None:
+                found.setdefault((name, int(one.steps[-1]), int(longest)), []).append(run)
+    for (name, end, longest), some in found.items():
+        who = _who(some, all_of=len(_completed(batch)))
+        yield f"{who} {_verb(some, 'end')} '{name}' at step {end}, and other series at {longest}."
 
 
 def _finite(batch: Sequence[SubmittedRun]) -> Iterator[str]:
