@@ -18,7 +18,7 @@ from reproaudit.reports.warning import (
     UNDER_ANOTHER_NAME,
     warnings,
 )
-from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel
+from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel, MovementModel
 from reproaudit.scorecard.pictures import RangeModel
 from reproaudit.stats import Decision
 
@@ -40,6 +40,32 @@ def test_some_of_the_history_is_a_warning(supported: ClaimModel, begins: str) ->
     told = (f"{begins}, and so on.", f"It is said that {begins}.")
     history = supported.model_copy(update={"history": told})
     assert warnings(history, "paper") == (f"{begins}, and so on",)
+
+
+@pytest.mark.parametrize(
+    ("its", "stays", "is_told"),
+    [(0.0013, None, True), (0.01, None, False), (0.0013, "labels are drawn anew", False)],
+)
+def test_an_ablation_that_hardly_moved(
+    supported: ClaimModel, its: float, stays: str | None, is_told: bool
+) -> None:
+    """The defect: one that moved a 700th of what its claim moved counted as trained, untold."""
+    movement = MovementModel(
+        parameters="p",
+        training_loss="l",
+        at_least=0.001,
+        loss_stays=None,
+        parameters_moved=2.0,
+        loss_moved=0.9,
+    )
+    control = supported.controls[0].model_copy(update={"loss_moved": its, "loss_stays": stays})
+    moved = supported.model_copy(update={"movement": movement, "controls": (control,)})
+    said = [one for one in warnings(moved, "paper") if "learned little of anything" in one]
+    assert bool(said) is is_told
+    if is_told:
+        assert (
+            "moved its training loss by 0.0013 times its size, and the claim's own runs" in said[0]
+        )
 
 
 @pytest.mark.parametrize(

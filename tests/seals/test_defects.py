@@ -513,3 +513,14 @@ def test_a_chain_on_another_branch_is_not_missed(at: Place) -> None:
     assert not at.file.exists()
     assert check(at)[0] == 0
     assert at(*REPORT)[0] == 0
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_control_that_is_judged_before_its_training_ended_is_told(at: Place, cut: bool) -> None:
+    """The defect: its series ended early, so that it missed, and only the picture showed it."""
+    early = "{n: type(s)(steps=s.steps[:3], values=s.values[:3]) for n, s in one.items()}"
+    ends = f"({early} if {cut} and settings.level > 0.5 else one)"
+    at.edit("mini.py", "Measurements(series=one,", f"Measurements(series={ends},")
+    assert at(*PAPER)[0] == 0
+    said = "A judged series ends before its training: 'distance' ends at step 4 of 40 in 5 of 5"
+    assert (f"Warning: {said} runs of control 1" in page(at)) is cut

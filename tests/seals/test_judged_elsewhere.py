@@ -13,6 +13,7 @@ from places import PAPER, Place
 from measured import every_run, everything
 from reproaudit import judge_measurements
 from reproaudit.api import open_audit
+from reproaudit.cli import run_command
 from reproaudit.judging.submissions.writing import write_submission
 
 
@@ -102,6 +103,78 @@ def test_claims_that_were_not_asked_for_are_told(place: Place) -> None:
     shown = judge(place, "--claim", "mini.supported")[1]
     assert "Not asked for, and not judged, were other claims: mini." in " ".join(shown.split())
     assert "Not asked for" not in judge(place)[1]
+
+
+def page(place: Place, *more: str) -> dict[str, Any]:
+    """The scorecard that is written to the report folder for these measurements."""
+    code, out, errors = judge(place, "--out", str(place.folder / "reports"), "--json", *more)
+    assert code == 0, errors
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def pages(place: Place) -> list[str]:
+    return sorted(one.name for one in (place.folder / "reports/paper/mini/elsewhere").iterdir())
+
+
+def test_fewer_claims_of_the_same_measurements_have_a_page_of_their_own(place: Place) -> None:
+    """The defect: the page of one good claim replaced that of all of them."""
+    whole = page(place)
+    (first,) = pages(place)
+    told = page(place, "--claim", "mini.supported")["origin"]["remarks"][-1]
+    assert pages(place) == [first, f"{first}_2"]
+    assert told.startswith("These same measurements, by not stated of ")
+    assert f"stand beside, in paper/mini/elsewhere/{first}: " in told
+    page(place)
+    assert pages(place) == [first, f"{first}_2"], "each is judged again in its own place"
+    kept = place.folder / "reports/paper/mini/elsewhere" / first / "scorecard.json"
+    assert len(json.loads(kept.read_text())["claims"]) == len(whole["claims"]) > 1
+
+
+def test_measurements_under_another_name_are_told(place: Place) -> None:
+    """The defect: the same numbers, handed in by two people, knew nothing of each other."""
+    page(place)
+    (first,) = pages(place)
+    manifest = place.folder / "theirs" / "manifest.json"
+    stated = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**stated, "who": "another group"}))
+    assert f"stand beside, in paper/mini/elsewhere/{first}" in page(place)["origin"]["remarks"][-1]
+    assert pages(place) == ["by_another_group" + first.removeprefix("by_not_stated"), first]
+
+
+def test_a_page_of_a_copied_audit_says_so_beside_ours(
+    place: Place, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The defect: a loosened copy gave a page in our report folder, which no report questioned."""
+    reports = str(place.folder / "reports")
+    assert place("report", "mini", "--tier", "paper", "--out", reports)[0] == 0
+    said = "Judged by another rule than our own scorecard of this claim: checks"
+    assert said not in (place.folder / "reports/paper/register.csv").read_text()
+    copy = tmp_path_factory.mktemp("copy")
+    for name in ("mini.yaml", "mini.py"):
+        (copy / name).write_bytes((place.audits / name).read_bytes())
+    audit = copy / "mini.yaml"
+    audit.write_text(audit.read_text().replace("at_most: 0.015\n", "at_most: 0.1\n"))
+    judging = ["judge", "mini", "--measurements", str(place.folder / "theirs"), "--out", reports]
+    assert run_command([*judging, "--audits", str(copy), "--store", str(copy / "runs")]) == 0
+    (theirs,) = pages(place)
+    card = json.loads(
+        (place.folder / "reports/paper/mini/elsewhere" / theirs / "scorecard.json").read_text()
+    )
+    assert card["claims"][0]["verdict"] == "supported"
+    assert place("report", "mini", "--tier", "paper", "--out", reports)[0] == 0
+    assert said in (place.folder / "reports/paper/register.csv").read_text()
+    assert said in (place.folder / "reports/paper/index.html").read_text()
+
+
+def test_controls_of_other_claims_are_held_against_theirs_too(place: Place) -> None:
+    """The defect: only `report` told of models without the mechanism that meet every part."""
+    place.edit("mini.yaml", "at_most: 0.015\n", "at_most: 0.1\n")
+    place.edit("mini.yaml", "    why: ends at 0.03\n", "    why: ends at 0.03\n    scale: same\n")
+    told = [one for one in first(place)["history"] if "controls of other claims" in one]
+    assert told == [
+        "Models that are controls of other claims meet every part of this one: level = 0.03."
+    ]
 
 
 def test_a_link_in_place_of_the_module_confirms_nothing(at: Place) -> None:

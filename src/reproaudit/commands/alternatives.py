@@ -1,22 +1,21 @@
 """Tells of alternatives what the verdict alone does not: runs that nobody has judged as such.
 
-The same settings may have been run under another name, as an experiment or a control of its own, or
-by custom runs; and where a claim is missed under an alternative, the constructed solution may miss
-it there, too. Then the rule asks more than anything can reach with that value, and the claim hangs
-on its bound rather than on what training does. A control of another claim, too, is a run that
-nobody has held this claim's checks against.
+The same settings may have been run by custom runs, and an alternative may change no judged number.
+Where a claim is missed under an alternative, the constructed solution may miss it there, too. Then
+the rule asks more than anything can reach with that value, and the claim hangs on its bound rather
+than on what training does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
-from reproaudit.audit.plan import Batch, Role, control_batch, plan
+from reproaudit.audit.plan import Batch, Role
 from reproaudit.audit.rules.values import same, shown
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.cell import SettingValue
 from reproaudit.judging.outcomes import Lookup, judge_batch, judge_own
 from reproaudit.multiverse.ablations import ablation_batch
 from reproaudit.multiverse.completions import (
@@ -33,15 +32,11 @@ from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
 from reproaudit.reports.status import holds
 from reproaudit.reports.warning import (
-    ABLATION_HANGS_ON,
-    CONTROL_AT_QUICK_SCALE,
-    CONTROLS_OF_OTHERS,
-    UNDER_ANOTHER_NAME,
     WITHOUT_EFFECT,
 )
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import CUSTOM, lookup_chosen
+from reproaudit.scorecard.from_store import CUSTOM
 from reproaudit.scorecard.model import ClaimModel, HangsOnModel, Scorecard
 from reproaudit.stats import Decision
 
@@ -113,57 +108,9 @@ class Alternatives:
         claim = self._claim(told)
         if claim is None:
             return
-        yield from self._under_another_name(claim, told)
-        yield from self._on_controls_of_others(claim, told)
         yield from self._without_effect(claim, told)
-        yield from self._of_ablations(claim, told)
-        yield from self._at_another_scale(claim, told)
         if tried := self._tried.get(claim.experiment):
             yield tried
-
-    def _under_another_name(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
-        """Yields a sentence on each run with an alternative's settings that decides otherwise."""
-        judged = [(one.setting, one.value) for one in told.alternatives if one.tier == self.tier]
-        for change in self._changes:
-            if not concerns(self.audit, change, claim.experiment) or any(
-                name == change.name and same(value, change.stated) for name, value in judged
-            ):
-                continue
-            batch = batch_of(self.audit, (change,), claim.experiment, self.tier)
-            for other in self._planned.get(canonical_settings(batch.settings(self.audit)), ()):
-                found = judge_own(self.audit, claim, other, self._lookup(other))
-                if found.problem or found.decision in (None, told.decision):
-                    continue
-                yield (
-                    f"{UNDER_ANOTHER_NAME}, as {_named(other)}, the alternative {change.name} = "
-                    f"{shown(change.stated)} comes out {found.decision}, and no multiverse has "
-                    f"judged it: reproaudit multiverse {self.audit.paper.slug} --tier {self.tier}"
-                )
-
-    def _on_controls_of_others(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
-        """Yields a sentence on controls of other claims that meet every part of a supported one."""
-        if not holds(told):
-            return
-        own = {
-            control_batch(self.audit, one, self.tier)
-            for one in self.audit.controls_of(claim)
-            if not one.substitutes  # else other numbers than the claim's were judged
-        }
-        all_of_it: list[str] = []
-        primary: list[str] = []
-        for role, batch in plan(self.audit, self.tier):
-            is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
-            if is_other and batch.experiment == claim.experiment:
-                found = judge_own(self.audit, claim, batch, self._lookup(batch))
-                met = sum(part.decision is Decision.MET for part in found.parts)
-                if found.problem is None and found.decision is Decision.MET:
-                    all_of_it.append(_changed(batch))
-                elif met and found.problem is None and found.parts[0].decision is Decision.MET:
-                    primary.append(f"{_changed(batch)} ({met} of {len(found.parts)} parts)")
-        if all_of_it:
-            yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(all_of_it)}."
-        if primary:
-            yield f"{CONTROLS_OF_OTHERS} meet its primary part: {'; '.join(primary)}."
 
     def _without_effect(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on alternatives that leave every number of a supported claim as it is.
@@ -195,68 +142,6 @@ class Alternatives:
                 f"{WITHOUT_EFFECT} change no judged number of it, as where a setting is not used "
                 f"or a number saturates: {', '.join(same_numbers)}."
             )
-
-    def _of_ablations(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
-        """Yields a sentence on open settings of an ablation's experiment, not of the claim's.
-
-        A multiverse varies what the claim's own experiment reads.
-        """
-        if not holds(told):
-            return
-        found: dict[str, list[str]] = {}
-        for change in self._changes:
-            for control in self.audit.ablations_of(claim):
-                experiment = str(control.experiment)
-                if (
-                    concerns(self.audit, change, experiment)
-                    and not concerns(self.audit, change, claim.experiment)
-                    and change.name not in control.settings
-                ):
-                    own = self.audit.values_of(experiment, self.tier)[change.name]
-                    name = f"{change.name} = {shown(own)} of {experiment}"
-                    found.setdefault(name, []).append(shown(change.stated))
-        if found:
-            named = "; ".join(f"{one} (or {', '.join(others)})" for one, others in found.items())
-            yield f"{ABLATION_HANGS_ON}, and no alternative of them was tried: {named}."
-
-    def _at_another_scale(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
-        """Yields a sentence on controls at quick scale whose experiment has a quick value itself.
-
-        The claim's experiment has the paper's value there, so that such a control differs in it.
-        """
-        if not holds(told):
-            return
-        ours = self.audit.values_of(claim.experiment, self.tier)
-        for place, control in enumerate(self.audit.controls_of(claim), start=1):
-            batch = control_batch(self.audit, control, self.tier)
-            own = self.audit.experiments[batch.experiment].settings
-            if batch.tier == self.tier or batch.experiment == claim.experiment:
-                continue
-            differing = {
-                name: value
-                for name, value in batch.settings(self.audit).items()
-                if name in own and name in ours and name not in control.settings
-                if not same(value, ours[name])
-            }
-            if differing:
-                named = ", ".join(f"{name} = {shown(value)}" for name, value in differing.items())
-                yield (
-                    f"{CONTROL_AT_QUICK_SCALE} of {batch.experiment}, other values than those of "
-                    f"the claim: control {control.name or place} with {named}."
-                )
-
-    @cached_property
-    def _planned(self) -> Mapping[str, Sequence[Batch]]:
-        """The batches that are run anyway, by their settings."""
-        found: dict[str, list[Batch]] = {}
-        for role, batch in plan(self.audit, self.tier):
-            if role is not Role.POSITIVE_CONTROL:
-                found.setdefault(canonical_settings(batch.settings(self.audit)), []).append(batch)
-        return found
-
-    @cached_property
-    def _lookup(self) -> Lookup:
-        return lookup_chosen(self.audit, self.chosen)
 
     @cached_property
     def _tried(self) -> Mapping[str, str]:
@@ -319,14 +204,3 @@ class Alternatives:
                 found = judge_batch(self.audit, claim, checks, role, batch, runs)
                 if found.problem is None and found.decision is Decision.MISSED:
                     yield change.stated
-
-
-def _named(batch: Batch) -> str:
-    """An experiment as it is audited, or a control of it."""
-    if not batch.overrides:
-        return f"experiment {batch.experiment}"
-    return f"a control ({batch.experiment} with {_changed(batch)})"
-
-
-def _changed(batch: Batch) -> str:
-    return ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)

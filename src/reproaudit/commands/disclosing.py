@@ -13,7 +13,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
 from reproaudit.commands.conditions import Conditions, letters
-from reproaudit.commands.floors import below_floors
+from reproaudit.commands.neighbours import Neighbours
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
     ALTERNATIVES,
@@ -32,6 +32,7 @@ from reproaudit.scorecard.from_store import (
     CUSTOM,
     cells_of_tier,
     choose_records,
+    lookup_chosen,
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
@@ -106,6 +107,7 @@ def disclosed(
     ]
     told = [one for one in of_store if one]
     alternatives = Alternatives(card, audit, store, beside.chosen)
+    neighbours = Neighbours(card, audit, lookup_chosen(audit, beside.chosen))
     conditions = Conditions(entry, audit, beside.tier, seen)
 
     def with_more(claim: ClaimModel) -> ClaimModel:
@@ -114,7 +116,7 @@ def disclosed(
             *once,
             *conditions.told_of_others(claim),
             *alternatives.told_of(claim),
-            *below_floors(claim, audit, beside.tier, beside.chosen),
+            *neighbours.told_of(claim),
         )
         history = (*claim.history, *told, *more)
         status = "exploratory" if once else claim.status

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
 from reproaudit.commands.conditions import Conditions
+from reproaudit.commands.neighbours import Neighbours
 from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.recording import sealed_of
@@ -18,9 +20,16 @@ from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission
 from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
+from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.difference import change_words
 from reproaudit.reports.export.junit import junit_xml
-from reproaudit.reports.files import read_scorecard, replace_file, submissions_beside, write_report
+from reproaudit.reports.files import (
+    read_scorecard,
+    replace_file,
+    same_measurements,
+    submissions_beside,
+    write_report,
+)
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.warning import NO_CHAIN, STANDS_OUT
@@ -79,18 +88,30 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
     say_written(written, as_json=as_json)
 
 
+MOST_BESIDE = 10
+"""Of other measurements of a paper, so many are named."""
+
+
 def _with_others(card: Scorecard, out: Path) -> Scorecard:
-    """Returns a scorecard that tells of other measurements by the same people and day."""
+    """Returns a scorecard that tells of other measurements of the paper from elsewhere.
+
+    Those come first that are the same, judged for other claims, by another rule or under another
+    name.
+    """
     assert card.origin is not None, "measurements from elsewhere have an origin"
+    beside = submissions_beside(card, out)
+    same = {at for at, one in beside.items() if one is not None and same_measurements(one, card)}
     told = []
-    for folder, other in submissions_beside(card, out).items():
-        found = "a scorecard that cannot be read"
-        if other is not None:
+    for folder in sorted(beside, key=lambda at: at not in same)[:MOST_BESIDE]:
+        which, found = "Other measurements", "a scorecard that cannot be read"
+        other = beside[folder]
+        if other is not None and other.origin is not None:
+            which = "These same measurements" if folder in same else which
+            which += f", by {other.origin.who} of {other.origin.made},"
             found = phrasing.counts_words(phrasing.verdict_counts(other.claims))
-        told.append(
-            "Other measurements under this name and day stand beside, in "
-            f"{folder.relative_to(out).as_posix()}: {found}."
-        )
+        told.append(f"{which} stand beside, in {folder.relative_to(out).as_posix()}: {found}.")
+    if len(beside) > MOST_BESIDE:
+        told.append(f"And {len(beside) - MOST_BESIDE} more stand in the same folder.")
     remarks = (*card.origin.remarks, *told)
     return card.model_copy(update={"origin": card.origin.model_copy(update={"remarks": remarks})})
 
@@ -130,6 +151,9 @@ def scorecard_of_submission(
     card = build(audit, submission.tier, submission.lookup)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
+    card = _with_history(card, Neighbours(card, submission.audit, submission.lookup).told_of)
+    if ours is not None:
+        card = _with_history(card, partial(another_rule, card=card, ours=ours))
     card = _standing_out(card, remarks)
     return card.model_copy(
         update={
@@ -186,10 +210,7 @@ def told_of_elsewhere(
 
 def without_chain(card: Scorecard) -> Scorecard:
     """Returns a scorecard whose claims say that no chain of seals is known of their rule."""
-    claims = tuple(
-        one.model_copy(update={"history": (*one.history, f"{NO_CHAIN}.")}) for one in card.claims
-    )
-    return card.model_copy(update={"claims": claims})
+    return _with_history(card, lambda _: [f"{NO_CHAIN}."])
 
 
 def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:
@@ -198,8 +219,14 @@ def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:
         return card
     first, more = remarks[0].rstrip("."), len(remarks) - 1
     rest = f"; and {more} more, at the head of the page" if more else ""
-    said = f"{STANDS_OUT}: {first}{rest}."
-    claims = tuple(one.model_copy(update={"history": (*one.history, said)}) for one in card.claims)
+    return _with_history(card, lambda _: [f"{STANDS_OUT}: {first}{rest}."])
+
+
+def _with_history(card: Scorecard, told_of: Callable[[ClaimModel], Iterable[str]]) -> Scorecard:
+    """Returns a scorecard with more sentences in the history of each claim."""
+    claims = tuple(
+        one.model_copy(update={"history": (*one.history, *told_of(one))}) for one in card.claims
+    )
     return card.model_copy(update={"claims": claims})
 
 

@@ -3,7 +3,8 @@
 Beside a scorecard's page stand the numbers of its pictures, `pictures.csv`.
 
 Those of measurements from elsewhere stand in `OUT/<tier>/<slug>/elsewhere/<who and when>/`, apart;
-others of the same people and day get a number behind that name.
+others of the same people and day get a number behind that name, and so do the same measurements
+when other claims of them are judged, or by another rule.
 
 Each file is complete or absent, never half written. `scorecard.json` is read back into the very
 scorecard that was written, so that the other files can be made again from it, byte by byte.
@@ -146,24 +147,25 @@ def read_scorecard(path: Path) -> Scorecard:
 def submission_folder(scorecard: Scorecard, out_dir: Path) -> Path:
     """Returns the folder for measurements from elsewhere: the one of the same ones, or a new one.
 
-    It is named after who made them and when. Others of that name are never overwritten: the next
-    number is put behind it.
+    It is named after who made them and when. Others of that name are never overwritten, and neither
+    is what the same ones gave for other claims or by another rule: the next number is put behind.
 
     Raises:
         StoreError: if the scorecard's slug or tier cannot name a folder.
     """
     first, standing = _first_folder(scorecard, out_dir), _standing(scorecard, out_dir)
     for folder, card in standing.items():
-        if card is not None and _has_the_same(card, scorecard):
+        if card is not None and _is_judged_again(card, scorecard):
             return folder
     numbered = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
     return next(one for one in itertools.chain([first], numbered) if one not in standing)
 
 
 def submissions_beside(scorecard: Scorecard, out_dir: Path) -> dict[Path, Scorecard | None]:
-    """Returns other measurements by the same people and day; None if one cannot be read."""
+    """Returns other scorecards from elsewhere of a paper, by folder; None if one is unreadable."""
     own = submission_folder(scorecard, out_dir)
-    return {at: card for at, card in _standing(scorecard, out_dir).items() if at != own}
+    files = (file for name in FILES for file in own.parent.glob(f"*/scorecard.{name}"))
+    return {at: _readable(at) for at in sorted({file.parent for file in files}) if at != own}
 
 
 def _first_folder(scorecard: Scorecard, out_dir: Path) -> Path:
@@ -186,20 +188,30 @@ def _standing(scorecard: Scorecard, out_dir: Path) -> dict[Path, Scorecard | Non
     found: dict[Path, Scorecard | None] = {}
     for folder in sorted(numbers, key=numbers.__getitem__):
         if any((folder / f"scorecard.{name}").exists() for name in FILES):
-            try:
-                found[folder] = read_scorecard(folder / "scorecard.json")
-            except StoreError:
-                found[folder] = None
+            found[folder] = _readable(folder)
     return found
 
 
-def _has_the_same(one: Scorecard, other: Scorecard) -> bool:
+def _readable(folder: Path) -> Scorecard | None:
+    try:
+        return read_scorecard(folder / "scorecard.json")
+    except StoreError:
+        return None
+
+
+def same_measurements(one: Scorecard, other: Scorecard) -> bool:
     """Returns whether two scorecards from elsewhere judge the same measurements."""
     if one.origin is None or other.origin is None:
         return False
     if one.origin.measurements and other.origin.measurements:
         return one.origin.measurements == other.origin.measurements
     return {r.fingerprint for r in one.records} == {r.fingerprint for r in other.records}
+
+
+def _is_judged_again(one: Scorecard, other: Scorecard) -> bool:
+    """Returns whether two scorecards judge the same measurements, claims and rules."""
+    rules, others = ({claim.id: claim.rule_hash for claim in c.claims} for c in (one, other))
+    return rules == others and same_measurements(one, other)
 
 
 def folder_name(name: object) -> str:

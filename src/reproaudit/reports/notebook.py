@@ -36,7 +36,14 @@ DEFAULT_FAIL_ON: frozenset[str] = frozenset(
 """The verdicts that the table of verdicts counts as a failure or an error, and the decision missed,
 whatever verdict it led to."""
 
-COLUMNS = ("Claim", "Verdict", "Decision", "Evidence", "Estimate [interval] against bound")
+COLUMNS = (
+    "Claim",
+    "Verdict",
+    "Decision",
+    "Evidence",
+    "Estimate [interval] against bound",
+    "Warnings",
+)
 
 
 def known_outcomes(names: Collection[str]) -> frozenset[str]:
@@ -154,7 +161,9 @@ class PaperScorecard(Scorecard):
         title = f"{paper.get('slug', '')}: {paper.get('title', '')} ({self.tier} tier)"
         head = "".join(f"<th>{_escaped(name)}</th>" for name in COLUMNS)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim)) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim, self.tier))
+            + "</tr>"
             for claim in self.claims
         )
         return (
@@ -166,14 +175,15 @@ class PaperScorecard(Scorecard):
         )
 
 
-def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
-    """Returns what a table says of a claim, under `COLUMNS`."""
+def claim_cells(claim: ClaimModel, tier: str) -> tuple[str, ...]:
+    """Returns what a table says of a claim judged at a tier, under `COLUMNS`."""
     return (
         claim.id,
         phrasing.headline(claim),
         phrasing.decision_words(claim.decision),
         phrasing.evidence_label(claim),
         phrasing.claim_sentence(claim),
+        "; ".join(warnings(claim, tier)) or "none",
     )
 
 

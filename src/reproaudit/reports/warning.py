@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from statistics import mean, median
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.numbers import value_words
+from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import holds
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.whole_runs import missing_some_part
-from reproaudit.scorecard.model import ClaimModel
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.seals.telling import counted_words, verdicts_on_new_seeds
 from reproaudit.stats import Decision
 
@@ -53,10 +53,14 @@ WITHOUT_EFFECT = "Alternatives that were run"
 """They leave every number as it is."""
 BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
+CUT_SHORT = "A judged series ends before its training"
+"""Its last number is not that of the trained model."""
 NOT_SEALED = "Changed, and not sealed"
 """The rule of today may follow from what was seen."""
 NO_CHAIN = "No chain of seals tells whether this rule was changed after results"
 """The measurements are judged by an audit without one, perhaps a copy."""
+ANOTHER_RULE = "Judged by another rule than our own scorecard of this claim"
+"""The measurements are from elsewhere, and the audit behind them may be a copy."""
 STANDS_OUT = "Something stands out in these measurements"
 """They are from elsewhere: what it is stands at the head of the page."""
 NOT_ENTERED = "No entry of the chain records the numbers"
@@ -79,6 +83,8 @@ _IN_HISTORY = (
     CONTROLS_OF_OTHERS,
     WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
+    CUT_SHORT,
+    ANOTHER_RULE,
     STANDS_OUT,
     NOT_SEALED,
     NO_CHAIN,
@@ -102,6 +108,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
     found += [*_earlier_confirmations(claim), *_missed_alternatives(claim, tier)]
     beside = (
         _met_by_others,
+        _hardly_moved,
         trained_away,
         met_from_the_start,
         missing_some_part,
@@ -110,6 +117,12 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         _skewed,
     )
     return (*found, *(one for tell in beside for one in tell(claim)))
+
+
+def warned_words(scorecard: Scorecard) -> str:
+    """Returns ``3 of 7 claims with warnings``, to stand where there is no room for the warnings."""
+    warned = sum(bool(warnings(one, scorecard.tier)) for one in scorecard.claims)
+    return f"{warned} of {counted(len(scorecard.claims), 'claim')} with warnings"
 
 
 def otherwise_on_new_seeds(claim: ClaimModel) -> str | None:
@@ -177,6 +190,29 @@ def _met_by_others(claim: ClaimModel) -> Iterator[str]:
             yield f"control {name} meets every part: nothing shows that what it lacks is needed"
         elif met and met[0] and control.name not in ablations and len(claim.controls) > 1:
             yield f"control {name} meets {sum(met)} of {len(met)} parts, the primary one among them"
+
+
+HARDLY = 0.01
+"""An ablation whose loss moved by less than this share of the claim's has learned little."""
+
+
+def _hardly_moved(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on each ablation of a claim that holds whose loss moved far less than its.
+
+    It counts as trained, as its audit has it, and is closer to a model that learns nothing.
+    """
+    ours = claim.movement.loss_moved if claim.movement is not None else None
+    if not holds(claim) or ours is None:
+        return
+    ablations = {part.ablation for part in claim.parts}
+    for place, control in enumerate(claim.controls, start=1):
+        its = control.loss_moved
+        answers = control.name in ablations or len(claim.controls) == 1
+        if answers and its is not None and not control.loss_stays and its < HARDLY * ours:
+            yield (
+                f"control {control.name or place} moved its training loss by {its:.2g} times its "
+                f"size, and the claim's own runs by {ours:.2g}: it learned little of anything"
+            )
 
 
 SKEWED = 2

@@ -223,7 +223,7 @@ def _rescaled_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
             continue
         for tier in reversed(JUDGED):
             below, above = rescaled_settings(audit, claim, control, tier)
-            rescaled = {**below, **above, **_quick_alone(audit, claim, control, tier)}
+            rescaled = {**below, **above, **quick_alone(audit, claim, control, tier)}
             if rescaled:
                 told.add(loc)
                 name, (its, ours) = next(iter(rescaled.items()))
@@ -235,7 +235,7 @@ def _rescaled_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
                 break
 
 
-def _quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) -> Rescaled:
+def quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) -> Rescaled:
     """Settings that only the control's own experiment makes smaller, where the claim's does not.
 
     For the claim they have no scale, so that `rescaled_settings` passes over them.

@@ -8,6 +8,7 @@ runs cannot be what they are said to be.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,6 +112,7 @@ def remarks_on(audit: Audit, manifest: Manifest, runs: Sequence[SubmittedRun]) -
     batches = _batches(runs)
     return (
         *_stated(manifest),
+        *_formulas_apart(manifest, runs),
         *_seeds_apart(list(batches.values())),
         *(said for batch in batches.values() for said in _repeats(batch)),
         *_shared(list(batches.values())),
@@ -137,6 +139,25 @@ def _stated(manifest: Manifest) -> Iterator[str]:
     yield from (clipped(one, LONGEST_NOTE) for one in manifest.noted)
     for name, formula in manifest.taken_from.items():
         yield f"'{name}' was taken from logs as {clipped(formula, LONGEST_FORMULA)}."
+
+
+_SETTING = re.compile(r"""setting\(\s*["']([^"']+)["']\s*\)""")
+
+
+def _formulas_apart(manifest: Manifest, runs: Sequence[SubmittedRun]) -> Iterator[str]:
+    """Yields a sentence on each formula that reads a setting which not all runs have alike.
+
+    A control that differs in it is then measured by other numbers than the claim.
+    """
+    for name, formula in manifest.taken_from.items():
+        for setting in dict.fromkeys(_SETTING.findall(formula)):
+            values = {repr(one.record.settings.get(setting)) for one in runs}
+            if len(values) > 1:
+                yield (
+                    f"'{clipped(name)}' was taken from logs with the setting '{clipped(setting)}', "
+                    "which is not the same in all runs: a control may be measured by another "
+                    "formula than its claim."
+                )
 
 
 def _seeds_apart(batches: Sequence[Sequence[SubmittedRun]]) -> Iterator[str]:

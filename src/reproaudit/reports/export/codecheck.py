@@ -20,6 +20,7 @@ from reproaudit.reports.export.provenance import identifiers, running_times, sco
 from reproaudit.reports.formats import PAGES, Exported, ExportRequest
 from reproaudit.reports.printable import clean
 from reproaudit.reports.status import confirmed_words
+from reproaudit.reports.warning import warned_words
 from reproaudit.scorecard.model import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
@@ -190,7 +191,7 @@ def summary(card: Scorecard) -> str:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     return clean(
         f"Claims of the paper, run at the {card.tier} tier and judged by the audit's rules: "
-        f"{counts}, {confirmed_words(card.claims)}. "
+        f"{counts}, {confirmed_words(card.claims)}; {warned_words(card)}. "
         f"{phrasing.upper_first(phrasing.coverage_words(card))}. "
         f"{phrasing.upper_first(phrasing.records_words(card))}. "
         "There is no single verdict for the paper; the report has each claim with its interval, "

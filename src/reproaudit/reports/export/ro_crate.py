@@ -22,6 +22,7 @@ from reproaudit.reports.export.provenance import identifiers, running_times, sco
 from reproaudit.reports.formats import PAGES, Exported, ExportRequest
 from reproaudit.reports.printable import clean
 from reproaudit.reports.status import confirmed_words
+from reproaudit.reports.warning import warned_words
 from reproaudit.scorecard.model import Scorecard
 
 METADATA = "ro-crate-metadata.json"
@@ -142,7 +143,7 @@ def _root(
         "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
         "description": clean(
             f"What the paper says beside what was found by running it: {counts}, {confirmed}; "
-            f"{phrasing.coverage_words(card)}."
+            f"{warned_words(card)}; {phrasing.coverage_words(card)}."
         ),
         "datePublished": _day(card),
         "license": _to(license_url)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +22,7 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.bounded import decode_json, read_regular
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
+from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.export.provenance import identifiers
 from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.register.model import (
@@ -128,7 +129,7 @@ def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> P
         badge=None if ours is None else f"{quote(slug)}/badge.svg",
         documentation=_documentation(card.documentation),
         ours=None if ours is None else _measured(ours),
-        elsewhere=tuple(map(_measured, elsewhere)),
+        elsewhere=tuple(_measured(one, ours) for one in elsewhere),
         written_by=entry_code(),
     )
 
@@ -155,7 +156,8 @@ def _is_disputed(decision: str) -> bool:
     return decision == reviewing.DISPUTED
 
 
-def _measured(source: EntrySource) -> MeasuredEntry:
+def _measured(source: EntrySource, ours: EntrySource | None = None) -> MeasuredEntry:
+    """The entry of a scorecard; of one from elsewhere, held against our own where we have one."""
     card, folder = source.card, quote(source.folder)
     badges = None if card.origin else folder
     return _entry(
@@ -169,9 +171,17 @@ def _measured(source: EntrySource) -> MeasuredEntry:
         strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=[
             _claim(claim, card.tier, f"{folder}/scorecard.html#claim-{n}", badges)
-            for n, claim in enumerate(card.claims, start=1)
+            for n, claim in enumerate(_held_against(card, ours), start=1)
         ],
     )
+
+
+def _held_against(card: Scorecard, ours: EntrySource | None) -> Iterator[ClaimModel]:
+    """The claims of a scorecard, each saying where our own has another rule today."""
+    for claim in card.claims:
+        said = () if ours is None else another_rule(claim, card, ours.card)
+        history = tuple(dict.fromkeys([*claim.history, *said]))  # its page may have said so, too
+        yield claim.model_copy(update={"history": history})
 
 
 def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> ClaimEntry:

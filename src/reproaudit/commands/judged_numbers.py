@@ -1,0 +1,127 @@
+"""Tells of judged numbers that are not what they seem: below a floor, or of a series cut short.
+
+A floor is the resolution of a measurement. Raised above what is measured it makes any two numbers
+equal. Where a course ends below its floor, its picture shows (`reproaudit.reports.stated_rule`);
+for single numbers, and for the beginning of a course, the records are looked at here.
+
+The last number of a series is judged as if training ended there. A program could end those of a
+control before it learns what it would learn, and so have it miss.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.plan import Batch, control_batch, experiment_batch
+from reproaudit.audit.training_length import end_beside
+from reproaudit.checks import Check
+from reproaudit.checks.measurements import MeasurementKind, Sample
+from reproaudit.judging.outcomes import Lookup
+from reproaudit.records import CellStatus, Record
+from reproaudit.reports import numbers
+from reproaudit.reports.status import holds
+from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT
+from reproaudit.scorecard.model import ClaimModel
+from reproaudit.stats import Scale
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One run that is judged, and the checks that read it.
+
+    Attributes:
+        whose: of a control: its name, to stand in a sentence; empty for the claim's own runs.
+        run: its record.
+        sample: its measurements.
+        checks: those of the claim for which the run has every measurement.
+    """
+
+    whose: str
+    run: Record
+    sample: Sample
+    checks: Sequence[Check]
+
+
+def told_of_numbers(
+    claim: Claim, told: ClaimModel, audit: Audit, tier: TierName, lookup: Lookup
+) -> Iterator[str]:
+    """Yields a sentence on each number of a claim below its floor, and each series cut short.
+
+    Of one that holds the numbers of its ablations count, too.
+
+    Args:
+        claim: as the audit has it.
+        told: as it was judged.
+        audit: the paper's.
+        tier: at which it is judged.
+        lookup: finds the records that are judged.
+    """
+    found: list[tuple[str, Batch, Sequence[Check]]] = [
+        ("", experiment_batch(audit, claim.experiment, tier), claim.checks)
+    ]
+    for place, control in enumerate(audit.ablations_of(claim) if holds(told) else (), start=1):
+        checks = [check.reading(control.substitutes) for check in claim.checks]
+        whose = f" of control {control.name or place}"
+        found.append((whose, control_batch(audit, control, tier), checks))
+    for whose, batch, judged in found:
+        declared = audit.measurements_of(batch.experiment)
+        runs = [
+            _Judged(whose, one, sample, [check for check in judged if _has(one, check)])
+            for one in lookup(batch).values()
+            if one.status is CellStatus.COMPLETED
+            for sample in [Sample(one.seed, one.measurements, declared, one.settings)]
+        ]
+        how_many = f"{numbers.counted(len(runs), 'run')}{whose}"
+        below = Counter(one for run in runs for one in _below(run))
+        for (name, check, floor), count in below.items():
+            least = numbers.stated(floor)
+            yield (
+                f"{BELOW_THE_FLOOR} of '{check}' lies '{name}' in {count} of {how_many}: less than "
+                f"{least} counts as {least}."
+            )
+        early = Counter(one for run in runs for one in _early(run))
+        for (name, end, length), count in early.items():
+            yield (
+                f"{CUT_SHORT}: '{name}' ends at step {end:,} of {length:,} in {count} of "
+                f"{how_many}."
+            )
+
+
+def _has(run: Record, check: Check) -> bool:
+    """Whether a run, perhaps from elsewhere, was supplied with everything that a check reads."""
+    return {one.measurement for one in check.quantities()} <= set(run.measurements.names)
+
+
+def _below(judged: _Judged) -> set[tuple[str, str, float]]:
+    """The measurements that are read below the floor of a check, with its name and floor.
+
+    Of the claim's own runs the ends of courses are left to their pictures.
+    """
+    sample = judged.sample
+    return {
+        (quantity.measurement, check.name, check.floor)
+        for check in judged.checks
+        for part in check.parts(sample)
+        if part.spans() is None and any(one.scale is Scale.LOG for one in part.conditions())
+        for quantity in part.quantities()
+        if (
+            judged.whose
+            or quantity.step == "first"
+            or sample.declarations[quantity.measurement].kind is not MeasurementKind.SERIES
+        )
+        and sample.number(quantity) < check.floor
+    }
+
+
+def _early(judged: _Judged) -> set[tuple[str, int, int]]:
+    """The series that are read and end before the run did, with the last step of both."""
+    series = judged.run.measurements.series
+    ends = [int(one.steps[-1]) for one in series.values()]
+    length = max(judged.run.steps or 0, *ends, 0)
+    read = {one.measurement for check in judged.checks for one in check.quantities()}
+    found = ((name, series[name].steps) for name in sorted(read & series.keys()))
+    early = ((name, end_beside([steps], length, points=True)) for name, steps in found)
+    return {(name, end, length) for name, end in early if end is not None}

@@ -1,0 +1,168 @@
+"""What the runs of other claims, and the settings of controls, say beside a claim's verdict.
+
+All of it is read from the records that are judged, ours or those of measurements from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reproaudit.audit.model import TIERS, Audit, Claim, TierName
+from reproaudit.audit.plan import Batch, Role, control_batch, plan
+from reproaudit.audit.rules.ablations import quick_alone
+from reproaudit.audit.rules.values import same, shown
+from reproaudit.cell import canonical_settings
+from reproaudit.commands.judged_numbers import told_of_numbers
+from reproaudit.judging.outcomes import Lookup, judge_own
+from reproaudit.multiverse.completions import Override, batch_of, choices_of, concerns
+from reproaudit.reports.status import holds
+from reproaudit.reports.warning import (
+    ABLATION_HANGS_ON,
+    CONTROL_AT_QUICK_SCALE,
+    CONTROLS_OF_OTHERS,
+    UNDER_ANOTHER_NAME,
+)
+from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.stats import Decision
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What stands beside the claims of a scorecard, in the same audit and among the same records.
+
+    Attributes:
+        card: the scorecard.
+        audit: its audit; of measurements from elsewhere with their seeds.
+        lookup: finds the records that are judged.
+    """
+
+    card: Scorecard
+    audit: Audit
+    lookup: Lookup
+
+    def told_of(self, told: ClaimModel) -> Iterator[str]:
+        """Yields sentences on what the records say beside the verdict of a claim."""
+        claim = next((one for one in self.audit.claims if one.id == told.id), None)
+        if claim is None:
+            return
+        yield from self._under_another_name(claim, told)
+        yield from self._on_controls_of_others(claim, told)
+        yield from self._of_ablations(claim, told)
+        yield from self._at_another_scale(claim, told)
+        yield from told_of_numbers(claim, told, self.audit, self.tier, self.lookup)
+
+    @cached_property
+    def tier(self) -> TierName:
+        """The scorecard's tier."""
+        return next(one for one in TIERS if one == self.card.tier)
+
+    @cached_property
+    def _changes(self) -> tuple[Override, ...]:
+        """Every alternative of every open setting, one at a time."""
+        choices = choices_of(self.audit, self.tier)
+        return tuple(change for choice in choices for change in choice.changes)
+
+    def _under_another_name(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on each run with an alternative's settings that decides otherwise."""
+        judged = [(one.setting, one.value) for one in told.alternatives if one.tier == self.tier]
+        for change in self._changes:
+            if not concerns(self.audit, change, claim.experiment) or any(
+                name == change.name and same(value, change.stated) for name, value in judged
+            ):
+                continue
+            batch = batch_of(self.audit, (change,), claim.experiment, self.tier)
+            for other in self._planned.get(canonical_settings(batch.settings(self.audit)), ()):
+                found = judge_own(self.audit, claim, other, self.lookup(other))
+                if found.problem or found.decision in (None, told.decision):
+                    continue
+                yield (
+                    f"{UNDER_ANOTHER_NAME}, as {_named(other)}, the alternative {change.name} = "
+                    f"{shown(change.stated)} comes out {found.decision}, and no multiverse has "
+                    f"judged it: reproaudit multiverse {self.audit.paper.slug} --tier {self.tier}"
+                )
+
+    def _on_controls_of_others(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on controls of other claims that meet every part of a supported one."""
+        if not holds(told):
+            return
+        own = {
+            control_batch(self.audit, one, self.tier)
+            for one in self.audit.controls_of(claim)
+            if not one.substitutes  # else other numbers than the claim's were judged
+        }
+        all_of_it: list[str] = []
+        primary: list[str] = []
+        for role, batch in plan(self.audit, self.tier):
+            is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
+            if is_other and batch.experiment == claim.experiment:
+                found = judge_own(self.audit, claim, batch, self.lookup(batch))
+                met = sum(part.decision is Decision.MET for part in found.parts)
+                if found.problem is None and found.decision is Decision.MET:
+                    all_of_it.append(_changed(batch))
+                elif met and found.problem is None and found.parts[0].decision is Decision.MET:
+                    primary.append(f"{_changed(batch)} ({met} of {len(found.parts)} parts)")
+        if all_of_it:
+            yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(all_of_it)}."
+        if primary:
+            yield f"{CONTROLS_OF_OTHERS} meet its primary part: {'; '.join(primary)}."
+
+    def _of_ablations(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on open settings of an ablation's experiment, not of the claim's.
+
+        A multiverse varies what the claim's own experiment reads.
+        """
+        if not holds(told):
+            return
+        found: dict[str, list[str]] = {}
+        for change in self._changes:
+            for control in self.audit.ablations_of(claim):
+                experiment = str(control.experiment)
+                if (
+                    concerns(self.audit, change, experiment)
+                    and not concerns(self.audit, change, claim.experiment)
+                    and change.name not in control.settings
+                ):
+                    own = self.audit.values_of(experiment, self.tier)[change.name]
+                    name = f"{change.name} = {shown(own)} of {experiment}"
+                    found.setdefault(name, []).append(shown(change.stated))
+        if found:
+            named = "; ".join(f"{one} (or {', '.join(others)})" for one, others in found.items())
+            yield f"{ABLATION_HANGS_ON}, and no alternative of them was tried: {named}."
+
+    def _at_another_scale(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on controls at quick scale whose experiment has a quick value itself.
+
+        The claim's experiment has the paper's value there, so that such a control differs in it.
+        """
+        if not holds(told):
+            return
+        for place, control in enumerate(self.audit.controls_of(claim), start=1):
+            smaller = quick_alone(self.audit, claim, control, self.tier)
+            if smaller:
+                named = ", ".join(f"{name} = {shown(its)}" for name, (its, _) in smaller.items())
+                yield (
+                    f"{CONTROL_AT_QUICK_SCALE} of {control.experiment}, other values than those of "
+                    f"the claim: control {control.name or place} with {named}."
+                )
+
+    @cached_property
+    def _planned(self) -> Mapping[str, Sequence[Batch]]:
+        """The batches that are run anyway, by their settings."""
+        found: dict[str, list[Batch]] = {}
+        for role, batch in plan(self.audit, self.tier):
+            if role is not Role.POSITIVE_CONTROL:
+                found.setdefault(canonical_settings(batch.settings(self.audit)), []).append(batch)
+        return found
+
+
+def _named(batch: Batch) -> str:
+    """An experiment as it is audited, or a control of it."""
+    if not batch.overrides:
+        return f"experiment {batch.experiment}"
+    return f"a control ({batch.experiment} with {_changed(batch)})"
+
+
+def _changed(batch: Batch) -> str:
+    return ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
