@@ -13,6 +13,9 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # One tester more than there are cores: tests that wait for a process leave one idle.
 TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 
+# The tests start hundreds of programs, which would each compile the same sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: audit test machine-code lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
 
 audit: $(READY)

@@ -693,6 +693,7 @@ def test_the_programs_exit_code_is_the_commands(tmp_path: Path) -> None:
     assert errors.startswith("unknown paper 'nobody'.")
 
 
+@pytest.mark.slow
 def test_a_real_interrupt_saves_and_resumes(tmp_path: Path) -> None:
     pause = {"value": 0.01, "source": "paper", "locator": "x"}
     audits = write_paper(tmp_path / "audits", settings={"pause": pause})

@@ -224,7 +224,9 @@ def rename(root: Path, paper: str, old: str, new: str) -> None:
             os.utime(file, (1e9, next(TIMES)))
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize(
+    "paper", [PAPERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in PAPERS[1:])]
+)
 def test_renamed_modules_leave_the_hash(tmp_path: Path, paper: str) -> None:
     copy = Copy(tmp_path)
     before = copy.digest(paper)

@@ -126,7 +126,9 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
 @pytest.mark.parametrize(
     ("jobs", "interrupt"),
     [
-        (1, lambda process: process.send_signal(signal.SIGTERM)),
+        pytest.param(
+            1, lambda process: process.send_signal(signal.SIGTERM), marks=pytest.mark.slow
+        ),
         # a terminal and `timeout` signal the whole group: the process that forks the workers, too
         (2, lambda process: os.killpg(process.pid, signal.SIGINT)),
         (2, lambda process: os.killpg(process.pid, signal.SIGTERM)),

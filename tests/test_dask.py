@@ -202,6 +202,7 @@ def test_gpu_cells_go_to_workers_that_offer_one(
     assert places == {cluster.processes["card"].pid}
 
 
+@pytest.mark.slow
 def test_a_cluster_that_has_lost_its_workers_is_given_up(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +246,7 @@ def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None
         DaskCluster("tcp://127.0.0.1:9", "cpu").__enter__()
 
 
+@pytest.mark.slow
 def test_a_killed_driver_loses_no_finished_cell(tmp_path: Path, cluster: Cluster) -> None:
     cluster.worker("one", "--nthreads", "1")
     cluster.worker("two", "--nthreads", "1")

@@ -81,7 +81,7 @@ def run(store: Store, *cells: Cell, **how: Any) -> tuple[Summary, dict[tuple[str
     return summary, {(one.experiment, one.seed): one for one in found}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_every_misdeed_is_one_failed_cell(
     tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
 ) -> None:

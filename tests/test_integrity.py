@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from cells import SETTINGS, cell, locate, same_numbers
-from miniatures import run_program, write_paper
+from miniatures import write_paper
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
+from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.records import Record
 from reproaudit.reports.files import read_scorecard
@@ -288,7 +289,9 @@ def verdicts(store: Path, out: Path) -> dict[str, Any]:
     return {one["id"]: (one["verdict"], one["estimate"]) for one in data["claims"]}
 
 
-def test_code_changed_and_changed_back(tmp_path: Path) -> None:
+def test_code_changed_and_changed_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A is run, B is run, A is restored: the verdict is A's. B half run is judged alone."""
     audits, store, out = write_paper(tmp_path / "audits"), tmp_path / "runs", tmp_path / "out"
     where = ["--audits", str(audits), "--store", str(store)]
@@ -296,16 +299,22 @@ def test_code_changed_and_changed_back(tmp_path: Path) -> None:
     code_a = module.read_text()
     code_b = code_a.replace("settings.level * np.exp", "0.5 + settings.level * np.exp")
     assert code_a != code_b
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        code = run_command([*arguments, *where])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return code, said.out, said.err
 
     def run(*more: str) -> tuple[dict[str, Any], str]:
-        code, printed, errors = run_program(["run", "mini", *where, "--json", *more])
+        code, printed, errors = command("run", "mini", "--json", *more)
         assert code == 0, errors
         data = json.loads(printed)
         return {one["id"]: (one["verdict"], one["estimate"]) for one in data["claims"]}, errors
 
     def report(*more: str) -> tuple[int, str, str]:
-        formats = ["--out", str(out), "--format", "terminal,json"]
-        return run_program(["report", "mini", *where, *formats, *more])
+        return command("report", "mini", "--out", str(out), "--format", "terminal,json", *more)
 
     of_a, _ = run()
     module.write_text(code_b)

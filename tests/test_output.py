@@ -25,6 +25,7 @@ from reproaudit.scorecard.model import ClaimModel
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone, complete
 
 PAPER = "ahn2023"
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,9 @@ def test_a_closed_output_is_no_fault(reports: Path) -> None:
     assert subprocess.run(line, shell=True, env=ENVIRONMENT, check=False).returncode == 2
 
 
-@pytest.mark.parametrize("columns", ["0", "1", "-3", "many"])
+@pytest.mark.parametrize(
+    "columns", ["0", *(pytest.param(one, marks=SLOW) for one in ("1", "-3", "many"))]
+)
 def test_a_width_that_cannot_be_is_not_believed(reports: Path, columns: str) -> None:
     done = report(reports, subprocess.PIPE, "--format", "terminal", COLUMNS=columns)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -94,7 +97,9 @@ def test_a_width_that_cannot_be_is_not_believed(reports: Path, columns: str) -> 
     assert "SUPPORTED toy.layers" in lines
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", *(pytest.param(one, marks=SLOW) for one in ("ascii", "utf-8"))]
+)
 def test_json_is_whole_in_every_encoding(reports: Path, encoding: str) -> None:
     done = report(reports, subprocess.PIPE, "--json", PYTHONIOENCODING=encoding)
     printed = json.loads(done.stdout.decode(encoding))

@@ -76,6 +76,7 @@ def killed_and_resumed(audits: Path, folder: Path, slug: str, kills: int, longes
     )
 
 
+@pytest.mark.slow
 def test_a_miniature_killed_twice(tmp_path: Path) -> None:
     audits = write_paper(tmp_path / "audits", settings={"pause": PAUSE})
     killed_and_resumed(audits, tmp_path, "mini", kills=2, longest=0.5)

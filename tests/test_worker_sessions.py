@@ -74,7 +74,7 @@ def measure(settings, session):
 EXPERIMENTS"""
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path: Path, jobs: str) -> None:
     """As `reproaudit run | cat` does, which waits until nobody has the pipe any more."""
     module = write_paper(tmp_path / "audits") / "mini.py"
@@ -168,7 +168,9 @@ def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[in
 
 
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
     seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps
     module = write_paper(tmp_path / "audits", settings={"pause": setting(1.0)}) / "mini.py"

@@ -36,7 +36,8 @@ where the mean of runs that are judged on the linear scale is more than twice th
 - No check of a course can tell a stage that waits for another one from a stage that is late by
   itself. The ablation of the part has to show that.
 - Seeds that share a part of their spread (one data set, one machine, one run under several numbers)
-  are fewer runs than they seem, and no check of their numbers sees it.
+  are fewer runs than they seem, and no check of their numbers sees it. The last table of
+  `failure_rate` shows by how much it errs then.
 - `converges` compares the last two levels of a loss. One that goes up and down, and is at the same
   place of its cycle at both, has settled for it.
 - `converges` is also met on a plateau that a later fall ends, since nobody trains on for so long,
@@ -85,7 +86,8 @@ mean says that number. Laws of that sort whose *mean* on the log scale is on the
 often than 5 %, and their rates stand in the last table of `reaches`. An error of 5 % for the first
 of them would need the interval at 99 %, which has hardly half of the power (met in 55 % instead of
 87 % of audits where the mean lies two standard deviations within), and none would do for the
-second: a third of all audits see no bad run. Whether such runs are rare is what `failure_rate`
+second: a third of all audits see no bad run. The last table of `matches` has a third of the runs
+far outside, of which one audit in eight sees none. Whether such runs are rare is what `failure_rate`
 judges, with 20 runs or more, and `over: every_seed` counts.
 """
 

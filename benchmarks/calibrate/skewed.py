@@ -1,7 +1,7 @@
 """Skewed and lumpy runs: nulls that no scale makes normal, and laws that few runs cannot exclude.
 
 In every null here, half of all runs lie beyond the limit, so that the typical run is on it. In
-every law of `FEW_RUNS` fewer runs lie beyond, while the mean of their places on the scale is on it.
+most laws of `FEW_RUNS` fewer runs lie beyond, while the mean of their places on the scale is on it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchmarks.calibrate.levels import (
     REAL,
     Law,
     exponential,
+    fails,
     logs,
     matches,
     normal,
@@ -96,16 +97,28 @@ NULLS = [
 """Fixed before the count of runs was joined to the interval of the mean."""
 
 
-def _few(name: str, law: Law) -> list[Shape]:
-    five = _log(name, law)
+def _few(five: Shape) -> list[Shape]:
     return [five, *(replace(five, name=f"{five.name}, {n} runs", seeds=n) for n in (10, 20))]
 
 
+def _together(law: Law, size: int) -> Law:
+    """Runs in blocks of so many, of which each has one number: they share what they draw."""
+    return lambda rng, audits, seeds: np.repeat(law(rng, audits, seeds // size), size, axis=1)
+
+
+FIVE_TIMES = total(two(1 / 3, math.log(5), 0.0), normal(0.0, 0.01))
+"""A third of the runs ends at five times the target, all others on it."""
+
+
 FEW_RUNS = [
-    *_few("exponential logarithms, 37% of the runs beyond", exponential(-1.0)),
+    *_few(_log("exponential logarithms, 37% of the runs beyond", exponential(-1.0))),
     *_few(
-        "one run in five a hundred times worse",
-        total(two(0.2, 0.8 * HUNDRED, -0.2 * HUNDRED), normal(0.0, 0.3)),
+        _log(
+            "one run in five a hundred times worse",
+            total(two(0.2, 0.8 * HUNDRED, -0.2 * HUNDRED), normal(0.0, 0.3)),
+        )
     ),
+    *_few(matches("log scale, a third of the runs far outside", logs(FIVE_TIMES), {}, scale="log")),
+    fails("twenty runs that fail together in blocks of five", _together(two(0.2, 1.0, 0.0), 5), 20),
 ]
-"""Five runs unless the name says otherwise."""
+"""Five runs unless the name says otherwise. The last ones are no independent runs at all."""

@@ -231,7 +231,7 @@ def assert_touches_only(old: str, new: str, loc: Loc | None) -> None:
 
 
 @pytest.mark.parametrize("path", AUDITS, ids=lambda path: path.stem)
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(data=st.data())
 def test_any_acts_touch_only_their_lines_and_load_to_the_expected_model(
     path: Path, data: st.DataObject

@@ -323,6 +323,7 @@ sys.stdout.buffer.write(pickle.dumps(results))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(available_cores() < 2, reason="one core only")
 def test_no_bit_depends_on_the_number_of_threads() -> None:
     """Every experiment, trained and constructed, in processes of one and of two threads."""

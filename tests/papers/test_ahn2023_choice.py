@@ -141,6 +141,7 @@ print(loss, dA.sum(), sum(kernel._loss_and_gradient.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_a_change_of_the_generator_is_not_hidden_by_a_cache(tmp_path: Path) -> None:
     source = tmp_path / "reproaudit"
     ignored = shutil.ignore_patterns("__pycache__")
@@ -150,7 +151,6 @@ def test_a_change_of_the_generator_is_not_hidden_by_a_cache(tmp_path: Path) -> N
         "PYTHONPATH": str(tmp_path),
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
         "NUMBA_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
     def run() -> tuple[float, float, int]:

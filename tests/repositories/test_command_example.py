@@ -125,7 +125,9 @@ def test_a_cell_over_its_limit_takes_its_command_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_the_end_of_a_run_is_the_end_of_its_command(tmp_path: Path, number: signal.Signals) -> None:
     noted, scratch = tmp_path / "pid", Path(tempfile.mkdtemp())  # short: sockets lie there
     script = f"import os, time\nopen({str(noted)!r}, 'w').write(str(os.getpid()))\ntime.sleep(90)\n"

@@ -311,7 +311,7 @@ def test_a_confirmation_needs_a_committed_seal_and_a_clean_tree(
 
 
 def test_an_interrupted_confirmation_counts_and_is_resumed(sealed: Place) -> None:
-    sealed.edit("mini.yaml", "pause:\n    value: 0.0", "pause:\n    value: 0.005")
+    sealed.edit("mini.yaml", "pause:\n    value: 0.0", "pause:\n    value: 0.002")
     sealed("seal", "mini", "--why", "slower")
     commit(sealed.folder)
     places = ["--audits", str(sealed.audits), "--store", str(sealed.folder / "runs")]

@@ -8,7 +8,7 @@ can, run anew with the claim's own decision.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,7 @@ from reproaudit.scorecard.model import ClaimModel
 from reproaudit.scorecard.sealed import alternative_words
 from reproaudit.seals.chain import last_seal, sealed_rule
 from reproaudit.seals.changes import WHOLE, changes_between
-from reproaudit.seals.entries import ResultEntry, RuleChange, SealEntry, names_of
+from reproaudit.seals.entries import Changes, ResultEntry, RuleChange, SealEntry, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import ClaimFeatures, claims_of
@@ -159,13 +159,14 @@ class Conditions:
         if claim.verdict is not Verdict.SUPPORTED:
             return
         names = names_of(claim.id, self.seen.every, self._unsealed)
-        ours, today = _read(self._rule, claim.id), self._rule
+        today = claims_of(self._rule)
+        ours = _read(today, claim.id)
         told: dict[str, dict[str, None]] = {}
         for one in self.seen.every:
             if isinstance(one, ResultEntry):
-                rule = self._sealed.get(one.rule or "", {})
+                then = self._claims_by_rule.get(one.rule or "", {})
                 for name, result in one.claims.items():
-                    moved = ours & _read(rule, name) - _read(today, name)
+                    moved = ours & _read(then, name) - _read(today, name)
                     if name not in names and moved and result.verdict != Verdict.SUPPORTED:
                         told.setdefault(name, {})[result_words(result)] = None
         for name, verdicts in told.items():
@@ -180,7 +181,9 @@ class Conditions:
         if claim.verdict is not Verdict.SUPPORTED:
             return
         rules = {digest(self._rule)}
-        rules |= {name for name, rule in self._sealed.items() if self._asks_the_same(rule, claim)}
+        rules |= {
+            name for name, changes in self._to_today.items() if _asks_the_same(changes, claim)
+        }
         others = Counter(
             result_words(one.claims[claim.id])
             for one in self.seen.every
@@ -189,14 +192,6 @@ class Conditions:
         )
         if others:
             yield f"{BY_THIS_RULE}, it came out {counted_words(others)}."
-
-    def _asks_the_same(self, rule: RuleData, claim: ClaimModel) -> bool:
-        """True if a rule differs from today's in nothing that the claim hangs on, but for code."""
-        return all(
-            change.what in WHOLE.values()
-            or (change.claims is not None and claim.id not in change.claims)
-            for change in changes_between(rule, self._rule)
-        )
 
     def told_of_branches(self, claim: ClaimModel) -> Iterator[str]:
         """Yields a sentence on what rules of other branches gave a supported claim, and on them.
@@ -209,13 +204,12 @@ class Conditions:
         here = {one.rule for one in self.seen.here if isinstance(one, ResultEntry)}
         results = (one for one in self.seen.elsewhere if isinstance(one, ResultEntry))
         for one in results:
-            rule = self._sealed.get(one.rule or "")
-            if rule is None or one.rule in here:
+            if one.rule not in self._sealed or one.rule in here:
                 continue
             gave = [result_words(one.claims[name]) for name in sorted(names & one.claims.keys())]
             differing = [
                 change
-                for change in changes_between(rule, self._rule)
+                for change in self._to_today[one.rule or ""]
                 if change.claims is None or not names.isdisjoint(change.claims)
             ]
             if gave and differing:
@@ -246,6 +240,16 @@ class Conditions:
         return rules
 
     @cached_property
+    def _claims_by_rule(self) -> dict[str, dict[str, ClaimFeatures]]:
+        """The features of the claims of every sealed rule, by its hash."""
+        return {name: claims_of(rule) for name, rule in self._sealed.items()}
+
+    @cached_property
+    def _to_today(self) -> dict[str, Changes]:
+        """What differs from every sealed rule to today's, by the former's hash."""
+        return {name: changes_between(rule, self._rule) for name, rule in self._sealed.items()}
+
+    @cached_property
     def _rule(self) -> RuleData:
         return rule_of(self.entry, self.audit)[0]
 
@@ -267,9 +271,18 @@ class Conditions:
         return then is None or not _choices(then, name) <= _choices(self._rule, claim.id)
 
 
-def _read(rule: RuleData, claim: str) -> set[tuple[str, str]]:
+def _asks_the_same(changes: Changes, claim: ClaimModel) -> bool:
+    """True if these changes of a rule touch nothing that a claim hangs on, but for code."""
+    return all(
+        change.what in WHOLE.values()
+        or (change.claims is not None and claim.id not in change.claims)
+        for change in changes
+    )
+
+
+def _read(claims: Mapping[str, ClaimFeatures], claim: str) -> set[tuple[str, str]]:
     """The measurements that a claim's checks read by a rule, each with the claim's experiment."""
-    found = claims_of(rule).get(claim, ClaimFeatures())
+    found = claims.get(claim, ClaimFeatures())
     return {(found.experiment, one) for one in found.reads}
 
 

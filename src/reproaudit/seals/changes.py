@@ -54,11 +54,12 @@ def changes_between(
     """
     rules = (*earlier, before)
     succeeded = tuple(successors(rules, after))
-    pairs = [(one, before, one) for one in claims_of(after) if one in claims_of(before)]
+    then, now = claims_of(before), claims_of(after)
+    pairs = [(one, before, one) for one in now if one in then]
     told = [*_compared(before, after)]
     for change in succeeded:
         (new,) = change.claims or ()
-        if new not in claims_of(before):
+        if new not in then:
             last = next(rule for rule in reversed(rules) if change.was in claims_of(rule))
             told += _compared_as(("claims", change.was), last, ("claims", new), after)
             pairs.append((change.was, last, new))
