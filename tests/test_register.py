@@ -28,6 +28,7 @@ from reproaudit.reports.register.plot import BOTTOM, FEWEST_FOR_MEAN, MOST_LABEL
 from reproaudit.reports.register.strip import strip_entry
 from reproaudit.reports.register.table import REGISTER_COLUMNS, register_csv
 from reproaudit.reports.register.writing import refresh_register, write_entry, write_register
+from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.elsewhere import OriginModel
 from reproaudit.scorecard.model import Scorecard, content_digest
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS
@@ -279,19 +280,23 @@ def test_scorecards_in_memory_and_from_files_give_the_same_register(
 # --- badges, table, page, picture -----------------------------------------------------------------
 
 
-def test_badges_say_verdict_scale_and_status(tmp_path: Path) -> None:
+def test_badges_say_verdict_scale_status_and_warnings(tmp_path: Path) -> None:
     card = factories.make_scorecard(tier="quick")
     write_register([card], tmp_path)
     folder = tmp_path / "quick" / "toy"
     for claim in card.claims:
         badge = ElementTree.fromstring((folder / "badges" / f"{claim.id}.svg").read_text())
-        assert badge.get("aria-label") == f"{claim.id}: {claim.headline}, {claim.status}"
+        count = len(warnings(claim, card.tier))
+        warned = f", {count} warning{'s' * (count > 1)}" if count else ""
+        assert badge.get("aria-label") == f"{claim.id}: {claim.headline}, {claim.status}{warned}"
         widths = [float(one.get("width", 0)) for one in badge.findall(".//{*}rect")]
         assert sum(widths) == float(badge.get("width", 0))
     paper = ElementTree.fromstring((folder / "badge.svg").read_text()).get("aria-label", "")
     assert paper.startswith("toy, quick tier: ")
     assert "supported at reduced scale" in paper
-    assert paper.endswith(", none confirmed")
+    warned = sum(bool(warnings(one, card.tier)) for one in card.claims)
+    assert warned > 0
+    assert paper.endswith(f", none confirmed, {warned} with warnings")
 
 
 def test_a_papers_badge_counts_what_new_seeds_confirmed(tmp_path: Path) -> None:
@@ -301,7 +306,7 @@ def test_a_papers_badge_counts_what_new_seeds_confirmed(tmp_path: Path) -> None:
     write_register([card.model_copy(update={"claims": tuple(claims)})], tmp_path)
     badge = ElementTree.fromstring((tmp_path / "paper" / "toy" / "badge.svg").read_text())
     assert 0 < len(decided) < len(claims)
-    assert badge.get("aria-label", "").endswith(f", {len(decided)} confirmed")
+    assert f", {len(decided)} confirmed, " in badge.get("aria-label", "")
 
 
 def test_the_table_has_a_row_for_each_claim_and_no_formula(out: Path, card: Scorecard) -> None:

@@ -87,8 +87,8 @@ often than 5 %, and their rates stand in the last table of `reaches`. An error o
 of them would need the interval at 99 %, which has hardly half of the power (met in 55 % instead of
 87 % of audits where the mean lies two standard deviations within), and none would do for the
 second: a third of all audits see no bad run. The last table of `matches` has a third of the runs
-far outside, of which one audit in eight sees none. Whether such runs are rare is what `failure_rate`
-judges, with 20 runs or more, and `over: every_seed` counts.
+far outside, of which one audit in eight sees none. Whether such runs are rare is what
+`failure_rate` judges, with 20 runs or more, and `over: every_seed` counts.
 """
 
 

@@ -246,7 +246,7 @@ class Conditions:
 
     @cached_property
     def _to_today(self) -> dict[str, Changes]:
-        """What differs from every sealed rule to today's, by the former's hash."""
+        """The differences from every sealed rule to today's, by the former's hash."""
         return {name: changes_between(rule, self._rule) for name, rule in self._sealed.items()}
 
     @cached_property

@@ -11,12 +11,12 @@ control before it learns what it would learn, and so have it miss.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, control_batch, experiment_batch
-from reproaudit.audit.training_length import end_beside
+from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.checks import Check
 from reproaudit.checks.measurements import MeasurementKind, Sample
 from reproaudit.judging.outcomes import Lookup
@@ -66,6 +66,7 @@ def told_of_numbers(
         checks = [check.reading(control.substitutes) for check in claim.checks]
         whose = f" of control {control.name or place}"
         found.append((whose, control_batch(audit, control, tier), checks))
+    own: list[_Judged] = []
     for whose, batch, judged in found:
         declared = audit.measurements_of(batch.experiment)
         runs = [
@@ -74,6 +75,7 @@ def told_of_numbers(
             if one.status is CellStatus.COMPLETED
             for sample in [Sample(one.seed, one.measurements, declared, one.settings)]
         ]
+        own = own or runs
         how_many = f"{numbers.counted(len(runs), 'run')}{whose}"
         below = Counter(one for run in runs for one in _below(run))
         for (name, check, floor), count in below.items():
@@ -82,7 +84,7 @@ def told_of_numbers(
                 f"{BELOW_THE_FLOOR} of '{check}' lies '{name}' in {count} of {how_many}: less than "
                 f"{least} counts as {least}."
             )
-        early = Counter(one for run in runs for one in _early(run))
+        early = Counter(one for run in runs for one in _early(run, own, audit))
         for (name, end, length), count in early.items():
             yield (
                 f"{CUT_SHORT}: '{name}' ends at step {end:,} of {length:,} in {count} of "
@@ -91,7 +93,7 @@ def told_of_numbers(
 
 
 def _has(run: Record, check: Check) -> bool:
-    """Whether a run, perhaps from elsewhere, was supplied with everything that a check reads."""
+    """True if a run, perhaps from elsewhere, was supplied with everything that a check reads."""
     return {one.measurement for one in check.quantities()} <= set(run.measurements.names)
 
 
@@ -116,12 +118,44 @@ def _below(judged: _Judged) -> set[tuple[str, str, float]]:
     }
 
 
-def _early(judged: _Judged) -> set[tuple[str, int, int]]:
-    """The series that are read and end before the run did, with the last step of both."""
-    series = judged.run.measurements.series
-    ends = [int(one.steps[-1]) for one in series.values()]
-    length = max(judged.run.steps or 0, *ends, 0)
-    read = {one.measurement for check in judged.checks for one in check.quantities()}
-    found = ((name, series[name].steps) for name in sorted(read & series.keys()))
-    early = ((name, end_beside([steps], length, points=True)) for name, steps in found)
-    return {(name, end, length) for name, end in early if end is not None}
+def _early(judged: _Judged, own: Sequence[_Judged], audit: Audit) -> set[tuple[str, int, int]]:
+    """The series that are read and end before training does, with the last step of both.
+
+    Training ends at the last step that the claim's settings state, or that another series of the
+    run has; but where it is divided into stages, a series may be of one of them. A control's series
+    goes as far as the claim's does, as a share of the steps that the runs report.
+    """
+    run, series = judged.run, judged.run.measurements.series
+    ends: dict[str, float] = {}
+    if not audit.experiments[run.experiment].stages:
+        stated = None if judged.whose else stated_length(audit, run.experiment, run.settings)
+        longest = max((int(one.steps[-1]) for one in series.values()), default=0)
+        ends = {
+            name: max(stated or 0, longest)
+            for check in judged.checks
+            for _, name in _read(check, series)
+        }
+    if judged.whose and own:
+        its, ours = run.steps or 0, own[0].run.steps or 0
+        share = its / ours if its and ours else 1.0
+        theirs = own[0].run.measurements.series
+        claims = {
+            (check.name, field): theirs[name].steps[-1]
+            for check in own[0].checks
+            for field, name in _read(check, theirs)
+        }
+        for check in judged.checks:
+            for field, name in _read(check, series):
+                ends[name] = max(ends.get(name, 0), share * claims.get((check.name, field), 0))
+    early = ((name, end_beside([series[name].steps], ends[name], points=True)) for name in ends)
+    return {
+        (name, end, round(ends[name]))
+        for name, end in early
+        if end is not None and end < ends[name]
+    }
+
+
+def _read(check: Check, series: Collection[str]) -> list[tuple[str, str]]:
+    """The fields by which a check reads a series, each with the name of the series."""
+    read = [(field, one.measurement) for field, one in check.by_field().items()]
+    return [(field, name) for field, name in read if name in series]

@@ -1,4 +1,4 @@
-"""What the runs of other claims, and the settings of controls, say beside a claim's verdict.
+"""The runs of other claims, and the settings of controls, beside a claim's verdict.
 
 All of it is read from the records that are judged, ours or those of measurements from elsewhere.
 """
@@ -30,7 +30,7 @@ from reproaudit.stats import Decision
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What stands beside the claims of a scorecard, in the same audit and among the same records.
+    """All that stands beside the claims of a scorecard, in the same audit and the same records.
 
     Attributes:
         card: the scorecard.

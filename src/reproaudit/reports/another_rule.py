@@ -31,7 +31,7 @@ def another_rule(claim: ClaimModel, card: Scorecard, ours: Scorecard) -> Iterato
 
 
 def _decides(claim: ClaimModel, card: Scorecard) -> dict[str, Any]:
-    """What decides a claim, besides measurements and seeds: its rule, and values of settings."""
+    """All that decides a claim besides measurements and seeds: its rule and values of settings."""
     rule = {name: value for name, value in claim.rule.items() if name != "seeds"}
     settings = {
         f"setting {one.name}": one.value
