@@ -102,6 +102,7 @@ def test_claims_that_were_not_asked_for_are_told(place: Place) -> None:
     """The defect: the page of one good claim said that one of one was tested."""
     shown = judge(place, "--claim", "mini.supported")[1]
     assert "Not asked for, and not judged, were other claims: mini." in " ".join(shown.split())
+    assert "1 of 4 listed claims tested (1 audited, 3 not asked for, 0 not)" in shown
     assert "Not asked for" not in judge(place)[1]
 
 

@@ -148,7 +148,7 @@ def scorecard_of_submission(
             remarks = (f"Not asked for, and not judged, were other claims: {rest}.", *remarks)
         audit = audit.model_copy(update={"claims": only})
     ours = beside(submission.tier) if callable(beside) else beside
-    card = build(audit, submission.tier, submission.lookup)
+    card = _of_whole_audit(build(audit, submission.tier, submission.lookup), submission.audit)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
     card = _with_history(card, Neighbours(card, submission.audit, submission.lookup).told_of)
@@ -171,6 +171,22 @@ def scorecard_of_submission(
             "beside": () if ours is None else tuple(_beside(card, ours)),
         }
     )
+
+
+def _of_whole_audit(card: Scorecard, audit: Audit) -> Scorecard:
+    """Returns a scorecard of some claims of an audit whose coverage counts the others as well."""
+    asked = {one.id for one in card.claims}
+    weights = [(one.weight, one.id in asked) for one in audit.claims]
+    share = sum(one for one, is_asked in weights if is_asked) / (
+        sum(one for one, _ in weights) or 1
+    )
+    coverage = card.coverage.model_copy(
+        update={
+            "claims": len(audit.claims) + len(audit.not_audited),
+            "weight_tested": round(card.coverage.weight_tested * share, 4),
+        }
+    )
+    return card.model_copy(update={"coverage": coverage})
 
 
 def told_of_elsewhere(

@@ -363,9 +363,11 @@ def coverage_words(scorecard: Scorecard) -> str:
     share = percent(round(coverage.weight_tested, 3))
     weight = "" if coverage.weight_tested == 1 else f"; they carry {share} of the audited weight"
     lost = f"; {counted(gone, 'claim')} that had results {is_gone} no longer in the audit"
+    left = coverage.claims - listed - len(scorecard.not_audited)
+    not_asked = f", {left} not asked for" if left > 0 else ""
     return (
-        f"{coverage.tested} of {coverage.claims} listed claims tested "
-        f"({listed} audited, {len(scorecard.not_audited)} not){weight}{lost if gone else ''}"
+        f"{coverage.tested} of {coverage.claims} listed claims tested ({listed} audited"
+        f"{not_asked}, {len(scorecard.not_audited)} not){weight}{lost if gone else ''}"
     )
 
 
