@@ -35,7 +35,8 @@ from reproaudit.reports.html import html_page
 from reproaudit.reports.markdown import escaped, markdown_text
 from reproaudit.reports.terminal import print_document
 from reproaudit.scorecard.build import build
-from reproaudit.scorecard.model import CustomModel, Scorecard
+from reproaudit.scorecard.model import AlternativeRunModel, CustomModel, Scorecard
+from reproaudit.stats import Decision
 from test_loading import TEXT, TODAY, TOY
 
 CLAIMS = [factories.claim("layers", "good"), factories.claim("missed", "assumed_opposite")]
@@ -532,3 +533,19 @@ def test_files_are_written_where_asked(
     assert captured.err.splitlines() == [f"wrote {out / 'difference.md'}"]
     assert run(before, after, "--format", "pdf") == 2
     assert "--format: no format 'pdf'. Known: html, json, md, terminal." in capsys.readouterr().err
+
+
+def test_alternatives_that_were_left_out_are_told() -> None:
+    """The defect: a flipping alternative that was no longer run was no change."""
+    whole = factories.make_scorecard()
+    first = whole.claims[0]
+    run = AlternativeRunModel(
+        setting="width", value=128, tier="paper", decision=Decision.MISSED, flips=True, note=""
+    )
+    with_one = first.model_copy(update={"alternatives": (run,)})
+    before = whole.model_copy(update={"claims": (with_one, *whole.claims[1:])})
+    found = compare(ComparedScorecard("a", None, before), ComparedScorecard("b", None, whole))
+    (told,) = found.changes
+    assert (told.kind, told.claim, told.matters) == ("records", first.id, True)
+    assert told.place == f"alternatives: {first.id} width = 128, paper tier"
+    assert (told.before, told.after) == ("missed", None)

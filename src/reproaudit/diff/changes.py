@@ -61,7 +61,7 @@ def _of_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
             place=written(place),
             before=old,
             after=new,
-            matters=_decides(place) and place[-1] not in ("others", "alternatives"),
+            matters=_decides(place),
             experiment=place[0] if own else None,
         )
 
@@ -109,6 +109,7 @@ def _of_runs(before: Scorecard, after: Scorecard) -> Iterator[Change]:
                 after=new,
                 matters=place[0] not in ("revision", "custom"),
                 experiment=place[1] if place[0] == "cells" else None,
+                claim=place[1] if place[0] == "alternatives" else None,
             )
 
 
@@ -124,7 +125,7 @@ def _environment(card: Scorecard) -> dict[str, Any]:
 
 
 def _records(card: Scorecard) -> dict[str, Any]:
-    """Returns the cells by experiment and overridden settings, the custom ones, and the origin."""
+    """Returns cells by experiment and settings, custom ones, alternatives by claim, and origin."""
     cells: dict[str, dict[str, Any]] = {}
     for one in card.records:
         batch = cells.setdefault(one.experiment, {}).setdefault(batch_words(one), {"seeds": []})
@@ -133,7 +134,14 @@ def _records(card: Scorecard) -> dict[str, Any]:
             batch.setdefault(one.status, []).append(one.seed)
     custom = {f"{c.experiment} with {_overrides(c.settings)}": list(c.seeds) for c in card.custom}
     origin = card.origin.model_dump(mode="json") if card.origin else None
-    return {"cells": cells, "custom": custom, "origin": origin}
+    alternatives = {
+        claim.id: {
+            f"{one.setting} = {one.value!r}, {one.tier} tier": one.decision
+            for one in claim.alternatives
+        }
+        for claim in card.claims
+    }
+    return {"cells": cells, "custom": custom, "alternatives": alternatives, "origin": origin}
 
 
 def batch_words(one: RecordModel) -> str:
