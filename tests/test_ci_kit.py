@@ -33,6 +33,7 @@ def without_numbers(line: str) -> str:
     return re.sub(r"=+", "=", re.sub(r"\d[\d.,]*", "#", line))
 
 
+@pytest.mark.slow
 def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str]) -> None:
     folder = tmp_path / "examples" / "author"
     shutil.copytree(AUTHOR, folder)

@@ -131,7 +131,9 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
         ),
         # a terminal and `timeout` signal the whole group: the process that forks the workers, too
         (2, lambda process: os.killpg(process.pid, signal.SIGINT)),
-        (2, lambda process: os.killpg(process.pid, signal.SIGTERM)),
+        pytest.param(
+            2, lambda process: os.killpg(process.pid, signal.SIGTERM), marks=pytest.mark.slow
+        ),
     ],
     ids=["SIGTERM", "Ctrl-C", "timeout"],
 )

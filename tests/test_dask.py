@@ -117,6 +117,7 @@ def test_same_results_here_in_processes_and_on_a_cluster(tmp_path: Path, cluster
     assert run(stores["cluster"], cluster, *wanted).present == 7
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_mid_run_costs_its_unfinished_part(
     tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -156,6 +157,7 @@ def after_a_drop(done: list[int]) -> int:
     return next((b for a, b in pairwise(done) if b < a), 0)
 
 
+@pytest.mark.slow
 def test_a_cell_gets_one_thread_however_many_the_worker_has(
     tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -186,6 +188,7 @@ def test_other_code_on_the_worker_is_refused(
     assert "other code" in str(records(store)["descent", 0].error)
 
 
+@pytest.mark.slow
 def test_gpu_cells_go_to_workers_that_offer_one(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from factories import make_scorecard
-from miniatures import ENVIRONMENT
+from miniatures import ENVIRONMENT, write_paper
 from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.reports import outline as o
 from reproaudit.reports.files import write_report
@@ -24,21 +24,22 @@ from reproaudit.reports.terminal import TONES, print_document
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone, complete
 
-PAPER = "ahn2023"
+PAPER = "mini"
 SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report folder with the toy scorecard under the name of a known paper."""
+    """A report folder with the toy scorecard under the name of a paper in a folder beside it."""
     folder = tmp_path_factory.mktemp("reports")
+    write_paper(folder.parent / "audits")
     write_report(make_scorecard(PAPER), folder, ["json"])
     return folder
 
 
 def report(reports: Path, out: int | IO[bytes] | None, *more: str, **environment: str):  # type: ignore[no-untyped-def]
     command = [sys.executable, "-m", "reproaudit", "report", PAPER, "--tier", "paper"]
-    known = ["--store", "none", "--out", str(reports), *more]
+    known = ["--audits", "../audits", "--store", "none", "--out", str(reports), *more]
     return subprocess.run(
         [*command, *known], stdout=out, stderr=subprocess.PIPE, check=False, timeout=60,
         env={**ENVIRONMENT, **environment}, cwd=reports,
@@ -78,7 +79,8 @@ def test_a_reader_that_left_changes_no_exit_code(reports: Path, fail_on: str, co
 
 
 def test_a_closed_output_is_no_fault(reports: Path) -> None:
-    command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper --store none"
+    command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper --store none "
+    command += f"--audits '{reports.parent / 'audits'}'"
     line = f"{command} --out '{reports}' >&-"
     done = subprocess.run(line, shell=True, env=ENVIRONMENT, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -50,7 +50,13 @@ def no_typing(*_arguments: Any, **_named: Any) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "broken", "said"),
     [
-        (vector_code.CompiledCode, "__init__", no_target, "RuntimeError: no target for this proc"),
+        pytest.param(
+            vector_code.CompiledCode,
+            "__init__",
+            no_target,
+            "RuntimeError: no target for this proc",
+            marks=pytest.mark.slow,
+        ),
         (kernel, "_advance", no_typing, "TypingError: cannot type this"),
         (sys.modules, FAST + ".kernel", None, "halted; None in sys.modules"),
     ],

@@ -85,6 +85,7 @@ def test_what_the_file_pins_is_installed_once_for_each_content(
         made(tmp_path, "outsider==1.0  # pinned\n", program)
 
 
+@pytest.mark.slow
 def test_what_the_file_forgets_is_told(tmp_path: Path, wheels: Path) -> None:
     with pytest.raises(CommandError, match=r"needy.* requires .*outsider"):
         made(tmp_path, "needy==1.0\n", "pass")

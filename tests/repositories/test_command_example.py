@@ -107,6 +107,7 @@ def cells_of(folder: Path, seeds: range) -> list[Cell]:
     return [Cell("soudry2018", "smoke", "separable", values, seed) for seed in seeds]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_a_cell_over_its_limit_takes_its_command_along(tmp_path: Path) -> None:
     noted = tmp_path / "pid"
@@ -162,6 +163,7 @@ def _is_running(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_a_cluster_gives_the_same_records_as_this_machine(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the optional package 'distributed' is not installed")

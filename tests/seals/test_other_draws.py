@@ -263,6 +263,7 @@ def test_numbers_of_an_experiment_that_is_renamed_are_a_look(at: Place) -> None:
         assert " ".join(shown["history"]).count("runs of another tier had computed cells") == 1
 
 
+@pytest.mark.slow
 def test_alternatives_that_show_the_same_again_are_finished(at: Place) -> None:
     """The defect: they were begun anew, and no result told that they had ended."""
     at.card(*PAPER)
@@ -282,6 +283,7 @@ def test_a_seal_before_the_first_run_is_told_with_what_it_changed(sealed: Place)
     assert "5 → " in told
 
 
+@pytest.mark.slow
 def test_alternatives_that_are_gone_with_the_store_are_told(at: Place) -> None:
     """The defect: what they had shown was no condition, and nothing said that they had been run."""
     at.card(*PAPER)
@@ -448,6 +450,7 @@ def test_a_confirmation_of_another_rule_silences_no_warning(at: Place) -> None:
     assert "Warning: on the new seeds of earlier ones of its 2 confirmations it came out" in said
 
 
+@pytest.mark.slow
 def test_a_confirmation_of_a_claim_that_is_gone_silences_no_warning(at: Place) -> None:
     """The defect: a claim on the same measurement was confirmed beside it, and then deleted."""
     audit = yaml.safe_load((at.audits / "mini.yaml").read_text(encoding="utf-8"))
@@ -506,6 +509,7 @@ def test_numbers_of_a_renamed_part_are_the_same_numbers(at: Place) -> None:
     assert "Other numbers" not in said
 
 
+@pytest.mark.slow
 def test_another_audit_of_the_paper_is_told_though_the_report_is_remembered(
     sealed: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -572,6 +576,7 @@ def test_an_audit_in_another_folder_begins_no_chain_anew(at: Place, way: str) ->
     assert any(one.startswith("Other branches or folders") for one in card["history"])
 
 
+@pytest.mark.slow
 def test_an_audit_of_another_name_and_folder_is_told(at: Place) -> None:
     at.card(*PAPER)
     commit(at.folder, "results")

@@ -310,6 +310,7 @@ def test_a_confirmation_needs_a_committed_seal_and_a_clean_tree(
     assert sealed.file.read_bytes() == before, "nothing was begun"
 
 
+@pytest.mark.slow
 def test_an_interrupted_confirmation_counts_and_is_resumed(sealed: Place) -> None:
     sealed.edit("mini.yaml", "pause:\n    value: 0.0", "pause:\n    value: 0.002")
     sealed("seal", "mini", "--why", "slower")
