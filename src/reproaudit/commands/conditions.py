@@ -18,6 +18,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.warning import (
     BY_THIS_RULE,
+    CONTRADICTED_ONCE,
     GONE_BADLY,
     ON_ANOTHER_BRANCH,
     ONCE_CONDITIONAL,
@@ -75,12 +76,31 @@ class Conditions:
 
     def told_of_others(self, claim: ClaimModel) -> Iterator[str]:
         """Yields every other sentence on what the chains know of a claim."""
+        yield from self.told_of_contradicted(claim)
         yield from self.told_of_unsettled(claim)
         yield from self.told_of_gone(claim)
         yield from self.told_of_twins(claim)
         yield from self.told_of_measurements(claim)
         yield from self.told_of_this_rule(claim)
         yield from self.told_of_branches(claim)
+
+    def told_of_contradicted(self, claim: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on the last result that contradicted a claim which none does today.
+
+        Less evidence is enough for that, as where a stated setting is called a recalled one.
+        """
+        if claim.verdict is Verdict.CONTRADICTED:
+            return
+        names = names_of(claim.id, self.seen.every, self._unsealed)
+        found = [
+            one
+            for one in self.seen.every
+            if isinstance(one, ResultEntry) and not one.confirmation
+            for name, result in one.claims.items()
+            if name in names and result.verdict == Verdict.CONTRADICTED
+        ]
+        if found:
+            yield f"{CONTRADICTED_ONCE} (recorded on {date_of(found[-1])})."
 
     def told_of_unsettled(self, claim: ClaimModel) -> tuple[str, ...]:
         """Returns a sentence on alternatives that once did not meet a supported claim; else none.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Entry
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.model import Audit
 from reproaudit.commands.confirmed import with_seeds_of
 from reproaudit.commands.disclosing import disclosed
@@ -14,6 +17,7 @@ from reproaudit.commands.output import say
 from reproaudit.commands.recording import recorded
 from reproaudit.commands.run import How, run_tier
 from reproaudit.errors import UsageError
+from reproaudit.lab.parts import DATA_VARIABLE
 from reproaudit.running.bytecode import foreign_bytecode
 from reproaudit.running.code_hash import closure_of
 from reproaudit.running.groups import todays_groups
@@ -87,7 +91,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     _require_readable_code(slug)
     _require_first(entry, audit, how, there, rule)
     look = chains.look_of(rule)
-    made_with = _made_with(audit, how)
+    made_with = _made_with(entry, audit, how)
 
     def made(present: tuple[SealsEntry, ...]) -> Iterable[Draft]:
         if Confirmation.of(present, rule) is None:
@@ -141,14 +145,34 @@ def _require_first(
         )
 
 
-def _made_with(audit: Audit, how: How) -> str:
+def _made_with(entry: Entry, audit: Audit, how: How) -> str:
     """A hash of today's code, versions, device and data of every experiment."""
     plan = Plan(cells_of_tier(audit, "paper"), how.catalog.locate, how.store, how.chosen_device)
     found = {
         canonical([task.cell.experiment, task.code, dict(task.versions), dict(task.data)])
         for task in plan.tasks
     }
-    return digest(sorted(one.decode() for one in found))
+    return digest(sorted([*(one.decode() for one in found), *_data_of_commands(entry)]))
+
+
+def _data_of_commands(entry: Entry) -> Iterator[str]:
+    """Yields a digest of each file of the data folder, which a command may read any of.
+
+    A module declares the data that it reads; a command is only told where the folder is.
+    """
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder or not isinstance(entry.code, CommandModule):
+        return
+    for file in sorted(one for one in Path(folder).rglob("*") if one.is_file()):
+        try:
+            with open(file, "rb") as opened:
+                content = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            raise UsageError(
+                f"{entry.slug}: cannot read {file} ({error.strerror}), which a confirmation goes "
+                "on with. Make it readable, or take it out of the folder of data."
+            ) from error
+        yield f"{file.relative_to(folder)} {content}"
 
 
 def _require_one_draw(

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
 from reproaudit.commands.conditions import Conditions, letters
@@ -22,6 +23,7 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
+from reproaudit.lazy import deferred
 from reproaudit.multiverse.completions import varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
@@ -44,6 +46,8 @@ from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import steps_of
 from reproaudit.seals.rule import ORDER
+
+_commands = deferred("reproaudit.repositories.experiments")
 
 
 def told_by_seals(
@@ -117,6 +121,7 @@ def disclosed(
             *conditions.told_of_others(claim),
             *alternatives.told_of(claim),
             *neighbours.told_of(claim),
+            *_told_of_command(entry, audit, claim),
         )
         history = (*claim.history, *told, *more)
         status = "exploratory" if once else claim.status
@@ -124,6 +129,16 @@ def disclosed(
         return alternatives.with_conditions(claim)
 
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
+
+
+def _told_of_command(entry: Entry, audit: Audit, claim: ClaimModel) -> Iterator[str]:
+    """Yields what a run file decides between the audit and the numbers of a claim."""
+    stated = next((one for one in audit.claims if one.id == claim.id), None)
+    if stated is None or not isinstance(entry.code, CommandModule):
+        return
+    controls = (str(one.experiment) for one in audit.controls_of(stated))
+    for name in dict.fromkeys([stated.experiment, *controls]):
+        yield from (f"{said}." for said in _commands.told_of_experiment(entry.code.file, name))
 
 
 def _results_in(chain: bytes) -> int:

@@ -1,11 +1,12 @@
-"""Tells of judged numbers that are not what they seem: below a floor, or of a series cut short.
+"""Tells of judged numbers that are not what they seem: below a floor, or of another training.
 
 A floor is the resolution of a measurement. Raised above what is measured it makes any two numbers
 equal. Where a course ends below its floor, its picture shows (`reproaudit.reports.stated_rule`);
 for single numbers, and for the beginning of a course, the records are looked at here.
 
 The last number of a series is judged as if training ended there. A program could end those of a
-control before it learns what it would learn, and so have it miss.
+control before it learns what it would learn, and so have it miss. And the evidence is called that
+of the paper's scale by the settings, which a program need not keep to.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Record
 from reproaudit.reports import numbers
 from reproaudit.reports.status import holds
-from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT
+from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT, OTHER_LENGTH
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.stats import Scale
 
@@ -90,6 +91,31 @@ def told_of_numbers(
                 f"{CUT_SHORT}: '{name}' ends at step {end:,} of {length:,} in {count} of "
                 f"{how_many}."
             )
+        lengths = Counter(one for run in runs for one in _other_length(run, audit))
+        for (steps, stated), count in lengths.items():
+            yield f"{OTHER_LENGTH}: {steps:,} in {count} of {how_many}, in place of {stated:,}."
+
+
+LONGER, SHORTER = 1.1, 0.9
+"""Of the stated steps; less of a difference may be a last observation or its rounding."""
+
+
+def _other_length(judged: _Judged, audit: Audit) -> Iterator[tuple[int, int]]:
+    """Yields the steps of one of the claim's own runs and the stated ones, if they are far apart.
+
+    Steps that a run reports may be those of several trainings. So more of them than stated mean
+    something only where no series tells how far one training went.
+    """
+    run, series = judged.run, judged.run.measurements.series
+    stated = stated_length(audit, run.experiment, run.settings)
+    if judged.whose or not stated:
+        return
+    ends = [int(one.steps[-1]) for one in series.values()]
+    steps = max(ends, default=run.steps or 0)
+    if steps > LONGER * stated:
+        yield steps, round(stated)
+    elif 0 < (run.steps or steps) < SHORTER * stated:
+        yield run.steps or steps, round(stated)
 
 
 def _has(run: Record, check: Check) -> bool:

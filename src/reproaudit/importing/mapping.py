@@ -23,6 +23,9 @@ from reproaudit.importing.reading import read_yaml
 _Day = date
 _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
+SAID_WHOLE = "Curves that may look cut are said to be all that was logged"
+"""Begins the sentence on `complete`, a warning: without it such a run is no measurement."""
+
 
 class LoggedQuantity(StrictModel):
     """The origin of a measurement: a tag, or an expression over tags."""

@@ -18,7 +18,7 @@ from reproaudit.audit.scope import Scope
 from reproaudit.cell import canonical_settings
 from reproaudit.importing.configurations import alike, normal, seeds_logged
 from reproaudit.importing.logged import on_one_line
-from reproaudit.importing.mapping import MappingFile
+from reproaudit.importing.mapping import SAID_WHOLE, MappingFile
 from reproaudit.importing.roles import (
     PlacedRun,
     is_of_run_alone,
@@ -178,7 +178,7 @@ def _as_planned(audit: Audit, one: PlacedRun) -> set[str]:
 def _let_pass(mapping: MappingFile) -> Iterator[str]:
     if mapping.complete is not None:
         reason = mapping.complete.rstrip(".")
-        yield f"Curves that may look cut are said to be all that was logged: {reason}."
+        yield f"{SAID_WHOLE}: {reason}."
     if mapping.step is not None:
         yield f"What counts as a step was taken from '{mapping.step}'."
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import mean, median
 
+from reproaudit.importing.mapping import SAID_WHOLE
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
@@ -55,6 +56,10 @@ BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
 CUT_SHORT = "A judged series ends before its training"
 """Its last number is not that of the trained model."""
+OTHER_LENGTH = "The runs went through another number of steps than their settings state"
+"""The scale of the evidence is read from the settings."""
+CONTRADICTED_ONCE = "An earlier result was contradicted"
+"""The rule, the evidence or the records of today are other ones."""
 NOT_SEALED = "Changed, and not sealed"
 """The rule of today may follow from what was seen."""
 NO_CHAIN = "No chain of seals tells whether this rule was changed after results"
@@ -84,6 +89,9 @@ _IN_HISTORY = (
     WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
     CUT_SHORT,
+    OTHER_LENGTH,
+    CONTRADICTED_ONCE,
+    SAID_WHOLE,
     ANOTHER_RULE,
     STANDS_OUT,
     NOT_SEALED,

@@ -14,9 +14,11 @@ from typing import Any
 
 from reproaudit import importing
 from reproaudit.audit.model import Audit
+from reproaudit.audit.training_length import stated_length
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.checks.measurements import Declaration
 from reproaudit.errors import SpecError
+from reproaudit.importing.mapping import SAID_WHOLE
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
 from reproaudit.repositories.arguments import SEED, filled
@@ -81,6 +83,37 @@ def described(path: Path) -> str:
     return f"{'; '.join(sorted(commands))}{where}, from {run_file.source.words}"
 
 
+def told_of_experiment(path: Path, name: str) -> list[str]:
+    """The choices that a run file makes for an experiment between its audit and its numbers.
+
+    Raises:
+        SpecError: listing every fault of the file.
+    """
+    run_file, _ = load_run_file(path)
+    one = run_file.experiments.get(name)
+    if one is None:
+        return []
+    told = [
+        f"Experiment '{name}' is measured by the command {' '.join(one.command)}, from "
+        f"{run_file.source.words}"
+    ]
+    told += [
+        f"Of '{name}', {setting} = {value} is passed as {'nothing' if text is None else text}"
+        for setting, spelled in one.spelled.items()
+        for value, text in spelled.items()
+    ]
+    told += [
+        f"Of '{name}', '{measured}' is taken from its logs as {quantity.expression}"
+        for measured, quantity in one.mapping.items()
+        if quantity.expression is not None
+    ]
+    if one.step is not None:
+        told.append(f"Of '{name}', steps are counted by '{one.step}'")
+    if one.complete is not None:
+        told.append(f"{SAID_WHOLE} of '{name}': {one.complete.rstrip('.')}")
+    return told
+
+
 def _reading_code() -> str:
     """A digest of our modules that run commands and read logs."""
     whole = hashlib.sha256()
@@ -114,10 +147,15 @@ def _experiment(
     checksums = {"source": run_file.source.pin}
     if run_file.environment.image is not None:
         checksums["image"] = run_file.environment.image.rpartition("@")[2]
+
+    def phases(chosen: Any) -> dict[str, int]:
+        """The steps that the settings state; a command is seen to have made them by its logs."""
+        return {PHASE: int(stated_length(audit, name, dataclasses.asdict(chosen)) or 1)}
+
     return Experiment(
         settings,
         cell.measure,
-        phases=lambda _settings: {PHASE: 1},
+        phases=phases,
         data=lambda _settings: checksums,
     )
 
@@ -147,11 +185,16 @@ class _Command:
             CommandError: if it fails, or what it wrote cannot be used; its output is kept.
         """
         values = {one.name: getattr(settings, one.name) for one in dataclasses.fields(settings)}
-        return {seed: self._run({**values, SEED: seed}, session) for seed in session.seeds}
+        found = {seed: self._run({**values, SEED: seed}, session) for seed in session.seeds}
+        fewest = min(last_step for _, last_step in found.values())
+        session.progress(PHASE, fewest, fewest)
+        return {seed: measured for seed, (measured, _) in found.items()}
 
-    def _run(self, values: dict[str, SettingValue], session: Session) -> Measurements:
+    def _run(self, values: dict[str, SettingValue], session: Session) -> tuple[Measurements, int]:
+        """The measurements of one seed, and the last step of its logs."""
+
         def tell() -> None:
-            session.progress(PHASE, 0, 1)
+            session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
 
         place = Path(tempfile.mkdtemp(prefix="reproaudit-")).resolve()
         try:
@@ -203,7 +246,7 @@ class _Command:
 
     def _measured(
         self, values: dict[str, SettingValue], folder: Path, scratch: Path
-    ) -> Measurements:
+    ) -> tuple[Measurements, int]:
         files = [filled(text, values, self.command.spelled) or "" for text in self.command.files]
         seed = values.pop(SEED)
         assert isinstance(seed, int), "a seed is a whole number"

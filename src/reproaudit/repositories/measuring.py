@@ -31,8 +31,10 @@ def measurements_in(
     settings: Mapping[str, SettingValue],
     seed: int,
     scratch: Path,
-) -> Measurements:
-    """The declared measurements of one cell; numbers that are not finite are left as they are.
+) -> tuple[Measurements, int]:
+    """The declared measurements of one cell, and the last step that its logs have.
+
+    Numbers that are not finite are left as they are. Logs without steps have the last step 0.
 
     Args:
         folder: the command's working folder.
@@ -63,7 +65,13 @@ def measurements_in(
         raise CommandError(str(error).replace(f"{folder}/", "")) from None
     for name, reasons in measurer.not_whole.items():
         raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-    return _as_measurements(found, declared)
+    return _as_measurements(found, declared), _last_step(run)
+
+
+def _last_step(run: LoggedRun) -> int:
+    curves = (curve for by_coordinates in run.curves.values() for curve in by_coordinates.values())
+    steps = (curve.steps for curve in curves if curve.steps is not None and len(curve.steps))
+    return max((int(one.max()) for one in steps), default=0)
 
 
 def _own_file(folder: Path, name: str) -> Path:

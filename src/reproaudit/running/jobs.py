@@ -199,7 +199,7 @@ class JobSession:
         """Tells how far the phase is."""
         self._steps[phase] = max(total, self._steps.get(phase, 0))
         now = time.monotonic()
-        if done >= total or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
+        if done >= total > 0 or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
             self._told[phase] = now
             self._on_advance(Advanced(self._job.key, phase, done, total))
 
