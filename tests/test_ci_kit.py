@@ -46,6 +46,7 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     assert len(ran) >= 7
 
 
+@pytest.mark.slow
 def test_a_copied_example_brings_its_audit_to_a_clone(
     tmp_path: Path, light: dict[str, str]
 ) -> None:

@@ -215,6 +215,7 @@ def test_a_cluster_that_has_lost_its_workers_is_given_up(
         run(Store(tmp_path / "runs"), cluster, cell("dies"))
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_workers_and_the_same_command_goes_on(
     tmp_path: Path, cluster: Cluster
 ) -> None:

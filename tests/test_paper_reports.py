@@ -29,7 +29,14 @@ def test_there_are_committed_reports() -> None:
     assert COMMITTED
 
 
-@pytest.mark.parametrize("scorecard", COMMITTED, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "scorecard",
+    [
+        pytest.param(one, marks=pytest.mark.slow) if n % 2 else one
+        for n, one in enumerate(COMMITTED)
+    ],
+    ids=lambda path: path.parent.name,
+)
 def test_a_committed_report_without_its_records_confirms_nothing(
     scorecard: Path, tmp_path: Path
 ) -> None:
