@@ -167,6 +167,7 @@ def test_a_cell_gets_one_thread_however_many_the_worker_has(
     assert records(store)["descent", 0].environment.threads == 1
 
 
+@pytest.mark.slow
 def test_failures_are_the_cells_own(tmp_path: Path, cluster: Cluster) -> None:
     cluster.worker("one", "--nthreads", "1")
     store = Store(tmp_path / "runs")
@@ -177,6 +178,7 @@ def test_failures_are_the_cells_own(tmp_path: Path, cluster: Cluster) -> None:
     assert "digits" in str(found["no_data", 0].error)
 
 
+@pytest.mark.slow
 def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

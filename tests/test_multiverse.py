@@ -430,7 +430,8 @@ def test_other_code_is_not_compared() -> None:
     assert "another version" in classify(default, other, 1, 0.95).note
 
 
-@pytest.mark.parametrize("level", [pytest.param(0.03, marks=pytest.mark.slow), 0.098])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [0.03, 0.098])
 def test_seed_noise_is_rarely_called_decisive_or_mattering(level: float) -> None:
     """Over many papers without any effect, at most 1 in 20 shows one among its alternatives.
 

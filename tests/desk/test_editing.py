@@ -230,7 +230,11 @@ def assert_touches_only(old: str, new: str, loc: Loc | None) -> None:
         assert rest[:start] + rest[start + more :] == kept
 
 
-@pytest.mark.parametrize("path", AUDITS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, marks=pytest.mark.slow) if n % 2 else one for n, one in enumerate(AUDITS)],
+    ids=lambda path: path.stem,
+)
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(data=st.data())
 def test_any_acts_touch_only_their_lines_and_load_to_the_expected_model(
