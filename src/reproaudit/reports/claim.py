@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reproaudit.audit.settings import Source
 from reproaudit.judging.model import Verdict
 from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status, whole_runs
 from reproaudit.reports import outline as o
@@ -138,7 +139,7 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
     )  # else "why" says how many seeds are missing
     if part is not None and is_tested and (power := phrasing.power(part)):
         yield "undecided", power
-    yield "evidence", phrasing.evidence_words(claim)
+    yield "evidence", phrasing.evidence_words(claim) + _recalled(card, claim)
     if told := list(phrasing.alternatives_words(card, claim)):
         yield "alternatives", "; ".join(told)
     if trained := phrasing.movement_words(claim):
@@ -153,6 +154,19 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
         yield "response", findings.response_words(response)
     for dispute in reviewing.disputes_of_claim(card, claim.id):
         yield "disputed", reviewing.dispute_words(dispute)
+
+
+def _recalled(card: Scorecard, claim: ClaimModel) -> str:
+    """Returns the recalled settings that a claim reads, to stand after its evidence.
+
+    They have no alternatives, so that none is seen to hang on them.
+    """
+    shared, own = (
+        {one.name: one.source for one in card.settings if one.experiment == experiment}
+        for experiment in (None, claim.experiment)
+    )
+    names = [name for name, source in {**shared, **own}.items() if source == Source.RECALLED]
+    return f"; recalled: {', '.join(names)}" if names else ""
 
 
 def _history(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
