@@ -91,8 +91,10 @@ def test_a_run_file_stands_beside_the_verdict(commanded: Place) -> None:
     shown = commanded.card(*PAPER)
     assert shown["verdict"] == "supported"
     told = " ".join(shown["history"])
-    assert "measured by the command python train.py {seed} {level} {steps}, from ../" in told
-    assert "Of 'descent', 'distance' is taken from its logs as last(d)." in told
+    assert "measured by the command python train.py {seed} {level} {steps}, of the source" in told
+    assert "in Python with nothing installed, by what it writes to log.csv." in told
+    assert "fetched from ../repository; no seal is of this address." in told
+    assert "Of 'descent', 'distance' is taken from its logs as last(d), where d is 'dis" in told
     records = Store(commanded.folder / "runs").records("mini", "paper")
     assert {record.steps for record in records} == {40}
 
@@ -151,3 +153,27 @@ def test_a_confirmation_of_a_command_goes_on_with_the_same_data(
     assert "has begun with other data" in commanded.refused(*CONFIRM)
     (data / "factor").write_text("1.0")
     assert commanded.card(*CONFIRM)["status"] == "confirmed"
+
+
+@pytest.mark.slow
+def test_what_a_run_file_sets_is_told_and_whose_records_these_are(commanded: Place) -> None:
+    """The defects: a variable turned a verdict, and a page named a commit that made no number."""
+    measured_by(commanded, "steps += int(os.environ['MORE'])", variables={"MORE": "0"})
+    told = commanded.card(*PAPER)["history"]
+    assert "The command of 'descent' has the variables MORE=0." in told
+    assert not any("another run file" in one for one in told)
+    measured_by(commanded, "steps += int(os.environ['MORE']) + 0", variables={"MORE": "0"})
+    assert commanded("seal", "mini", "--why", "another commit")[0] == 0
+    report = " ".join(commanded("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert "Warning: The records are of another run file, or other versions, than today's" in report
+
+
+def test_logs_that_came_with_the_source_are_no_measurement(commanded: Place) -> None:
+    """The defect: a log of better days was judged, and what the command wrote thrown away."""
+    (commanded.folder / "repository" / "old.csv").write_text("step,distance\n0,1\n40,0.01\n")
+    file = commanded.audits / "mini.run.yaml"
+    file.write_text(file.read_text().replace("- log.csv", "- old.csv"))
+    pin(commanded)
+    code, _, errors = commanded(*PAPER, "--seeds", "0", "--experiment", "descent")
+    assert code == 3
+    assert "the command wrote no 'old.csv'; expected it." in " ".join(errors.split())

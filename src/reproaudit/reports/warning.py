@@ -60,6 +60,8 @@ OTHER_LENGTH = "The runs went through another number of steps than their setting
 """The scale of the evidence is read from the settings."""
 CONTRADICTED_ONCE = "An earlier result was contradicted"
 """The rule, the evidence or the records of today are other ones."""
+OTHER_COMMAND = "The records are of another run file, or other versions, than today's"
+"""The command that is told may not be the one that made them."""
 NOT_SEALED = "Changed, and not sealed"
 """The rule of today may follow from what was seen."""
 NO_CHAIN = "No chain of seals tells whether this rule was changed after results"
@@ -92,6 +94,7 @@ _IN_HISTORY = (
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
     SAID_WHOLE,
+    OTHER_COMMAND,
     ANOTHER_RULE,
     STANDS_OUT,
     NOT_SEALED,

@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,20 +93,31 @@ def told_of_experiment(path: Path, name: str) -> list[str]:
     one = run_file.experiments.get(name)
     if one is None:
         return []
+    place, source = run_file.environment, run_file.source
+    python = f"Python {place.python}" if place.python else "Python"
+    installed = place.requirements or place.lock or "nothing installed"
+    where = place.image or f"{python} with {installed}"
+    folder = "" if one.folder == "." else f", in its folder {one.folder}"
     told = [
-        f"Experiment '{name}' is measured by the command {' '.join(one.command)}, from "
-        f"{run_file.source.words}"
+        f"Experiment '{name}' is measured by the command {' '.join(one.command)}, of the source "
+        f"{source.pin}{folder}, in {where}, by what it writes to {', '.join(one.files)}",
+        f"Its source is fetched from {source.git or source.archive}; no seal is of this address",
     ]
+    if one.variables:
+        said = ", ".join(f"{variable}={value}" for variable, value in one.variables.items())
+        told.append(f"The command of '{name}' has the variables {said}")
+    if one.fixed:
+        said = ", ".join(f"{setting} = {value}" for setting, value in one.fixed.items())
+        told.append(f"The command of '{name}' is not passed what is said to be its own: {said}")
     told += [
         f"Of '{name}', {setting} = {value} is passed as {'nothing' if text is None else text}"
         for setting, spelled in one.spelled.items()
         for value, text in spelled.items()
     ]
-    told += [
-        f"Of '{name}', '{measured}' is taken from its logs as {quantity.expression}"
-        for measured, quantity in one.mapping.items()
-        if quantity.expression is not None
-    ]
+    for measured, quantity in one.mapping.items():
+        meant = "".join(f", where {short} is '{tag}'" for short, tag in quantity.let.items())
+        taken = quantity.expression or f"'{quantity.tag}'"
+        told.append(f"Of '{name}', '{measured}' is taken from its logs as {taken}{meant}")
     if one.step is not None:
         told.append(f"Of '{name}', steps are counted by '{one.step}'")
     if one.complete is not None:
@@ -205,6 +216,8 @@ class _Command:
             folder = copy / self.command.folder
             if not folder.is_dir() or folder.resolve() != folder:
                 raise CommandError(f"the source has no folder '{self.command.folder}'")
+            logs = [folder / one for one in self._files(values)]
+            before = _states(logs)
             call = self._call(values, copy, home, tell)
             ended = run_guarded(
                 call.argv,
@@ -223,6 +236,7 @@ class _Command:
             why = ended.words and f"the command {ended.words}"
             try:
                 if not why:
+                    _remove_unwritten(before, logs)
                     return self._measured(values, folder, scratch)
             except CommandError as error:
                 why = str(error).rstrip(".")
@@ -231,6 +245,10 @@ class _Command:
             raise CommandError(f"{why}{quoted}. Its {said} is in {kept[said]}")
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+    def _files(self, values: Mapping[str, SettingValue]) -> list[str]:
+        """The files and folders that hold the logs, from the command's folder on."""
+        return [filled(text, values, self.command.spelled) or "" for text in self.command.files]
 
     def _call(self, values: dict[str, SettingValue], copy: Path, home: Path, tell: Any) -> Call:
         spelled = self.command.spelled
@@ -247,7 +265,27 @@ class _Command:
     def _measured(
         self, values: dict[str, SettingValue], folder: Path, scratch: Path
     ) -> tuple[Measurements, int]:
-        files = [filled(text, values, self.command.spelled) or "" for text in self.command.files]
+        files = self._files(values)
         seed = values.pop(SEED)
         assert isinstance(seed, int), "a seed is a whole number"
         return measurements_in(folder, files, self.command, self.declared, values, seed, scratch)
+
+
+_States = dict[Path, tuple[int, int, int]]
+
+
+def _states(logs: Sequence[Path]) -> _States:
+    """The state of every file that is one of these, or lies in one: inode, size and last change."""
+    several = (found for log in logs for found in ([log] if log.is_file() else log.rglob("*")))
+    plain = (one for one in several if one.is_file() and not one.is_symlink())
+    return {one: (s.st_ino, s.st_size, s.st_mtime_ns) for one in plain for s in [one.stat()]}
+
+
+def _remove_unwritten(before: _States, logs: Sequence[Path]) -> None:
+    """Removes from a working copy what lay there before the command, and is as it was.
+
+    Logs that came with the source are no measurement of what the command did.
+    """
+    for path, state in _states(logs).items():
+        if before.get(path) == state:
+            path.unlink()

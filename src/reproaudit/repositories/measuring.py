@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -32,9 +32,9 @@ def measurements_in(
     seed: int,
     scratch: Path,
 ) -> tuple[Measurements, int]:
-    """The declared measurements of one cell, and the last step that its logs have.
+    """The declared measurements of one cell, and the last step of the curves that they are from.
 
-    Numbers that are not finite are left as they are. Logs without steps have the last step 0.
+    Numbers that are not finite are left as they are. Curves without steps have the last step 0.
 
     Args:
         folder: the command's working folder.
@@ -65,11 +65,11 @@ def measurements_in(
         raise CommandError(str(error).replace(f"{folder}/", "")) from None
     for name, reasons in measurer.not_whole.items():
         raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-    return _as_measurements(found, declared), _last_step(run)
+    return _as_measurements(found, declared), _last_step(run, measurer.used)
 
 
-def _last_step(run: LoggedRun) -> int:
-    curves = (curve for by_coordinates in run.curves.values() for curve in by_coordinates.values())
+def _last_step(run: LoggedRun, tags: Collection[str]) -> int:
+    curves = (curve for tag in tags for curve in run.curves[tag].values())
     steps = (curve.steps for curve in curves if curve.steps is not None and len(curve.steps))
     return max((int(one.max()) for one in steps), default=0)
 
