@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.audit.settings import Source
-from reproaudit.judging.model import Verdict
+from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status, whole_runs
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
@@ -157,10 +157,12 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
 
 
 def _recalled(card: Scorecard, claim: ClaimModel) -> str:
-    """Returns the recalled settings that a claim reads, to stand after its evidence.
+    """Returns the recalled settings of a claim on assumed evidence, to stand after it.
 
-    They have no alternatives, so that none is seen to hang on them.
+    They have no alternatives, so that nothing is seen to hang on them.
     """
+    if claim.evidence is not EvidenceLevel.ASSUMED:
+        return ""
     shared, own = (
         {one.name: one.source for one in card.settings if one.experiment == experiment}
         for experiment in (None, claim.experiment)
