@@ -591,6 +591,15 @@ def test_the_same_curves_with_other_scalars_are_told(tmp_path: Path) -> None:
     assert remarks(folder) == (f"Seeds 21 and 22 of {OWN} have the same curves as seed 7.",)
 
 
+@pytest.mark.parametrize(("name", "is_told"), [("mechanism", True), ("batch", False)])
+def test_a_formula_by_a_setting_that_a_control_changes_is_told(
+    tmp_path: Path, name: str, is_told: bool
+) -> None:
+    """The defect: a control was measured by another formula than its claim."""
+    folder = whole(tmp_path, taken_from={"loss": f'loss * setting("{name}")'})
+    assert any("which is not the same in all runs" in one for one in remarks(folder)) is is_told
+
+
 def test_runs_that_equal_those_of_another_batch_are_told(tmp_path: Path) -> None:
     folder = whole(tmp_path)
     copy(folder, "full", 22, 22, of="constructed")

@@ -524,3 +524,22 @@ def test_a_control_that_is_judged_before_its_training_ended_is_told(at: Place, c
     assert at(*PAPER)[0] == 0
     said = "A judged series ends before its training: 'distance' ends at step 4 of 40 in 5 of 5"
     assert (f"Warning: {said} runs of control 1" in page(at)) is cut
+
+
+def test_a_contradicted_claim_that_is_less_sure_by_other_words_is_warned_of(at: Place) -> None:
+    """The defect: a stated setting was called a recalled one, and the contradiction went away."""
+    assert claims(at, *PAPER)["mini.contradicted"]["verdict"] == "contradicted"
+    commit(at.folder, "a result")
+    at.edit("mini.yaml", "source: paper\n", "source: recalled\n")
+    told = claims(at, *PAPER)["mini.contradicted"]
+    assert told["verdict"] == "inconclusive"
+    assert any(one.startswith("An earlier result was contradicted (") for one in told["history"])
+
+
+@pytest.mark.parametrize(("factor", "is_told"), [("10", True), ("1", False)])
+def test_runs_beyond_their_stated_steps_are_told(at: Place, factor: str, is_told: bool) -> None:
+    """The defect: ten times the stated steps were "exact: the paper's scale"."""
+    at.edit("mini.py", "steps=settings.steps,", f"steps={factor} * settings.steps,")
+    at.edit("mini.py", "range(0, settings.steps + 1,", f"range(0, {factor} * settings.steps + 1,")
+    history = claims(at, *PAPER)["mini.supported"]["history"]
+    assert any(one.endswith("400 in 6 of 6 runs, in place of 40.") for one in history) is is_told
