@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
+from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.commands.neighbours import Neighbours
 from reproaudit.judging.outcomes import Lookup, judge_batch, judge_own
 from reproaudit.multiverse.ablations import ablation_batch
 from reproaudit.multiverse.completions import (
@@ -37,7 +38,7 @@ from reproaudit.reports.warning import (
 from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM
-from reproaudit.scorecard.model import ClaimModel, HangsOnModel, Scorecard
+from reproaudit.scorecard.model import ClaimModel, HangsOnModel
 from reproaudit.stats import Decision
 
 AGREEING_DIGITS = 5
@@ -76,27 +77,24 @@ class Alternatives:
     """All that is told of the alternatives of a scorecard's claims.
 
     Attributes:
-        card: the scorecard.
-        audit: its audit.
+        neighbours: the claims, their audit and its alternatives.
         store: the records behind it.
         chosen: those of them that are judged.
     """
 
-    card: Scorecard
-    audit: Audit
+    neighbours: Neighbours
     store: Store
     chosen: Chosen
 
-    @cached_property
+    @property
+    def audit(self) -> Audit:
+        """Its audit."""
+        return self.neighbours.audit
+
+    @property
     def tier(self) -> TierName:
         """The scorecard's tier."""
-        return next(one for one in TIERS if one == self.card.tier)
-
-    @cached_property
-    def _changes(self) -> tuple[Override, ...]:
-        """Every alternative of every open setting, one at a time."""
-        choices = choices_of(self.audit, self.tier)
-        return tuple(change for choice in choices for change in choice.changes)
+        return self.neighbours.tier
 
     def _claim(self, told: ClaimModel) -> Claim | None:
         return next((one for one in self.audit.claims if one.id == told.id), None)
@@ -132,7 +130,7 @@ class Alternatives:
         own = numbers()
         same_numbers = [
             f"{change.name} = {shown(change.stated)}"
-            for change in self._changes
+            for change in self.neighbours.changes
             if (change.name, str(change.stated)) in run
             and concerns(self.audit, change, claim.experiment)
             and numbers(change) == own
@@ -194,7 +192,7 @@ class Alternatives:
         missed = [one.value for one in hangs_on.values[1:] if one.decision is Decision.MISSED]
         lookup = lookup_variations(self.store, self.audit, self.chosen.group)
         checks = [check.reading(positive.substitutes) for check in claim.checks]
-        for change in self._changes:
+        for change in self.neighbours.changes:
             if change.name != hangs_on.setting or not any(same(change.stated, v) for v in missed):
                 continue
             if not concerns(self.audit, change, claim.experiment):

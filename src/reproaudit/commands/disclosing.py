@@ -110,8 +110,8 @@ def disclosed(
         beside.audits_of_same_paper(),
     ]
     told = [one for one in of_store if one]
-    alternatives = Alternatives(card, audit, store, beside.chosen)
     neighbours = Neighbours(card, audit, lookup_chosen(audit, beside.chosen))
+    alternatives = Alternatives(neighbours, store, beside.chosen)
     conditions = Conditions(entry, audit, beside.tier, seen)
 
     def with_more(claim: ClaimModel) -> ClaimModel:

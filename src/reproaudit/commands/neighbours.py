@@ -59,7 +59,7 @@ class Neighbours:
         return next(one for one in TIERS if one == self.card.tier)
 
     @cached_property
-    def _changes(self) -> tuple[Override, ...]:
+    def changes(self) -> tuple[Override, ...]:
         """Every alternative of every open setting, one at a time."""
         choices = choices_of(self.audit, self.tier)
         return tuple(change for choice in choices for change in choice.changes)
@@ -67,7 +67,7 @@ class Neighbours:
     def _under_another_name(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on each run with an alternative's settings that decides otherwise."""
         judged = [(one.setting, one.value) for one in told.alternatives if one.tier == self.tier]
-        for change in self._changes:
+        for change in self.changes:
             if not concerns(self.audit, change, claim.experiment) or any(
                 name == change.name and same(value, change.stated) for name, value in judged
             ):
@@ -116,7 +116,7 @@ class Neighbours:
         if not holds(told):
             return
         found: dict[str, list[str]] = {}
-        for change in self._changes:
+        for change in self.changes:
             for control in self.audit.ablations_of(claim):
                 experiment = str(control.experiment)
                 if (
