@@ -543,3 +543,13 @@ def test_runs_beyond_their_stated_steps_are_told(at: Place, factor: str, is_told
     at.edit("mini.py", "range(0, settings.steps + 1,", f"range(0, {factor} * settings.steps + 1,")
     history = claims(at, *PAPER)["mini.supported"]["history"]
     assert any(one.endswith("400 in 6 of 6 runs, in place of 40.") for one in history) is is_told
+
+
+def test_records_of_code_before_the_last_seal_are_warned_of(sealed: Place) -> None:
+    """The defect: a verdict stood beside code that had made none of its numbers."""
+    other = "The records are of other code than today's"
+    assert not any(other in one for one in sealed.card(*PAPER)["history"])
+    sealed.edit("mini.py", 'generator(seed, "end")', 'generator(seed % 2, "end")')
+    assert sealed("seal", "mini", "--why", "another stream")[0] == 0
+    report = " ".join(sealed("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert f"Warning: {other}" in report

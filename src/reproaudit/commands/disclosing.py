@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.model import TIERS, Audit, Control, TierName
+from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.alternatives import Alternatives
+from reproaudit.commands.code_behind import told_of_code
 from reproaudit.commands.conditions import Conditions, letters
 from reproaudit.commands.neighbours import Neighbours
 from reproaudit.commands.output import say
@@ -23,11 +23,10 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
-from reproaudit.lazy import deferred
 from reproaudit.multiverse.completions import varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
-from reproaudit.reports.warning import OF_NO_RESULT, OTHER_COMMAND
+from reproaudit.reports.warning import OF_NO_RESULT
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
@@ -46,8 +45,6 @@ from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import steps_of
 from reproaudit.seals.rule import ORDER
-
-_commands = deferred("reproaudit.repositories.experiments")
 
 
 def told_by_seals(
@@ -121,7 +118,7 @@ def disclosed(
             *conditions.told_of_others(claim),
             *alternatives.told_of(claim),
             *neighbours.told_of(claim),
-            *_told_of_command(entry, audit, card, claim),
+            *told_of_code(card, entry, audit, claim, today),
         )
         history = (*claim.history, *told, *more)
         status = "exploratory" if once else claim.status
@@ -129,22 +126,6 @@ def disclosed(
         return alternatives.with_conditions(claim)
 
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
-
-
-def _told_of_command(
-    entry: Entry, audit: Audit, card: Scorecard, claim: ClaimModel
-) -> Iterator[str]:
-    """Yields what a run file decides between the audit and the numbers of a claim."""
-    stated = next((one for one in audit.claims if one.id == claim.id), None)
-    if stated is None or not isinstance(entry.code, CommandModule):
-        return
-    if card.group is not None and not card.group.of_today:
-        yield f"{OTHER_COMMAND}, which is told here."
-    positive = audit.positive_control_of(stated)
-    every = [*audit.controls_of(stated), *([positive] if isinstance(positive, Control) else [])]
-    controls = (str(one.experiment) for one in every)
-    for name in dict.fromkeys([stated.experiment, *controls]):
-        yield from (f"{said}." for said in _commands.told_of_experiment(entry.code.file, name))
 
 
 def _results_in(chain: bytes) -> int:

@@ -60,6 +60,8 @@ OTHER_LENGTH = "The runs went through another number of steps than their setting
 """The scale of the evidence is read from the settings."""
 CONTRADICTED_ONCE = "An earlier result was contradicted"
 """The rule, the evidence or the records of today are other ones."""
+OTHER_CODE = "The records are of other code than today's"
+"""The code that one reads may not be the one that made them."""
 OTHER_COMMAND = "The records are of another run file, or other versions, than today's"
 """The command that is told may not be the one that made them."""
 NOT_SEALED = "Changed, and not sealed"
@@ -94,6 +96,7 @@ _IN_HISTORY = (
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
     SAID_WHOLE,
+    OTHER_CODE,
     OTHER_COMMAND,
     ANOTHER_RULE,
     STANDS_OUT,
