@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import factories
 from reproaudit.audit.plan import Role
+from reproaudit.checks.kind import SKEW_DIVISOR
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.warning import (
@@ -15,12 +17,14 @@ from reproaudit.reports.warning import (
     NOT_ENTERED,
     OF_NO_RESULT,
     ONCE_CONDITIONAL,
+    SKEWED,
     UNDER_ANOTHER_NAME,
     warnings,
 )
 from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel, MovementModel
 from reproaudit.scorecard.pictures import RangeModel
-from reproaudit.stats import Decision
+from reproaudit.stats import Decision, Scale, Side
+from reproaudit.stats.decisions import decide_bound
 
 
 @pytest.fixture
@@ -196,8 +200,8 @@ def test_runs_that_begin_where_the_claim_is_met(starts: tuple[float, float], is_
         ({"scale": "log"}, False),
         ({"interval": None}, False),
         ({"per_seed": (-0.1, 0.2, 0.3, 0.4, 2.5)}, False),
-        ({"per_seed": (0.2, 0.3, 0.4, 0.5, 1.5)}, False),
-        ({"per_seed": (0.01, 0.2, 0.4, 0.6, 0.9)}, False),
+        ({"per_seed": (0.5, 0.6, 0.8, 1.0, 1.5)}, False),
+        ({"per_seed": (0.01, 0.2, 0.4, 0.6, 0.9)}, True),
         ({"per_seed": (-0.1, -0.2, -0.3, -0.4, -2.5)}, True),
         ({"per_seed": (0.0, 0.2, 0.3, 0.4, 2.5)}, True),
     ],
@@ -210,4 +214,50 @@ def test_skewed_runs_on_the_linear_scale(
         update={"scale": "linear", "per_seed": (0.1, 0.2, 0.3, 0.4, 2.5), **changes}
     )
     claim = supported.model_copy(update={"parts": (skewed,)})
-    assert any("twice their median" in one for one in warnings(claim, "paper")) is is_told
+    assert any("three times its smallest" in one for one in warnings(claim, "paper")) is is_told
+
+
+CONFIDENCE = 1 - 0.05 / SKEW_DIVISOR
+"""That of an interval on the linear scale, of a claim judged at 95 %."""
+
+
+def test_skew_is_seen_where_it_matters() -> None:
+    """Log-normal runs on their own mean: met and not warned of at most as normal ones are met."""
+    draws = np.random.default_rng(0)
+    for spread in (0.5, 1.0, 1.5, 2.0, 3.0):
+        quietly = 0
+        for runs in np.exp(spread * draws.standard_normal((2000, 5)) - spread**2 / 2):
+            met = decide_bound(
+                runs, 1.0, Side.AT_MOST, scale=Scale.LINEAR, confidence=CONFIDENCE, level=0.05
+            )
+            quietly += met.decision is Decision.MET and max(runs) <= SKEWED * min(runs)
+        assert quietly / 2000 <= 0.04, spread
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "bound", "runs", "is_told"),
+    [
+        ("separates", "log", 1.0, (1.0, 1.0, 1.0), True),
+        ("separates", "linear", 0.0, (0.0, 0.0, 0.0), True),
+        ("separates", "log", 1.0, (1.0, 1.0, 1.1), False),
+        ("reaches", "log", 1.0, (1.0, 1.0, 1.0), True),
+        ("reaches", "log", 1.25, (1.0, 1.0, 1.0), False),
+        ("aligns", "log", 1.0, (1.0, 1.0, 1.0), False),
+    ],
+)
+def test_numbers_that_are_equal_in_every_run(
+    supported: ClaimModel,
+    kind: str,
+    scale: Scale,
+    bound: float,
+    runs: tuple[float, ...],
+    is_told: bool,
+) -> None:
+    """The defect: one method was "lower" than another whose every number was its own."""
+    update = {"scale": scale, "bound": bound, "per_seed": runs, "decision": Decision.MET}
+    part = supported.parts[0].model_copy(update=update)
+    check = {"kind": kind, "name": part.name}
+    if kind == "reaches":
+        check["relative_to"] = "loss"
+    found = supported.model_copy(update={"parts": (part,), "rule": {"checks": [check]}})
+    assert any("equal in every run" in one for one in warnings(found, "paper")) is is_told

@@ -27,7 +27,8 @@ The shapes were fixed before the kinds were redesigned to reject them, and none 
 The commit that added them tells how the kinds fared before. `reproaudit check` refuses an audit in
 which a measure whose range has one end alone is judged on the linear scale (rule RA191). The table
 says *refused* for shapes that do so; on the log scale the same data can be judged. A page warns
-where the mean of runs that are judged on the linear scale is more than twice their median.
+where, of runs of one sign that are judged on the linear scale, the largest is more than three
+times the smallest.
 
 ## What this cannot show
 

@@ -553,3 +553,21 @@ def test_records_of_code_before_the_last_seal_are_warned_of(sealed: Place) -> No
     assert sealed("seal", "mini", "--why", "another stream")[0] == 0
     report = " ".join(sealed("report", "mini", "--tier", "paper", "--verbose")[1].split())
     assert f"Warning: {other}" in report
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_rule_that_is_changed_after_a_confirmation_is_told(sealed: Place, again: bool) -> None:
+    """The defect: it was changed "before the first recorded result", as own seeds had none."""
+    assert sealed(*CONFIRM)[0] == 0
+    commit(sealed.folder, "confirmed")
+    sealed.edit("mini.yaml", "at_most: 0.1\n", "at_most: 0.03\n")
+    assert sealed("seal", "mini", "--why", "stated more strictly")[0] == 0
+    commit(sealed.folder, "another bound")
+    if again:
+        assert sealed(*CONFIRM)[0] == 0
+        commit(sealed.folder, "confirmed again")
+    told = sealed.card(*PAPER)["history"]
+    changed = [one for one in told if "after results had been seen: tolerance" in one]
+    assert len(changed) == 1
+    assert "at_most: 0.1 → 0.03. Reason given: stated more strictly." in changed[0]
+    assert not any("before the first recorded result" in one for one in told)

@@ -86,7 +86,7 @@ def test_changes_before_the_first_result_are_counted_and_are_no_looks(tmp_path: 
     result(file, FIRST, date=on(3))
     found = told(file, FIRST)
     assert found.looks == 0
-    assert "before the first recorded result" in found.history[0]
+    assert "before the first result on its own seeds" in found.history[0]
     assert "smaller scale" in found.history[1]
 
 

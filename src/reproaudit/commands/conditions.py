@@ -32,10 +32,15 @@ from reproaudit.seals.chain import last_seal, sealed_rule
 from reproaudit.seals.changes import WHOLE, changes_between
 from reproaudit.seals.entries import Changes, ResultEntry, RuleChange, SealEntry, names_of
 from reproaudit.seals.kept import Seen, changes_since
-from reproaudit.seals.past import date_of
+from reproaudit.seals.past import Past, date_of
 from reproaudit.seals.renamed import ClaimFeatures, claims_of
 from reproaudit.seals.rule import RuleData, digest, rule_of
-from reproaudit.seals.telling import counted_words, named_changes, result_words
+from reproaudit.seals.telling import (
+    changes_after_confirmation,
+    counted_words,
+    named_changes,
+    result_words,
+)
 
 _SAY_NOTHING = (Verdict.SUPPORTED, Verdict.NOT_TESTED)
 """Verdicts that say nothing against a supported claim."""
@@ -76,6 +81,9 @@ class Conditions:
 
     def told_of_others(self, claim: ClaimModel) -> Iterator[str]:
         """Yields every other sentence on what the chains know of a claim."""
+        entries = self.seen.every
+        past = Past.of(claim.id, entries, self._unsealed)
+        yield from changes_after_confirmation(past, entries)
         yield from self.told_of_contradicted(claim)
         yield from self.told_of_unsettled(claim)
         yield from self.told_of_gone(claim)

@@ -2,29 +2,39 @@
 
 A floor is the resolution of a measurement. Raised above what is measured it makes any two numbers
 equal. Where a course ends below its floor, its picture shows (`reproaudit.reports.stated_rule`);
-for single numbers, and for the beginning of a course, the records are looked at here.
+for single numbers, the beginning of a course, and a course or curve that another one has to follow,
+the records are looked at here.
 
 The last number of a series is judged as if training ended there. A program could end those of a
-control before it learns what it would learn, and so have it miss. And the evidence is called that
-of the paper's scale by the settings, which a program need not keep to.
+control before it learns what it would learn, and so have it miss. A declared curve may end there,
+too. And the evidence is called that of the paper's scale by the settings, which a program need not
+keep to.
+
+A failure rate is judged by passes and failures, which different runs share. Runs that are one are
+known by the number behind it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, control_batch, experiment_batch
 from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import MeasurementKind, Sample
+from reproaudit.checks.failure_rate import FailureRate
+from reproaudit.checks.follows import Follows
+from reproaudit.checks.kind import Kind
+from reproaudit.checks.measurements import MeasurementKind, Quantity, Sample
 from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Record
 from reproaudit.reports import numbers
+from reproaudit.reports.repeats import is_long
 from reproaudit.reports.status import holds
-from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT, OTHER_LENGTH
+from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT, FEWER_RUNS, OTHER_LENGTH
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.stats import Scale
 
@@ -85,6 +95,10 @@ def told_of_numbers(
                 f"{BELOW_THE_FLOOR} of '{check}' lies '{name}' in {count} of {how_many}: less than "
                 f"{least} counts as {least}."
             )
+        for name, again in _repeated(runs).items():
+            yield (
+                f"{FEWER_RUNS}: {again} of {how_many} have the number of another seed as '{name}'."
+            )
         early = Counter(one for run in runs for one in _early(run, own, audit))
         for (name, end, length), count in early.items():
             yield (
@@ -129,19 +143,66 @@ def _below(judged: _Judged) -> set[tuple[str, str, float]]:
     Of the claim's own runs the ends of courses are left to their pictures.
     """
     sample = judged.sample
-    return {
+    courses = {
+        (name, check.name, check.floor)
+        for check in _parts(judged, Follows)
+        if check.distance == "relative"
+        for name, least in _least_of(check, sample)
+        if least < check.floor
+    }
+    return courses | {
         (quantity.measurement, check.name, check.floor)
         for check in judged.checks
         for part in check.parts(sample)
         if part.spans() is None and any(one.scale is Scale.LOG for one in part.conditions())
         for quantity in part.quantities()
-        if (
-            judged.whose
-            or quantity.step == "first"
-            or sample.declarations[quantity.measurement].kind is not MeasurementKind.SERIES
-        )
+        if (judged.whose or quantity.step == "first" or not _is_series(sample, quantity))
         and sample.number(quantity) < check.floor
     }
+
+
+def _is_series(sample: Sample, quantity: Quantity) -> bool:
+    return sample.declarations[quantity.measurement].kind is MeasurementKind.SERIES
+
+
+CURVE = "its curve"
+"""The name of a curve that the audit gives in numbers."""
+
+
+def _least_of(check: Follows, sample: Sample) -> Iterator[tuple[str, float]]:
+    """Yields the names of a course, and of what it has to follow, each with its least number."""
+    for quantity in check.quantities():
+        yield quantity.measurement, float(sample.series(quantity).values.min())
+    if check.curve:
+        yield CURVE, min(value for _, value in check.curve)
+
+
+def _repeated(runs: Sequence[_Judged]) -> Mapping[str, int]:
+    """The number of runs that have another run's numbers behind a failure rate, by measurement."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for run in runs:
+        behind: dict[str, list[float]] = {}
+        for part in _parts(run, FailureRate):
+            for quantity in part.quantities():
+                if not _is_series(run.sample, quantity):  # else its picture shows the same course
+                    numbers_of = behind.setdefault(quantity.measurement, [])
+                    numbers_of.append(run.sample.number(quantity))
+        for name, values in behind.items():
+            found.setdefault(name, []).append(tuple(values))
+    long = {
+        name: [one for one in several if any(map(is_long, one))] for name, several in found.items()
+    }
+    again = {name: len(several) - len(set(several)) for name, several in long.items()}
+    return {name: count for name, count in again.items() if count}
+
+
+_Of = TypeVar("_Of", bound=Kind)
+
+
+def _parts(judged: _Judged, kind: type[_Of]) -> Iterator[_Of]:
+    """Yields the parts of one kind that a run is judged by."""
+    for check in judged.checks:
+        yield from (one for one in check.parts(judged.sample) if isinstance(one, kind))
 
 
 def _early(judged: _Judged, own: Sequence[_Judged], audit: Audit) -> set[tuple[str, int, int]]:
@@ -174,11 +235,24 @@ def _early(judged: _Judged, own: Sequence[_Judged], audit: Audit) -> set[tuple[s
             for field, name in _read(check, series):
                 ends[name] = max(ends.get(name, 0), share * claims.get((check.name, field), 0))
     early = ((name, end_beside([series[name].steps], ends[name], points=True)) for name in ends)
-    return {
+    return _early_curves(judged) | {
         (name, end, round(ends[name]))
         for name, end in early
         if end is not None and end < ends[name]
     }
+
+
+def _early_curves(judged: _Judged) -> set[tuple[str, int, int]]:
+    """The declared curves that end before the series that should follow them; as `_early`.
+
+    Beyond the last point of its curve a series is compared with nothing.
+    """
+    curves = {
+        (CURVE, round(check.curve[-1][0]), int(judged.sample.series(check.quantity).steps[-1]))
+        for check in _parts(judged, Follows)
+        if check.curve
+    }
+    return {(name, end, length) for name, end, length in curves if end < length}
 
 
 def _read(check: Check, series: Collection[str]) -> list[tuple[str, str]]:

@@ -37,7 +37,7 @@ def repeated_runs(claim: ClaimModel) -> Iterator[str]:
 def _repeats(lines: Iterable[LineModel], parts: Sequence[AnswerModel]) -> Iterator[tuple[int, int]]:
     """Yields numbers of runs that repeat an earlier one, each with the number of all runs."""
     numbers = zip(*(part.per_seed for part in parts), strict=True)
-    several: list[list[Hashable]] = [[one for one in numbers if any(map(_is_long, one))]]
+    several: list[list[Hashable]] = [[one for one in numbers if any(map(is_long, one))]]
     several += [[run for run in line.runs if len(set(run)) >= FEWEST_VALUES] for line in lines]
     yield from ((len(runs) - len(set(runs)), len(runs)) for runs in several if runs)
 
@@ -62,5 +62,6 @@ def _told(found: Iterable[tuple[int, int]], whose: str) -> Iterator[str]:
         )
 
 
-def _is_long(value: float) -> bool:
+def is_long(value: float) -> bool:
+    """True if a number has more digits than runs share by chance."""
     return float(f"{value:.{DIGITS}g}") != value

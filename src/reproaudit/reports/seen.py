@@ -54,7 +54,7 @@ def _runs(line: LineModel) -> str:
 
 def _course(picture: PictureModel, line: LineModel) -> str:
     mean = mean_run_of(line, picture)
-    ends = [run[-1] for run in line.runs]
+    ends = _ends(picture, line)
     dash = f" ({DASHES[min(line.quantity, 3)]})" if _quantities(picture) > 1 else ""
     said = f"The mean of {line.label}{dash} goes from {number(mean[0])} to {number(mean[-1])}"
     said += f" in {number(float(line.x[len(mean) - 1]))} steps"
@@ -69,6 +69,12 @@ def _course(picture: PictureModel, line: LineModel) -> str:
         said += f"; seed {seeds} diverged and ends early"
     onset = next((o for o in picture.onsets if o.quantity == line.quantity), None)
     return f"{said}.{_onset(onset)}"
+
+
+def _ends(picture: PictureModel, line: LineModel) -> list[float]:
+    """Returns where the runs of a line end, as its mean is taken of them: from the floor on."""
+    floor = picture.floor if picture.y_scale == "log" else -math.inf
+    return [max(run[-1], floor) for run in line.runs]
 
 
 def _held(one: RangeModel, ends: Sequence[float], mean: float, runs: str) -> str:
@@ -127,7 +133,7 @@ def _other(picture: PictureModel, line: LineModel) -> str:
     if picture.kind == "sizes":
         return f"{who} at {_places(picture, line, mean)}."
     levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]
-    ends = [run[-1] for run in line.runs]
+    ends = _ends(picture, line)
     held = ""
     if levels:
         held = f", {_held(levels[0], ends, mean[-1], f'its {len(ends)} runs')}"

@@ -6,6 +6,7 @@ the share of training that counts: nothing of it is left to the JSON alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -37,14 +38,7 @@ def reads(claim: ClaimModel, part: AnswerModel) -> str:
 
     Where no step stands, it is the last one, or the whole course.
     """
-    of_part: list[Mapping[str, Any]] = [
-        one
-        for one in claim.rule.get("checks") or ()
-        if part.name == one["name"] or part.name.startswith(f"{one['name']}, ")
-    ]
-    if not of_part:
-        return ""
-    check = max(of_part, key=lambda one: len(one["name"]))
+    check = check_of(claim, part)
     read = (
         _value({name: one for name, one in value.items() if (name, one) != ("step", "last")})
         for _, value in sorted(check.items())
@@ -53,14 +47,29 @@ def reads(claim: ClaimModel, part: AnswerModel) -> str:
     return " and ".join(dict.fromkeys(one.removesuffix(" ()") for one in read))
 
 
+def check_of(claim: ClaimModel, part: AnswerModel) -> Mapping[str, Any]:
+    """Returns the check of a part, as the audit states it; empty for a scorecard too old."""
+    of_part: list[Mapping[str, Any]] = [
+        one
+        for one in claim.rule.get("checks") or ()
+        if part.name == one["name"] or part.name.startswith(f"{one['name']}, ")
+    ]
+    return max(of_part, key=lambda one: len(one["name"]), default={})
+
+
 def below_the_floor(claim: ClaimModel) -> Iterator[str]:
     """Yields for each picture how many of the claim's own runs lie below the floor of its check."""
     for picture in claim.pictures:
         own = [one for one in picture.lines if one.role is Role.EXPERIMENT]
         is_course = picture.kind == "course"
-        reached = [run[-1] if is_course else min(run) for one in own for run in one.runs if run]
-        if below := sum(value < picture.floor for value in reached):
-            of, floor = numbers.counted(len(reached), "run"), numbers.stated(picture.floor)
+        least: dict[int, float] = {}
+        for one in own:
+            for seed, run in zip(one.seeds, one.runs, strict=True):
+                if run:
+                    reached = run[-1] if is_course else min(run)
+                    least[seed] = min(least.get(seed, math.inf), reached)
+        if below := sum(value < picture.floor for value in least.values()):
+            of, floor = numbers.counted(len(least), "run"), numbers.stated(picture.floor)
             yield (
                 f"{below} of {of} of '{picture.parts[0]}' come below its floor: less than {floor} "
                 f"counts as {floor}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from statistics import mean, median
 
 from reproaudit.importing.mapping import SAID_WHOLE
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
-from reproaudit.reports.stated_rule import below_the_floor
+from reproaudit.reports.stated_rule import below_the_floor, check_of
 from reproaudit.reports.status import holds
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.whole_runs import missing_some_part
@@ -54,8 +53,10 @@ WITHOUT_EFFECT = "Alternatives that were run"
 """They leave every number as it is."""
 BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
-CUT_SHORT = "A judged series ends before its training"
+CUT_SHORT = "What is judged ends before its training"
 """Its last number is not that of the trained model."""
+FEWER_RUNS = "Fewer runs than they seem"
+"""Runs of several seeds are one, and passes and failures do not show it."""
 OTHER_LENGTH = "The runs went through another number of steps than their settings state"
 """The scale of the evidence is read from the settings."""
 CONTRADICTED_ONCE = "An earlier result was contradicted"
@@ -93,6 +94,7 @@ _IN_HISTORY = (
     WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
     CUT_SHORT,
+    FEWER_RUNS,
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
     SAID_WHOLE,
@@ -129,6 +131,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         repeated_runs,
         below_the_floor,
         _skewed,
+        _equal_throughout,
     )
     return (*found, *(one for tell in beside for one in tell(claim)))
 
@@ -229,21 +232,36 @@ def _hardly_moved(claim: ClaimModel) -> Iterator[str]:
             )
 
 
-SKEWED = 2
-"""The mean of runs of one sign that is so many times their median is that of few of them."""
+SKEWED = 3
+"""Runs of one sign of which the largest is so many times the smallest may be skewed."""
 
 
 def _skewed(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on each part whose mean is judged on the linear scale, and is of few runs.
+    """Yields a warning on each part of widely spread runs whose mean is judged on the linear scale.
 
-    Log-normal runs that spread so far meet a bound at their own mean in 9 % and more of audits.
+    Runs of a log-normal law meet a bound at their own mean in up to 68 % of audits of 5 to 20 runs;
+    without this warning in at most 2.6 %, of which the rule allows 2.5 % to normal runs.
     """
     for part in claim.parts:
         sizes = [abs(value) for value in part.per_seed]
         of_one_sign = min(part.per_seed, default=0.0) * max(part.per_seed, default=0.0) >= 0
-        is_linear = part.scale == "linear" and part.interval is not None
-        if is_linear and of_one_sign and mean(sizes) > SKEWED * median(sizes):
+        is_rate = check_of(claim, part).get("kind") == "failure_rate"  # each run passes or fails
+        is_mean = part.scale == "linear" and part.interval is not None and not is_rate
+        largest, smallest = max(sizes, default=0.0), min(sizes, default=0.0)
+        if is_mean and of_one_sign and largest > max(SKEWED * smallest, part.floor):
             yield (
-                f"the mean of the runs of '{part.name}' is more than twice their median; on the "
-                "linear scale a mean of so skewed numbers is met by chance more often"
+                f"the largest run of '{part.name}' is more than three times its smallest; on the "
+                "linear scale a mean of skewed numbers is met by chance more often"
             )
+
+
+def _equal_throughout(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on each part that compares two numbers which are equal in every run.
+
+    A ratio of 1 meets the bound 1, and a difference of 0 the bound 0, though neither is smaller.
+    """
+    for part in claim.parts:
+        check, equal = check_of(claim, part), 0.0 if part.scale == "linear" else 1.0
+        compares = check.get("kind") == "separates" or check.get("relative_to")
+        if compares and part.decision is Decision.MET and {*part.per_seed, part.bound} == {equal}:
+            yield f"the two numbers of '{part.name}' are equal in every run: neither is smaller"

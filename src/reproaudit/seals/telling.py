@@ -38,7 +38,7 @@ def change_sentences(past: Past) -> Iterator[str]:
     if early:
         days = sorted({entry.date.date().isoformat() for entry in early})
         when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
-        known = " before the first recorded result" if past.was_judged else ""
+        known = " before the first result on its own seeds" if past.was_judged else ""
         yield f"{_times(early, past)}{known} ({when}{mark_of(early[-1])})."
         if early[-1].reconstructed:
             yield (
@@ -54,6 +54,22 @@ def change_sentences(past: Past) -> Iterator[str]:
             yield _code_sentence(several)
         else:
             yield from (_change_sentence(one) for one in several)
+
+
+def changes_after_confirmation(past: Past, entries: Sequence[SealsEntry]) -> Iterator[str]:
+    """Yields sentences on changes of a claim's rule between a confirmation and its own seeds.
+
+    Arguments: the claim's past, and the entries of the audit. Of what came after results on its own
+    seeds `change_sentences` tells.
+    """
+    was_confirmed = False
+    for entry in in_time(entries):
+        if isinstance(entry, ResultEntry) and entry.confirmation:
+            was_confirmed = was_confirmed or not past.names.isdisjoint(entry.claims)
+        elif was_confirmed and entry in past.early:
+            assert isinstance(entry, SealEntry | ChangeEntry)
+            changes = [one for one in entry.what if past.is_of(one)]
+            yield _change_sentence(LateChange(entry, changes, was_judged=True))
 
 
 def _times(entries: Sequence[SealEntry | ChangeEntry], past: Past) -> str:

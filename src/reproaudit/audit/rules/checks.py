@@ -228,6 +228,23 @@ def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
 
 
 @error(
+    "RA199",
+    "A floor is the resolution of a measurement: whatever lies below it counts as equal to it.",
+    "Write the smallest value that the measurement can tell from 0.",
+)
+def _floors_are_small(audit: Audit) -> Iterator[Violation]:
+    for loc, check in checks(audit):
+        if check.floor >= FLOOR_BELOW:
+            yield Violation(
+                (*loc, "floor"), f"found {check.floor:g}; expected a number below {FLOOR_BELOW:g}"
+            )
+
+
+FLOOR_BELOW = 0.5
+"""No scale judges with a larger floor (`reproaudit.stats.scales`)."""
+
+
+@error(
     "RA191",
     "Five seeds of a measure with one open end often lie far from its mean, so that a bound on the "
     "linear scale is met by chance (32 % of skewed nulls).",
