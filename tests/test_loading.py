@@ -254,7 +254,7 @@ RULE_FAULTS = [
     Bad("first-of-a-scalar", "quantity: {measurement: accuracy}",
         "quantity: {measurement: accuracy, step: first}", "RA106", "no steps"),
     Bad("level-off-scale", "at_least: 0.95", "at_least: 1.5", "RA108", "below 1"),
-    Bad("floor-of-a-half", "at_least: 0.95", "at_least: 0.95\n        floor: 0.5", "RA199",
+    Bad("floor-of-a-half", "at_least: 0.95", "floor: 0.5\n        at_least: 0.95", "RA199",
         "found 0.5; expected a number below 0.5"),
     Bad("linear-without-range", "        range: [-1, 1]\n", "", "RA191",
         "Add 'range: [least, largest]' to the declaration of 'matrix'", "- name: entry of"),

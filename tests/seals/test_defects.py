@@ -522,7 +522,7 @@ def test_a_control_that_is_judged_before_its_training_ended_is_told(at: Place, c
     ends = f"({early} if {cut} and settings.level > 0.5 else one)"
     at.edit("mini.py", "Measurements(series=one,", f"Measurements(series={ends},")
     assert at(*PAPER)[0] == 0
-    said = "A judged series ends before its training: 'distance' ends at step 4 of 40 in 5 of 5"
+    said = "What is judged ends before its training: 'distance' ends at step 4 of 40 in 5 of 5"
     assert (f"Warning: {said} runs of control 1" in page(at)) is cut
 
 

@@ -319,8 +319,9 @@ def _touched(folder: Path, how: str) -> dict[Path, str]:
 
 def _commits_of(repository: Repository, path: str, how: str) -> dict[str, str]:
     """The files that a path leads git to, each with the last commit that touched it so."""
-    asked = ("log", *repository.ends(), "--full-history", f"--diff-filter={how}", "--no-renames")
-    shape = ("--name-only", "--format=commit %H", "-z")
+    # -m, since a merge may bring files, or take them away, that none of its parents did
+    asked = ("log", "-m", *repository.ends(), "--full-history", f"--diff-filter={how}")
+    shape = ("--no-renames", "--name-only", "--format=commit %H", "-z")
     told = repository.git(*asked, *shape, "--", path).decode(errors="replace")
     found: dict[str, str] = {}
     commit = ""
