@@ -325,9 +325,9 @@ def test_the_words_follow_from_the_data() -> None:
     said = seen(picture(line(FALLS), **more))
     assert "onset comes at step 50 (20 to 90) in 1 of 2 runs" in said
     assert "I until step 50, loss waits" in said
-    assert "so it does not wait" in said
+    assert "which does not count as waiting" in said
     patient = line([1.0, 1.0, 0.99, 0.2, 0.05])
-    assert "so it waits" in seen(picture(patient, **more))
+    assert "which counts as waiting" in seen(picture(patient, **more))
 
 
 def test_where_each_run_has_a_range_of_its_own_no_run_is_held_against_their_mean() -> None:

@@ -66,7 +66,7 @@ def test_toy_breaks_no_rule() -> None:
 
 def test_rules_are_complete_and_permanent() -> None:
     for rule in RULES.values():
-        assert re.fullmatch(r"RA[01]\d\d", rule.id)
+        assert re.fullmatch(r"RA[012]\d\d", rule.id)
         assert rule.why.endswith(".")
         assert rule.remedy.endswith(".")
         assert (rule.find is not None) == (rule.id >= "RA1")

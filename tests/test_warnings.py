@@ -11,13 +11,13 @@ import factories
 from reproaudit.audit.plan import Role
 from reproaudit.checks.kind import SKEW_DIVISOR
 from reproaudit.judging.model import Verdict
+from reproaudit.reports.says_less import SKEWED
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.warning import (
     BELOW_THE_FLOOR,
     NOT_ENTERED,
     OF_NO_RESULT,
     ONCE_CONDITIONAL,
-    SKEWED,
     UNDER_ANOTHER_NAME,
     warnings,
 )

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from benchmarks.calibrate.measure import CONFIDENCE, LEVEL, met_at_once, refused
 from benchmarks.calibrate.page import PAGE, RESULTS, page
 from benchmarks.calibrate.shape import Shape
-from benchmarks.calibrate.shapes import FEW_RUNS, NULLS, PHENOMENA
+from benchmarks.calibrate.shapes import NOT_EXCLUDED, NULLS, PHENOMENA
 from reproaudit.checks import Check
 from reproaudit.stats import clopper_pearson
 
@@ -30,7 +30,7 @@ def kinds() -> list[str]:
 
 def figures(index: int) -> dict[str, Any]:
     """The figures of one shape, numbered over nulls, then phenomena, then laws of few runs."""
-    shape = [*NULLS, *PHENOMENA, *FEW_RUNS][index]
+    shape = [*NULLS, *PHENOMENA, *NOT_EXCLUDED][index]
     if refused(shape):
         return {"met": 0, "of": AUDITS, "refused": AUDITS}
     return {"met": int(met_at_once(shape, AUDITS).sum()), "of": AUDITS}
@@ -38,7 +38,7 @@ def figures(index: int) -> dict[str, Any]:
 
 def calibrate(jobs: int) -> dict[str, Any]:
     """The figures of every kind."""
-    lists = {"nulls": NULLS, "power": PHENOMENA, "few_runs": FEW_RUNS}
+    lists = {"nulls": NULLS, "power": PHENOMENA, "not_excluded": NOT_EXCLUDED}
     shapes: list[tuple[str, Shape]] = [(key, one) for key, some in lists.items() for one in some]
     with ProcessPoolExecutor(jobs) as pool:
         found = list(pool.map(figures, range(len(shapes))))

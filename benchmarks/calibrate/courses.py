@@ -328,3 +328,13 @@ PHENOMENA = [
     Shape("follows", "a third of the bound", beside(0.033, 0.2, 0.005)),
     Shape("scales_like", "the claimed power", sized(lambda n: 1 / n, 0.03, 0.02)),
 ]
+
+NOT_EXCLUDED = [
+    Shape(
+        "ordered_onsets",
+        f"two relaxations from step 0, speeds {ratio:g} to 1",
+        speeds(ratio, lambda x: 1 - 0.5 * np.exp(-x), 0.01),
+    )
+    for ratio in (10.0, 20.0, 30.0, 50.0)
+]
+"""Nulls that no rule of this kind excludes: what moves so slowly has hardly begun by then."""

@@ -35,7 +35,10 @@ times the smallest.
 - Five seeds cannot see what happens in one run of ten: in 59 of 100 audits no such run is drawn.
   Where that matters, use `failure_rate` with at least 20 runs.
 - No check of a course can tell a stage that waits for another one from a stage that is late by
-  itself. The ablation of the part has to show that.
+  itself. The ablation of the part has to show that. Of two quantities that both move from the
+  start, one of them thirty to fifty times as fast, the slower one has made little of its change
+  when the other has come, and counts as waiting: the last table of `ordered_onsets` says how often.
+  A page warns where it moved, while it was to wait, at half of its later speed or more.
 - Seeds that share a part of their spread (one data set, one machine, one run under several numbers)
   are fewer runs than they seem, and no check of their numbers sees it. The last table of
   `failure_rate` shows by how much it errs then.
@@ -105,9 +108,9 @@ def _kind(kind: str, one: dict[str, Any]) -> Iterator[str]:
         yield f"Judged with {terms}, unless the name says otherwise.\n"
     yield "| null | met | exact 95 % interval |\n|---|---|---|\n" + _rows(one["nulls"])
     yield "| phenomenon | met | exact 95 % interval |\n|---|---|---|\n" + _rows(one["power"])
-    if "few_runs" in one:
-        head = "| not excluded by so few runs | met | exact 95 % interval |\n|---|---|---|\n"
-        yield head + _rows(one["few_runs"])
+    if "not_excluded" in one:
+        head = "| not excluded | met | exact 95 % interval |\n|---|---|---|\n"
+        yield head + _rows(one["not_excluded"])
 
 
 def _number(value: Any) -> bool:

@@ -6,5 +6,5 @@ from benchmarks.calibrate import courses, levels, skewed
 
 NULLS = [*levels.NULLS, *skewed.NULLS, *courses.NULLS]
 PHENOMENA = [*levels.PHENOMENA, *courses.PHENOMENA]
-FEW_RUNS = skewed.FEW_RUNS
+NOT_EXCLUDED = [*skewed.FEW_RUNS, *courses.NOT_EXCLUDED]
 """Laws of which so few runs cannot tell whether the mean is beyond the limit."""

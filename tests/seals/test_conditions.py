@@ -323,7 +323,7 @@ def test_numbers_below_a_floor_are_warned_of(at: Place) -> None:
         "- kind: aligns\n    name: distance\n    distance:\n      measurement: distance\n"
         "    at_most: 0.1\n",
         "- kind: reaches\n    name: distance\n    quantity:\n      measurement: final\n"
-        "    relative_to:\n      measurement: final\n    at_most: 1.01\n    floor: 0.45\n"
+        "    relative_to:\n      measurement: distance\n    at_most: 1.01\n    floor: 0.45\n"
         "    scale: log\n",
     )
     assert at(*PAPER)[0] == 0

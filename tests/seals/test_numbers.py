@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 from places import PAPER, Place
 
-from miniatures import claim, control, write_paper
-from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT, FEWER_RUNS
+from miniatures import audit_data, claim, control, write_paper
+from reproaudit.reports.warning import (
+    BEGINS_LATE,
+    BELOW_THE_FLOOR,
+    CUT_SHORT,
+    FEWER_RUNS,
+    MEANS_OTHERWISE,
+    NO_SHARE,
+    NOT_IN_THE_LEDGER,
+    NOT_TRAINED_ON,
+)
 
 RUNS = 24
 
 
-def said_of(at: Place, check: dict[str, Any], before: str = "", after: str = "") -> str:
+def said_of(
+    at: Place, check: dict[str, Any], before: str = "", after: str = "", **changes: Any
+) -> str:
     """The report on a claim with one check, which is supported.
 
     Args:
@@ -21,11 +32,12 @@ def said_of(at: Place, check: dict[str, Any], before: str = "", after: str = "")
         check: what it does not say itself is said here.
         before: in the module, in place of which `after` stands there.
         after: see `before`.
+        changes: to the audit.
     """
     whole = {"name": "distance", "reason": "As it is drawn.", **check}
     claims = [claim("mini", "supported", checks=[whole], controls=[control(1.5)])]
     seeds = {"quick": list(range(RUNS)), "paper": list(range(RUNS))}
-    write_paper(at.audits, claims=claims, seeds=seeds)
+    write_paper(at.audits, **{"claims": claims, "seeds": seeds, **changes})
     at.edit("mini.py", before, after)
     assert at(*PAPER)[0] == 0
     said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
@@ -73,3 +85,78 @@ def test_runs_that_are_one_behind_a_failure_rate_are_warned_of(
     told = f"{FEWER_RUNS}: 21 of 24 runs have the number of another seed as 'final'"
     assert (told in said) is is_told
     assert (FEWER_RUNS in said) is is_told
+
+
+@pytest.mark.parametrize(("first", "is_told"), [(34, True), (2, False)])
+def test_a_curve_that_begins_late_is_warned_of(at: Place, first: int, is_told: bool) -> None:
+    """The defect: for nine tenths of training the runs were anywhere, and followed it."""
+    check = follows((first, 0.02), (40, 0.02), distance="difference", at_most=0.3, since=0.0)
+    low = f"np.where(_step < {first}, 9.0, distance * (_step > 20))"
+    said = said_of(at, check, "distance.copy()", low)
+    assert (f"{BEGINS_LATE}: 'its curve' begins at step 34 of 40 in 24 of 24" in said) is is_told
+
+
+@pytest.mark.parametrize(("factor", "is_told"), [("1.0", True), ("1.001", False)])
+def test_a_loss_that_was_not_trained_on_is_warned_of(at: Place, factor: str, is_told: bool) -> None:
+    """The defect: a loss that went on falling had settled, held against itself."""
+    check = {
+        "kind": "converges",
+        "loss": {"measurement": "distance"},
+        "continued": {"measurement": "final"},
+        "falls_by": 10.0,
+        "settles_within": 1.05,
+        "ablation_misses": ["falls"],
+    }
+    said = said_of(at, check, ".values[-1])}", f".values[-1] * {factor})}}")
+    assert (f"{NOT_TRAINED_ON}: 'final' in each of 24 runs" in said) is is_told
+
+
+@pytest.mark.parametrize(("start", "is_told"), [("50.0", True), ("0.5", False)])
+def test_a_share_that_is_none_is_warned_of(at: Place, start: str, is_told: bool) -> None:
+    """The defect: a "share" went from −98 to 0.05, and had covered its way to 1."""
+    check = {"kind": "concentrates", "at_least": 0.9, "of_the_rest": True}
+    check["share"] = {"measurement": "distance"}
+    share = f"1.0 - {start} * distance"
+    said = said_of(at, check, "distance.copy()", share)
+    assert (NO_SHARE in said) is is_told
+
+
+def test_a_control_that_measures_something_else_is_warned_of(at: Place) -> None:
+    """The defect: the ablation's "gap of the loss" was how long its run took."""
+    data = audit_data()
+    other = {**data["experiments"]["descent"]["measurements"]}
+    other["distance"] = {**other["distance"], "meaning": "How long the run took."}
+    experiments = {
+        "descent": data["experiments"]["descent"],
+        "guessed": {"title": "Another one", "measurements": other},
+    }
+    claims = [claim("mini", "supported", controls=[{**control(1.5), "experiment": "guessed"}])]
+    write_paper(at.audits, claims=claims, experiments=experiments)
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert f"{MEANS_OTHERWISE}: 'distance' of control 1 is: How long the run took." in said
+    other["distance"]["unit"] = "s"
+    write_paper(at.audits, claims=claims, experiments=experiments)
+    code, out, _ = at("check", "mini")
+    assert code == 2
+    assert "found another unit of 'distance' in experiment 'guessed'" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("settings", [[], ["level"]])
+def test_a_contradiction_that_no_alternative_tells_of_is_warned_of(
+    at: Place, settings: list[str]
+) -> None:
+    """The defect: "it reads no setting that is left open", where two sources had another law."""
+    finding = {
+        "id": "mini.law",
+        "kind": "contradiction",
+        "statement": "Paper and code have another law.",
+        "sources": ["Section 1", "train.py"],
+        "as_of": "2026-11-02",
+        "claims": ["mini.supported"],
+        "settings": settings,
+    }
+    write_paper(at.audits, claims=[claim("mini", "supported")], findings=[finding])
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert (f"Warning: {NOT_IN_THE_LEDGER}: finding mini.law" in said) is not settings

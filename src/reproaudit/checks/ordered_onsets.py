@@ -49,8 +49,9 @@ class OrderedOnsets(Kind):
     (`reproaudit.stats.onset`). Three conditions: in every seed both changes come; the later onset
     is at least `by` times the earlier one, on a logarithmic scale; and the later quantity waits:
     when the earlier one has made four fifths of its change, the later one has made at most the
-    share `plateau` of its own. Two quantities that both move from the start, one of them faster,
-    have onsets far apart and no plateau.
+    share `plateau` of its own. Two quantities that both move from the start, one of them a few
+    times as fast, have onsets far apart and no plateau. With thirty to fifty times the speed the
+    slower one has moved so little by then that it counts as waiting (`docs/calibration.md`).
 
     Where an onset is depends on how it is defined and how often one looked, so the ratio has a
     range: over the shares 0.4, 0.5 and 0.6, over the whole time and its first four fifths, and over

@@ -25,6 +25,8 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, control_batch, experiment_batch
 from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.checks import Check
+from reproaudit.checks.concentrates import Concentrates
+from reproaudit.checks.converges import Converges
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.kind import Kind
@@ -34,7 +36,15 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.reports import numbers
 from reproaudit.reports.repeats import is_long
 from reproaudit.reports.status import holds
-from reproaudit.reports.warning import BELOW_THE_FLOOR, CUT_SHORT, FEWER_RUNS, OTHER_LENGTH
+from reproaudit.reports.warning import (
+    BEGINS_LATE,
+    BELOW_THE_FLOOR,
+    CUT_SHORT,
+    FEWER_RUNS,
+    NO_SHARE,
+    NOT_TRAINED_ON,
+    OTHER_LENGTH,
+)
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.stats import Scale
 
@@ -105,6 +115,16 @@ def told_of_numbers(
                 f"{CUT_SHORT}: '{name}' ends at step {end:,} of {length:,} in {count} of "
                 f"{how_many}."
             )
+        late = Counter(one for run in runs for one in _late(run))
+        for (name, begin, length), count in late.items():
+            yield (
+                f"{BEGINS_LATE}: '{name}' begins at step {begin:,} of {length:,} in {count} of "
+                f"{how_many}."
+            )
+        for name, share in _no_shares(runs):
+            yield f"{NO_SHARE}: '{name}' is {share:.3g} in a run of {how_many}."
+        if settled := _not_trained_on(runs):
+            yield f"{NOT_TRAINED_ON}: '{settled}' in each of {how_many}."
         lengths = Counter(one for run in runs for one in _other_length(run, audit))
         for (steps, stated), count in lengths.items():
             yield f"{OTHER_LENGTH}: {steps:,} in {count} of {how_many}, in place of {stated:,}."
@@ -253,6 +273,62 @@ def _early_curves(judged: _Judged) -> set[tuple[str, int, int]]:
         if check.curve
     }
     return {(name, end, length) for name, end, length in curves if end < length}
+
+
+LATE = 0.1
+"""Of the last step; a first observation before that may be the first one worth making."""
+
+
+def _late(judged: _Judged) -> set[tuple[str, int, int]]:
+    """The courses and curves that begin late in training, each with its first and the last step.
+
+    Of what came before nothing is judged, though a rule on a course seems to be about all of it.
+    """
+    found: set[tuple[str, int, int]] = set()
+    series = judged.run.measurements.series
+    for check in judged.checks:
+        if not check.follows_training():
+            continue
+        steps = {name: series[name].steps for _, name in _read(check, series)}
+        last = max((int(one[-1]) for one in steps.values()), default=0)
+        begins = {name: float(one[0]) for name, one in steps.items()}
+        if isinstance(check, Follows) and check.curve:
+            begins[CURVE] = check.curve[0][0]
+        since = check.since if isinstance(check, Follows) else 0.0
+        found |= {
+            (name, round(first), last)
+            for name, first in begins.items()
+            if first > max(LATE, since) * last
+        }
+    return found
+
+
+def _no_shares(runs: Sequence[_Judged]) -> Iterator[tuple[str, float]]:
+    """Yields what a check takes for a share, with a value that no share has."""
+    found: dict[str, float] = {}
+    for run in runs:
+        for check in _parts(run, Concentrates):
+            first = check.share.model_copy(update={"step": "first"})
+            read = [check.share, *([first] if _is_series(run.sample, check.share) else [])]
+            for value in map(run.sample.number, read):
+                if not -check.floor <= value <= 1 + SHARE_ROUNDING:
+                    found.setdefault(check.share.measurement, value)
+    yield from found.items()
+
+
+SHARE_ROUNDING = 1e-6
+"""A share may be so much more than 1, in single precision."""
+
+
+def _not_trained_on(runs: Sequence[_Judged]) -> str | None:
+    """A loss after training on that is the loss before it, in every run; None if there is none."""
+    equal: dict[str, int] = {}
+    for run in runs:
+        for check in _parts(run, Converges):
+            on = check.continued
+            if on is not None and run.sample.number(on) == run.sample.number(check.loss):
+                equal[on.measurement] = equal.get(on.measurement, 0) + 1
+    return next((name for name, count in equal.items() if count >= len(runs)), None)
 
 
 def _read(check: Check, series: Collection[str]) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from reproaudit.audit.plan import Batch, Role, control_batch, plan
 from reproaudit.audit.rules.ablations import quick_alone
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import canonical_settings
+from reproaudit.checks import all_quantities
 from reproaudit.commands.judged_numbers import told_of_numbers
 from reproaudit.judging.outcomes import Lookup, judge_own
 from reproaudit.multiverse.completions import Override, batch_of, choices_of, concerns
@@ -22,6 +23,8 @@ from reproaudit.reports.warning import (
     ABLATION_HANGS_ON,
     CONTROL_AT_QUICK_SCALE,
     CONTROLS_OF_OTHERS,
+    MEANS_OTHERWISE,
+    NOT_IN_THE_LEDGER,
     UNDER_ANOTHER_NAME,
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
@@ -51,6 +54,8 @@ class Neighbours:
         yield from self._on_controls_of_others(claim, told)
         yield from self._of_ablations(claim, told)
         yield from self._at_another_scale(claim, told)
+        yield from self._on_meanings(claim, told)
+        yield from self._on_contradictions(claim, told)
         yield from told_of_numbers(claim, told, self.audit, self.tier, self.lookup)
 
     @cached_property
@@ -146,6 +151,31 @@ class Neighbours:
                     f"{CONTROL_AT_QUICK_SCALE} of {control.experiment}, other values than those of "
                     f"the claim: control {control.name or place} with {named}."
                 )
+
+    def _on_meanings(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on each ablation of a claim that holds with a measure of its own.
+
+        It has the name of one that the claim reads, and another meaning. Substitutes are told of
+        with the control.
+        """
+        if not holds(told):
+            return
+        read = dict.fromkeys(one.measurement for _, _, one in all_quantities(claim.checks))
+        for place, control in enumerate(self.audit.ablations_of(claim), start=1):
+            for name in (one for one in read if one not in control.substitutes):
+                ours = self.audit.declaration(claim.experiment, name)
+                its = self.audit.declaration(str(control.experiment), name)
+                if ours is not None and its is not None and ours.meaning != its.meaning:
+                    yield (
+                        f"{MEANS_OTHERWISE}: '{name}' of control {control.name or place} is: "
+                        f"{its.meaning.rstrip('.')}. That of the claim is: {ours.meaning}"
+                    )
+
+    def _on_contradictions(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on each contradiction about a claim that holds, of no setting."""
+        for one in self.audit.findings if holds(told) else ():
+            if one.kind == "contradiction" and claim.id in one.claims and not one.settings:
+                yield f"{NOT_IN_THE_LEDGER}: finding {one.id}."
 
     @cached_property
     def _planned(self) -> Mapping[str, Sequence[Batch]]:

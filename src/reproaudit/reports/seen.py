@@ -118,9 +118,10 @@ def _stages(picture: PictureModel) -> Iterator[str]:
         place = max(i for i, x in enumerate(line.x[: len(mean)]) if float(x) <= one.until)
         start = mean[0]
         waits = abs(mean[place] - start) <= abs(one.level - start)
+        counts = "counts" if waits else "does not count"
         yield (
             f"Until step {number(one.until)} {line.label} may move to {number(one.level)}; its "
-            f"mean is then {number(mean[place])}, so it {'waits' if waits else 'does not wait'}."
+            f"mean is then {number(mean[place])}, which {counts} as waiting."
         )
 
 

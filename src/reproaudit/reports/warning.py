@@ -9,7 +9,14 @@ from reproaudit.importing.mapping import SAID_WHOLE
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
-from reproaudit.reports.stated_rule import below_the_floor, check_of
+from reproaudit.reports.says_less import (
+    constructed_says_less,
+    equal_numbers,
+    skewed_runs,
+    slow_from_the_start,
+    without_a_picture,
+)
+from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import holds
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.whole_runs import missing_some_part
@@ -55,6 +62,16 @@ BELOW_THE_FLOOR = "Below the floor"
 """Numbers count as larger than they are."""
 CUT_SHORT = "What is judged ends before its training"
 """Its last number is not that of the trained model."""
+BEGINS_LATE = "What is judged begins late in training"
+"""Of what came before nothing is judged."""
+NO_SHARE = "What is judged as a share is none"
+"""A share lies between 0 and 1, and the covered part of its way to 1 means nothing for others."""
+NOT_TRAINED_ON = "A loss that is said to be that after training on is the loss before it"
+"""It was not trained on, or it did not move at all."""
+MEANS_OTHERWISE = "A control measures something else under the same name"
+"""Its declaration says so in other words; perhaps they mean the same."""
+NOT_IN_THE_LEDGER = "Sources contradict each other on it, and no alternative tells what hangs on it"
+"""A finding says so, and names no setting that a multiverse could vary."""
 FEWER_RUNS = "Fewer runs than they seem"
 """Runs of several seeds are one, and passes and failures do not show it."""
 OTHER_LENGTH = "The runs went through another number of steps than their settings state"
@@ -94,6 +111,11 @@ _IN_HISTORY = (
     WITHOUT_EFFECT,
     BELOW_THE_FLOOR,
     CUT_SHORT,
+    BEGINS_LATE,
+    NO_SHARE,
+    NOT_TRAINED_ON,
+    MEANS_OTHERWISE,
+    NOT_IN_THE_LEDGER,
     FEWER_RUNS,
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
@@ -122,6 +144,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append(f"on the new seeds of its last confirmation it came out {new}")
     found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
     found += [*_earlier_confirmations(claim), *_missed_alternatives(claim, tier)]
+    found += constructed_says_less(claim, tier)
     beside = (
         _met_by_others,
         _hardly_moved,
@@ -130,8 +153,10 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         missing_some_part,
         repeated_runs,
         below_the_floor,
-        _skewed,
-        _equal_throughout,
+        skewed_runs,
+        equal_numbers,
+        without_a_picture,
+        slow_from_the_start,
     )
     return (*found, *(one for tell in beside for one in tell(claim)))
 
@@ -230,38 +255,3 @@ def _hardly_moved(claim: ClaimModel) -> Iterator[str]:
                 f"control {control.name or place} moved its training loss by {its:.2g} times its "
                 f"size, and the claim's own runs by {ours:.2g}: it learned little of anything"
             )
-
-
-SKEWED = 3
-"""Runs of one sign of which the largest is so many times the smallest may be skewed."""
-
-
-def _skewed(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on each part of widely spread runs whose mean is judged on the linear scale.
-
-    Runs of a log-normal law meet a bound at their own mean in up to 68 % of audits of 5 to 20 runs;
-    without this warning in at most 2.6 %, of which the rule allows 2.5 % to normal runs.
-    """
-    for part in claim.parts:
-        sizes = [abs(value) for value in part.per_seed]
-        of_one_sign = min(part.per_seed, default=0.0) * max(part.per_seed, default=0.0) >= 0
-        is_rate = check_of(claim, part).get("kind") == "failure_rate"  # each run passes or fails
-        is_mean = part.scale == "linear" and part.interval is not None and not is_rate
-        largest, smallest = max(sizes, default=0.0), min(sizes, default=0.0)
-        if is_mean and of_one_sign and largest > max(SKEWED * smallest, part.floor):
-            yield (
-                f"the largest run of '{part.name}' is more than three times its smallest; on the "
-                "linear scale a mean of skewed numbers is met by chance more often"
-            )
-
-
-def _equal_throughout(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on each part that compares two numbers which are equal in every run.
-
-    A ratio of 1 meets the bound 1, and a difference of 0 the bound 0, though neither is smaller.
-    """
-    for part in claim.parts:
-        check, equal = check_of(claim, part), 0.0 if part.scale == "linear" else 1.0
-        compares = check.get("kind") == "separates" or check.get("relative_to")
-        if compares and part.decision is Decision.MET and {*part.per_seed, part.bound} == {equal}:
-            yield f"the two numbers of '{part.name}' are equal in every run: neither is smaller"

@@ -14,6 +14,7 @@ from datetime import date
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import (
     ablations,
+    bounds,
     checks,
     claims,
     controls,
@@ -35,6 +36,7 @@ MODULES = (
     nodes,
     claims,
     checks,
+    bounds,
     controls,
     ablations,
     existence,

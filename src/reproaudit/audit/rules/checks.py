@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.looks import (
@@ -228,23 +228,6 @@ def _levels_fit_scales(audit: Audit) -> Iterator[Violation]:
 
 
 @error(
-    "RA199",
-    "A floor is the resolution of a measurement: whatever lies below it counts as equal to it.",
-    "Write the smallest value that the measurement can tell from 0.",
-)
-def _floors_are_small(audit: Audit) -> Iterator[Violation]:
-    for loc, check in checks(audit):
-        if check.floor >= FLOOR_BELOW:
-            yield Violation(
-                (*loc, "floor"), f"found {check.floor:g}; expected a number below {FLOOR_BELOW:g}"
-            )
-
-
-FLOOR_BELOW = 0.5
-"""No scale judges with a larger floor (`reproaudit.stats.scales`)."""
-
-
-@error(
     "RA191",
     "Five seeds of a measure with one open end often lie far from its mean, so that a bound on the "
     "linear scale is met by chance (32 % of skewed nulls).",
@@ -320,13 +303,28 @@ def _sizes_are_numbers(audit: Audit) -> Iterator[Violation]:
         for tier in JUDGED:
             sizes = coordinates(audit, look.claim.experiment, axis, tier)
             positive = [one for one in sizes or () if not isinstance(one, str) and one > 0]
-            if sizes is not None and not len(positive) == len(sizes) >= FEWEST_SIZES:
+            if sizes is None:
+                continue
+            if len(positive) < len(sizes) or _apart(positive) < FEWEST_SIZES:
                 yield Violation(
                     place,
                     f"found {along} {shown(sizes)} at the {tier} tier; expected at least "
-                    f"{FEWEST_SIZES} positive numbers",
+                    f"{FEWEST_SIZES} positive numbers, each {APART:g} times the one before or more",
                 )
                 break
+
+
+APART = 1.25
+"""Sizes that are closer to each other count as one: any law looks like a power between them."""
+
+
+def _apart(sizes: Iterable[float]) -> int:
+    """The number of sizes that are far enough apart."""
+    count, last = 0, 0.0
+    for size in sorted(sizes):
+        if size >= APART * last:
+            count, last = count + 1, size
+    return count
 
 
 @error(

@@ -228,7 +228,7 @@ def _never_learns(control: Control) -> bool:
 @error(
     "RA113",
     "A control is judged by the same checks as the claim.",
-    "Declare the measurement there with the same kind and axes, or choose another experiment.",
+    "Declare the measurement there with the same kind, axes and unit, or take another experiment.",
 )
 def _control_measures(audit: Audit) -> Iterator[Violation]:
     for loc, claim, control, experiment in _runnable(audit):
@@ -245,8 +245,13 @@ def _control_measures(audit: Audit) -> Iterator[Violation]:
         for name in names:
             ours = audit.declaration(claim.experiment, name)
             theirs = audit.declaration(experiment, control.substitutes.get(name, name))
-            if ours is not None and (theirs is None or _form(ours) != _form(theirs)):
-                found = "no" if theirs is None else "another form of"
+            if ours is None:
+                continue
+            is_other = name not in control.substitutes and theirs and theirs.unit != ours.unit
+            if theirs is None or _form(ours) != _form(theirs) or is_other:
+                found = (
+                    "no" if theirs is None else "another unit of" if is_other else "another form of"
+                )
                 yield Violation(
                     (*loc, "experiment"),
                     f"found {found} '{name}' in experiment '{experiment}'; expected it as "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Figure
 from reproaudit.audit.rules.names import known_settings, not_of, unknown, unknown_experiment
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import repeated, shown
-from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.checks.measurements import Axis, Coordinate, Declaration, MeasurementKind
 
 
 def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, Declaration]]:
@@ -155,11 +155,26 @@ def _axes_are_distinct(audit: Audit) -> Iterator[Violation]:
             )
     for loc, axis in _axes(audit):
         values = axis.values or ()
-        for i in repeated(values):
+        for i in _read_alike(values):
             yield Violation(
                 (*loc, "values", i),
                 f"found the coordinate {shown(values[i])} again; expected different ones",
             )
+    for loc, experiment, axis in _following(audit):
+        setting = audit.setting_of(experiment, str(axis.setting))
+        listed = setting.value if setting is not None else ()
+        if isinstance(listed, tuple) and (again := _read_alike(listed)):
+            yield Violation(
+                (*loc, "setting"),
+                f"found setting '{axis.setting}', which has the coordinate "
+                f"{shown(listed[again[0]])} again; expected different ones",
+            )
+
+
+def _read_alike(coordinates: Sequence[Coordinate]) -> list[int]:
+    """The positions of coordinates that equal an earlier one, or are written as it is."""
+    written = [str(one) for one in coordinates]
+    return sorted({*repeated(coordinates), *repeated(written)})
 
 
 @error("RA124", "A scalar is one number; an array has axes.", "Change the kind or the axes.")
