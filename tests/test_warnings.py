@@ -16,6 +16,7 @@ from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.warning import (
     BELOW_THE_FLOOR,
     NOT_ENTERED,
+    NOT_OF_THE_SOURCE,
     OF_NO_RESULT,
     ONCE_CONDITIONAL,
     UNDER_ANOTHER_NAME,
@@ -38,7 +39,15 @@ def supported() -> ClaimModel:
 
 
 @pytest.mark.parametrize(
-    "begins", [UNDER_ANOTHER_NAME, ONCE_CONDITIONAL, OF_NO_RESULT, NOT_ENTERED, BELOW_THE_FLOOR]
+    "begins",
+    [
+        UNDER_ANOTHER_NAME,
+        ONCE_CONDITIONAL,
+        OF_NO_RESULT,
+        NOT_ENTERED,
+        BELOW_THE_FLOOR,
+        NOT_OF_THE_SOURCE,
+    ],
 )
 def test_some_of_the_history_is_a_warning(supported: ClaimModel, begins: str) -> None:
     told = (f"{begins}, and so on.", f"It is said that {begins}.")

@@ -60,6 +60,38 @@ def test_a_seed_that_is_said_where_no_log_has_one_is_not_remarked_on(tmp_path: P
     assert submitted(out).remarks == ()
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "long"])
+def test_steps_without_any_value_are_told(tmp_path: Path, kind: str) -> None:
+    """The defect: a curve of which every other number was struck out looked evenly logged."""
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": repr(v)} for s, v in falling(seed)]
+        for row in rows[1::2]:
+            row["loss"] = None if kind == "jsonl" else ""
+        if kind == "long":
+            rows = [{"step": one["step"], "tag": "loss", "value": one["loss"]} for one in rows]
+        run = tmp_path / "logs" / f"run-seed_{seed}"
+        if kind == "jsonl":
+            run.mkdir(parents=True)
+            (run / "metrics.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        else:
+            encoders.table(run / "metrics.csv", rows)
+    (said,) = submitted(run_import(tmp_path, [tmp_path / "logs"])).remarks
+    assert said.startswith("Steps that stand in the logs without any value were taken as never")
+    assert f"run-seed_3/metrics.{'jsonl' if kind == 'jsonl' else 'csv'} has 5, the first 10" in said
+
+
+def test_tags_that_are_logged_at_steps_of_their_own_are_not_remarked_on(tmp_path: Path) -> None:
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": repr(v), "other": ""} for s, v in falling(seed)]
+        between = [{"step": s + 5, "loss": "", "other": 1} for s, _ in falling(seed)[:-1]]
+        twice = [{**one, "loss": ""} for one in rows[:2]]
+        every = sorted([*rows, *between, *twice], key=lambda one: one["step"])
+        encoders.table(tmp_path / "logs" / f"run-seed_{seed}" / "metrics.csv", every)
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    assert submitted(out).remarks == ()
+    assert protocol(out)["withheld"] == []
+
+
 def test_a_control_that_was_trained_otherwise_is_told(tmp_path: Path) -> None:
     """The defect: the control had another learning rate, and one epoch; nobody compared them."""
     write(tmp_path / "logs" / "ours", mechanism="full", lr=0.1, epochs=100, pretrained=True)

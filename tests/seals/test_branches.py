@@ -96,6 +96,26 @@ def test_two_branches_with_entries_can_be_merged(branched: Place) -> None:
     assert branched.card(*REPORT)["looks"] == told["looks"], "the merge keeps what was seen"
 
 
+def test_results_that_only_a_merge_brought_are_seen(branched: Place) -> None:
+    """The defect: a chain that a merge added elsewhere, and a later commit removed, was unseen."""
+    back(branched)
+    elsewhere = branched.folder / "B" / "seals" / "mini.jsonl"
+    elsewhere.parent.mkdir(parents=True)
+    chain = git(branched.folder, "show", "side:audits/seals/mini.jsonl")
+    git(branched.folder, "branch", "-q", "-D", "side")
+    shutil.rmtree(branched.folder / "runs")  # it had seen the branch's entries
+    git(branched.folder, "checkout", "-q", "-b", "idle")
+    git(branched.folder, "commit", "-q", "--allow-empty", "-m", "nothing")
+    back(branched)
+    git(branched.folder, "merge", "-q", "--no-ff", "--no-commit", "idle")
+    elsewhere.write_text(chain)
+    commit(branched.folder, "a merge")
+    elsewhere.unlink()
+    commit(branched.folder, "gone again")
+    told = branched.card(*PAPER)["history"]
+    assert any(one.startswith("Other branches or folders of this repository") for one in told)
+
+
 def test_a_stash_takes_nothing_away(at: Place) -> None:
     """The false alarm: with a result stashed, the committed chain was asked for, and was there."""
     at.card(*PAPER)

@@ -13,7 +13,9 @@ from chains import commit, git
 from places import CONFIRM, PAPER, Place
 
 from miniatures import audit_data, setting
-from reproaudit.commands import run
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.command_module import CommandModule
+from reproaudit.commands import confirm, run
 from reproaudit.running.store import Store
 
 TRAIN = """
@@ -153,6 +155,44 @@ def test_a_confirmation_of_a_command_goes_on_with_the_same_data(
     assert "has begun with other data" in commanded.refused(*CONFIRM)
     (data / "factor").write_text("1.0")
     assert commanded.card(*CONFIRM)["status"] == "confirmed"
+
+
+def test_data_behind_links_is_data_of_a_confirmation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: what lay in a linked folder was exchanged in mid-confirmation, unnoticed."""
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    for folder in (data / "own", elsewhere / "deep"):
+        folder.mkdir(parents=True)
+        (folder / "factor").write_text("1.0")
+    (data / "sub").symlink_to(elsewhere)
+    (data / "twin").symlink_to(elsewhere)
+    (elsewhere / "deep" / "around").symlink_to(elsewhere)
+    (data / "nowhere").symlink_to(tmp_path / "absent")
+    (data / "itself").symlink_to("itself")
+    command = CommandModule("mini", tmp_path / "mini.run.yaml")
+    entry = Entry("mini", tmp_path / "mini.yaml", command)
+    monkeypatch.setenv("REPROAUDIT_DATA", str(data))
+
+    def found() -> dict[str, str]:
+        lines = (one.partition(" ") for one in confirm._data_of_commands(entry))
+        return {name: told for name, _, told in lines}
+
+    before = found()
+    assert {name for name, told in before.items() if len(told) == 64} == {
+        "own/factor", "sub/deep/factor", "twin/deep/factor"}  # fmt: skip
+    assert {name: told for name, told in before.items() if len(told) < 64} == {
+        "sub/deep/around": "leads back to sub",
+        "twin/deep/around": "leads back to twin",
+        "nowhere": "missing",
+        "itself": "missing",
+    }
+    (elsewhere / "deep" / "factor").write_text("0.5")
+    changed = {name for name, told in found().items() if before[name] != told}
+    assert changed == {"sub/deep/factor", "twin/deep/factor"}
+    (data / "sub").unlink()
+    shutil.copytree(elsewhere, data / "sub", ignore=shutil.ignore_patterns("around"))
+    assert "sub/deep/factor" in found(), "by its name, however it lies there"
 
 
 @pytest.mark.slow

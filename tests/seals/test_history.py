@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from chains import change, commit, git, rule_with, seal, whole
 
-from reproaudit.seals.history import NoHistoryError, Repository, faults_in_history, revision_of
+from reproaudit.seals.history import (
+    NoHistoryError,
+    Repository,
+    faults_in_history,
+    in_any_folder,
+    others,
+    removed,
+    revision_of,
+)
 
 
 @pytest.fixture
@@ -103,6 +111,34 @@ def test_branches_that_both_added_cannot_be_merged_unseen(file: Path) -> None:
     file.write_bytes(theirs)  # whose entries on main are thereby lost
     commit(root)
     assert "took away" in faults(file)[0]
+
+
+def merged(root: Path, change: Callable[[], object]) -> None:
+    """Merges a branch with a commit that makes a change of its own."""
+    git(root, "checkout", "-q", "-b", "side")
+    git(root, "commit", "-q", "--allow-empty", "-m", "on the side")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "--no-commit", "side")
+    change()
+    commit(root, "a merge")
+
+
+def test_a_chain_that_only_a_merge_brought_is_found(file: Path) -> None:
+    """The defect: git names no files of a merge unless asked, so that none of its looks counted."""
+    root = file.parent.parent.parent
+    theirs = root / "B" / "seals" / file.name
+    merged(root, lambda: change(theirs, "on neither branch"))
+    content = theirs.read_bytes()
+    theirs.unlink()
+    commit(root, "gone again")
+    assert "B/seals/toy.jsonl" in in_any_folder(file.parent)
+    assert content in others(file, file.read_bytes())
+
+
+def test_a_chain_that_only_a_merge_took_away_is_missed(file: Path) -> None:
+    root = file.parent.parent.parent
+    merged(root, file.unlink)
+    assert removed(file.parent) == {file.name: git(root, "rev-parse", "HEAD").strip()}
 
 
 def test_outside_git_and_in_a_shallow_clone_there_is_no_history(

@@ -158,12 +158,17 @@ def _made_with(entry: Entry, audit: Audit, how: How) -> str:
 def _data_of_commands(entry: Entry) -> Iterator[str]:
     """Yields a digest of each file of the data folder, which a command may read any of.
 
-    A module declares the data that it reads; a command is only told where the folder is.
+    A module declares the data that it reads; a command is only told where the folder is. Linked
+    folders are gone through as well, and each file counts under the name that it has there.
     """
     folder = os.environ.get(DATA_VARIABLE)
     if not folder or not isinstance(entry.code, CommandModule):
         return
-    for file in sorted(one for one in Path(folder).rglob("*") if one.is_file()):
+    for file, instead in _files_below(Path(folder)):
+        name = file.relative_to(folder)
+        if instead is not None:
+            yield f"{name} {instead}"
+            continue
         try:
             with open(file, "rb") as opened:
                 content = hashlib.file_digest(opened, "sha256").hexdigest()
@@ -172,7 +177,28 @@ def _data_of_commands(entry: Entry) -> Iterator[str]:
                 f"{entry.slug}: cannot read {file} ({error.strerror}), which a confirmation goes "
                 "on with. Make it readable, or take it out of the folder of data."
             ) from error
-        yield f"{file.relative_to(folder)} {content}"
+        yield f"{name} {content}"
+
+
+def _files_below(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """Yields each file below a folder, and each link without files, with what is said in its place.
+
+    A link may lead nowhere, or to a folder that it lies in.
+    """
+    for place, folders, files in os.walk(folder, followlinks=True):
+        inner = Path(place)
+        around = (inner, *inner.parents[: len(inner.relative_to(folder).parts)])
+        real = {os.path.realpath(one): one for one in around}
+        for file in (inner / name for name in files):
+            if file.is_file():
+                yield file, None
+            elif not os.path.exists(file):
+                yield file, "missing"
+        for name in list(folders):
+            outer = real.get(os.path.realpath(inner / name))
+            if outer is not None:
+                folders.remove(name)
+                yield inner / name, f"leads back to {outer.relative_to(folder)}"
 
 
 def _require_one_draw(

@@ -66,6 +66,7 @@ class LoggedRun:
         config: what the run was started with, flat: "model.layers" -> 3.
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
+        blank: the steps at which a table has rows and no value under any tag.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
         who: who ran it, if the log says so.
@@ -80,6 +81,7 @@ class LoggedRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     not_whole: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()
     step: str | None = None
     made: date | None = None
     who: str | None = None

@@ -1,9 +1,9 @@
 """Choices of whoever imports logs, which a reader of the measurements should know of.
 
-Seeds that logs state otherwise, settings that a mapping passes over, controls whose configurations
-differ from the experiment's in more than the audit says, and what lets runs pass that differ or
-look cut. None of it is refused, since each may have its reason; all of it is told beside the
-verdicts.
+Seeds that logs state otherwise, rows of tables that hold no value, settings that a mapping passes
+over, controls whose configurations differ from the experiment's in more than the audit says, and
+what lets runs pass that differ or look cut. None of it is refused, since each may have its reason;
+all of it is told beside the verdicts.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def noticed(
         by_role.setdefault(_role(one.batch), []).append(one)
     return (
         *_seeds_renamed(placed),
+        *_rows_without_values(placed),
         *_settings_passed_over(placed, mapping),
         *_varied(by_role.values(), mapping),
         *_controls_that_differ(audit, scope, tier, by_role),
@@ -80,6 +81,24 @@ def _seeds_renamed(placed: Iterable[PlacedRun]) -> Iterator[str]:
             renamed.append(f"{name_within(one.run.name)} is called seed {one.seed} and has {said}")
     if renamed:
         yield f"Seeds are not those of the logs: {_some(renamed, '; ')}."
+
+
+def _rows_without_values(placed: Iterable[PlacedRun]) -> Iterator[str]:
+    """Yields a sentence on runs whose tables have steps without any value.
+
+    What is not finite may have been written as nothing. A step at which other tags alone have
+    values is none of them: not all is logged at each step.
+    """
+    blank = [
+        f"{name_within(one.run.name)} has {len(steps)}, the first {steps[0]}"
+        for one in placed
+        if (steps := one.run.blank)
+    ]
+    if blank:
+        yield (
+            "Steps that stand in the logs without any value were taken as never logged: "
+            f"{_some(blank, '; ')}."
+        )
 
 
 def _settings_passed_over(placed: Sequence[PlacedRun], mapping: MappingFile) -> Iterator[str]:

@@ -64,6 +64,9 @@ def runs_in_headers(columns: Iterable[str]) -> dict[str, tuple[str, str]]:
 class RowReader:
     """Takes rows of one run.
 
+    Attributes:
+        blank: the steps of rows that hold no value at all.
+
     Args:
         builder: gathers the points.
         step: the column of steps; None if there is none.
@@ -83,6 +86,7 @@ class RowReader:
         self._builder, self._step, self._axes = builder, step, axes
         self._skip = skip | axes | ({step} if step is not None else set())
         self._long = long
+        self.blank: set[int] = set()
 
     def take(self, place: str, row: Mapping[str, Any]) -> int | None:
         """One row; returns its step. An empty cell was not observed.
@@ -94,9 +98,11 @@ class RowReader:
         at: LoggedCoordinates = tuple(
             sorted((axis, str(row[axis]).strip()) for axis in self._axes & row.keys())
         )
+        is_blank = True
         for tag, value in self._cells(row):
             if value is None or (isinstance(value, str) and not value.strip()):
                 continue
+            is_blank = False
             number = number_of(value)
             if self._step is not None and step is None:
                 self._builder.spoil(tag, f"{place} has no '{self._step}' that counts its step", at)
@@ -104,6 +110,8 @@ class RowReader:
                 self._builder.spoil(tag, f"{place} holds {str(value)[:40]!r}, no number", at)
             else:
                 self._builder.add(tag, step, number, at)
+        if is_blank and step is not None:
+            self.blank.add(step)
         return step
 
     def _cells(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from reproaudit.importing.configurations import names_a_seed
-from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun
+from reproaudit.importing.logged import (
+    Curve,
+    CurveBuilder,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+)
 from reproaudit.importing.reading import parse_json, read_log_text
 from reproaudit.importing.rows import RowReader, number_of, runs_in_headers, step_column
 
@@ -108,6 +114,7 @@ def read_table(
     if "_step" in columns or any(column.endswith("__MIN") for column in columns):
         source = "W&B export"
     not_whole = _sampled(columns, steps)
+    every = {key: builder.curves() for key, builder in groups.builders.items()}
     return [
         LoggedRun(
             name=f"{name}{_words(run, seed)}",
@@ -115,13 +122,27 @@ def read_table(
             folder=file.parent,
             parts=parts if run is None else (*parts, run),
             files=(file,),
-            curves=builder.curves(),
+            curves=curves,
             seed=seed,
             not_whole=not_whole,
+            blank=_without_values(groups.blank(run, seed), curves),
             step=form.step,
         )
-        for (run, seed), builder in groups.builders.items()
+        for (run, seed), curves in every.items()
     ]
+
+
+def _without_values(
+    blank: set[int], curves: Mapping[str, Mapping[LoggedCoordinates, Curve]]
+) -> tuple[int, ...]:
+    """The steps among those of rows without values at which no other row has one either.
+
+    A long table made from a wide one has such rows, and so may one that logs in several.
+    """
+    every = (one.steps for by_coordinates in curves.values() for one in by_coordinates.values())
+    for steps in every if blank else ():
+        blank = blank.difference(() if steps is None else steps.tolist())
+    return tuple(sorted(blank))
 
 
 def _words(run: str | None, seed: int | None) -> str:
@@ -151,6 +172,10 @@ class _Groups:
             if step is not None:
                 steps.setdefault(key, []).append(step)
         return steps
+
+    def blank(self, run: str | None, seed: int | None) -> set[int]:
+        """The steps of a group's rows that hold no value at all."""
+        return self._readers[run, seed].blank
 
     def _named(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row; its only column of values is called as the file is."""

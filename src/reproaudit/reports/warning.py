@@ -20,6 +20,7 @@ from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import holds
 from reproaudit.reports.trained_away import met_from_the_start, trained_away
 from reproaudit.reports.whole_runs import missing_some_part
+from reproaudit.repositories.run_file import NOT_OF_THE_SOURCE
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.seals.telling import counted_words, verdicts_on_new_seeds
 from reproaudit.stats import Decision
@@ -120,6 +121,7 @@ _IN_HISTORY = (
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
     SAID_WHOLE,
+    NOT_OF_THE_SOURCE,
     OTHER_CODE,
     OTHER_COMMAND,
     ANOTHER_RULE,
