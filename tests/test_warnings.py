@@ -22,8 +22,15 @@ from reproaudit.reports.warning import (
     UNDER_ANOTHER_NAME,
     warnings,
 )
+from reproaudit.scorecard.build_pictures import MOST_PICTURES
 from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel, MovementModel
-from reproaudit.scorecard.pictures import RangeModel
+from reproaudit.scorecard.pictures import (
+    LineModel,
+    OnsetModel,
+    PictureModel,
+    PlateauModel,
+    RangeModel,
+)
 from reproaudit.stats import Decision, Scale, Side
 from reproaudit.stats.decisions import decide_bound
 
@@ -270,3 +277,78 @@ def test_numbers_that_are_equal_in_every_run(
         check["relative_to"] = "loss"
     found = supported.model_copy(update={"parts": (part,), "rule": {"checks": [check]}})
     assert any("equal in every run" in one for one in warnings(found, "paper")) is is_told
+
+
+def waiting(slow: list[float], until: float, come: float) -> PictureModel:
+    """The picture of a claim whose second quantity is to wait until a step."""
+    x = tuple(float(step) for step in range(0, 1001, 1000 // (len(slow) - 1)))
+    line = LineModel(
+        label="late",
+        role=Role.EXPERIMENT,
+        control=None,
+        name=None,
+        quantity=1,
+        x=x,
+        seeds=(0,),
+        runs=(tuple(slow),),
+    )
+    found = next(one for card in [factories.make_scorecard()] for one in card.claims[0].pictures)
+    onset = OnsetModel(quantity=1, step=come, low=come, high=come, came=1, of=1)
+    plateau = PlateauModel(quantity=1, level=0.1, until=until)
+    return found.model_copy(
+        update={
+            "kind": "course",
+            "y_scale": "linear",
+            "lines": (line,),
+            "onsets": (onset,),
+            "plateaus": (plateau,),
+            "ranges": (),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("course", "is_told"),
+    [
+        ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0], True),
+        ([0.0, 0.3, 0.5, 0.65, 0.75, 0.83, 0.88, 0.92, 0.95, 0.97, 1.0], True),
+        ([0.0, 0.0, 0.0, 0.01, 0.3, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0], False),
+        ([0.0, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0, 1.0], False),
+    ],
+)
+def test_a_stage_that_is_slow_rather_than_late(
+    supported: ClaimModel, course: list[float], is_told: bool
+) -> None:
+    """The defect: two that moved from step 0, sixty to one in speed, and the slow one "waits"."""
+    claim = supported.model_copy(update={"pictures": (waiting(course, 100.0, 500.0),)})
+    assert any("slow rather than late" in one for one in warnings(claim, "paper")) is is_told
+
+
+def test_a_part_beyond_the_last_picture(supported: ClaimModel) -> None:
+    """The defect: the ninth of ten parts began where it was met, and nothing was drawn of it."""
+    first = supported.pictures[0]
+    others = [first.model_copy(update={"parts": (f"p{n}",)}) for n in range(MOST_PICTURES - 1)]
+    ninth = supported.parts[0].model_copy(update={"name": "ninth"})
+    parts = (*supported.parts, ninth)
+    claim = supported.model_copy(update={"parts": parts, "pictures": (first, *others)})
+    assert any(one.startswith("'ninth' have no picture") for one in warnings(claim, "paper"))
+    fewer = claim.model_copy(update={"pictures": (first, *others[1:])})
+    assert not any("no picture" in one for one in warnings(fewer, "paper"))
+
+
+def test_a_constructed_solution_that_should_have_told_more(supported: ClaimModel) -> None:
+    """The defects: contradicted with one that diverged, unattainable with a shorter one."""
+    control = supported.controls[0]
+    silent = control.model_copy(update={"decision": None})
+    shorter = control.model_copy(update={"decision": Decision.MISSED, "tier": "quick"})
+    for verdict, positive, says in (
+        (Verdict.CONTRADICTED, silent, "the constructed solution gave no answer"),
+        (Verdict.UNATTAINABLE, shorter, "the constructed solution ran at quick scale"),
+    ):
+        update = {"verdict": verdict, "positive_control": positive, "decision": Decision.MISSED}
+        claim = supported.model_copy(update=update)
+        assert any(one.startswith(says) for one in warnings(claim, "paper"))
+        kept = claim.model_copy(
+            update={"positive_control": control.model_copy(update={"tier": "paper"})}
+        )
+        assert not any(one.startswith(says) for one in warnings(kept, "paper"))
