@@ -355,6 +355,11 @@ def test_what_a_controls_experiment_changes_is_named(card: Scorecard) -> None:
     )
     smaller = other.model_copy(update={"tier": "smoke"})
     assert phrasing.experiment_differences(told, claim, smaller) == "and by its experiment in rate"
+    alone = own.model_copy(update={"name": "lift"})
+    lacked = own.model_copy(update={"name": "pace", "experiment": claim.experiment})
+    more = card.model_copy(update={"settings": (same, alone, lacked)})
+    said = "and by its experiment lift = 0.01 and without pace"
+    assert phrasing.experiment_differences(more, claim, other) == said
     named = other.model_copy(update={"settings": {"rate": 0.01}})
     assert phrasing.experiment_differences(told, claim, named) == ""
     assert phrasing.experiment_differences(told, claim, control) == ""

@@ -22,7 +22,6 @@ from reproaudit.reports.warning import (
     UNDER_ANOTHER_NAME,
     warnings,
 )
-from reproaudit.scorecard.build_pictures import MOST_PICTURES
 from reproaudit.scorecard.model import AlternativeRunModel, ClaimModel, MovementModel
 from reproaudit.scorecard.pictures import (
     LineModel,
@@ -40,7 +39,11 @@ def supported() -> ClaimModel:
     """A supported claim of which nothing is warned."""
     card = factories.make_scorecard()
     found = next(one for one in card.claims if one.verdict is Verdict.SUPPORTED)
-    quiet = found.model_copy(update={"rule_is_younger": False, "history": ()})
+    drawn = found.pictures[0].model_copy(
+        update={"kind": "course", "parts": tuple(part.name for part in found.parts), "ranges": ()}
+    )
+    update = {"rule_is_younger": False, "history": (), "pictures": (drawn,)}
+    quiet = found.model_copy(update=update)
     assert warnings(quiet, "paper") == ()
     return quiet
 
@@ -106,6 +109,11 @@ def test_a_supported_claim_that_an_alternative_misses(
     )
     claim = supported.model_copy(update={"alternatives": (one,), "verdict": verdict})
     said = "missed with width = 128, though the difference may be seed noise"
+    unpaired = one.model_copy(update={"note": "there is nothing to pair"})
+    noted = claim.model_copy(update={"alternatives": (unpaired,)})
+    assert ("missed with width = 128: there is nothing to pair" in warnings(noted, "paper")) is (
+        is_told
+    )
     assert (said in warnings(claim, "paper")) is is_told
 
 
@@ -324,16 +332,14 @@ def test_a_stage_that_is_slow_rather_than_late(
     assert any("slow rather than late" in one for one in warnings(claim, "paper")) is is_told
 
 
-def test_a_part_beyond_the_last_picture(supported: ClaimModel) -> None:
-    """The defect: the ninth of ten parts began where it was met, and nothing was drawn of it."""
-    first = supported.pictures[0]
-    others = [first.model_copy(update={"parts": (f"p{n}",)}) for n in range(MOST_PICTURES - 1)]
-    ninth = supported.parts[0].model_copy(update={"name": "ninth"})
-    parts = (*supported.parts, ninth)
-    claim = supported.model_copy(update={"parts": parts, "pictures": (first, *others)})
-    assert any(one.startswith("'ninth' have no picture") for one in warnings(claim, "paper"))
-    fewer = claim.model_copy(update={"pictures": (first, *others[1:])})
-    assert not any("no picture" in one for one in warnings(fewer, "paper"))
+def test_a_part_without_a_course(supported: ClaimModel) -> None:
+    """The defects: the ninth of ten parts, or one read from a number, began where it was met."""
+    number = supported.parts[0].model_copy(update={"name": "number"})
+    claim = supported.model_copy(update={"parts": (*supported.parts, number)})
+    said = "no course is drawn of the parts number: nothing shows whether runs begin where they"
+    assert any(one.startswith(said) for one in warnings(claim, "paper"))
+    still = claim.model_copy(update={"rule": {**claim.rule, "trains": False}})
+    assert not any(one.startswith(said) for one in warnings(still, "paper"))
 
 
 def test_a_constructed_solution_that_should_have_told_more(supported: ClaimModel) -> None:

@@ -58,7 +58,7 @@ def test_entries_alone_confirm_nothing(sealed: Place) -> None:
     for command in (PAPER, REPORT):
         shown = sealed.card(*command)
         assert (shown["verdict"], shown["status"]) == ("supported", "exploratory")
-        assert shown["history"][-1] == ALONE
+        assert ALONE in shown["history"]
     code, out, _ = sealed("seal", "mini", "--verify", "--strict")
     assert code == 0, "the chain itself has no fault"
     assert "mini: confirmed by the chain alone; its records are not here" in out
@@ -78,8 +78,9 @@ def test_a_confirmation_is_shown_while_all_its_records_are_here(sealed: Place) -
     assert records
     records[0].unlink()
     shown = sealed.card(*REPORT)
-    assert (shown["status"], shown["history"][-2]) == ("exploratory", ALONE)
-    assert shown["history"][-1].endswith("not here: 1 of the paper tier.")
+    assert shown["status"] == "exploratory"
+    assert ALONE in shown["history"]
+    assert any(one.endswith("not here: 1 of the paper tier.") for one in shown["history"])
     assert "by the chain alone" in sealed("seal", "mini", "--verify")[1]
 
 

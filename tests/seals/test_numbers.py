@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from places import PAPER, Place
 
-from miniatures import audit_data, claim, control, write_paper
+from miniatures import audit_data, claim, control, setting, write_paper
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.rules.ablations import quick_alone
 from reproaudit.reports.warning import (
     BEGINS_LATE,
     BELOW_THE_FLOOR,
@@ -17,6 +20,7 @@ from reproaudit.reports.warning import (
     NO_SHARE,
     NOT_IN_THE_LEDGER,
     NOT_TRAINED_ON,
+    OTHER_LENGTH,
 )
 
 RUNS = 24
@@ -160,3 +164,71 @@ def test_a_contradiction_that_no_alternative_tells_of_is_warned_of(
     assert at(*PAPER)[0] == 0
     said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
     assert (f"Warning: {NOT_IN_THE_LEDGER}: finding mini.law" in said) is not settings
+
+
+def test_a_copy_of_the_experiment_hides_no_control_that_meets_the_claim(at: Place) -> None:
+    """The defect: a claim that was moved to a twin of its experiment lost the warning."""
+    data = audit_data()
+    twin = {**data["experiments"]["descent"], "title": "The same again"}
+    experiments = {"descent": data["experiments"]["descent"], "guessed": twin}
+    claims = [
+        claim("mini", "supported", experiment="guessed"),
+        claim("mini", "vacuous", controls=[control(0.03)]),
+    ]
+    write_paper(at.audits, claims=claims, experiments=experiments)
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    told = "controls of other claims meet every part of this one: descent with level = 0.03 (quick"
+    assert told in said
+
+
+@pytest.mark.parametrize("stages", [[{"name": "I", "steps": "phase", "about": "all"}], []])
+def test_stages_hide_no_other_length(at: Place, stages: list[dict[str, str]]) -> None:
+    """The defect: 40 steps in place of 40,000, of the paper's scale by a stage of 40."""
+    data = audit_data()
+    descent = {**data["experiments"]["descent"], **({"stages": stages} if stages else {})}
+    settings = {"steps": setting(40000), "phase": setting(40)}
+    claims = [claim("mini", "supported")]
+    write_paper(at.audits, claims=claims, experiments={"descent": descent}, settings=settings)
+    at.edit("mini.py", "    pause: float\n", "    pause: float\n    phase: int\n")
+    module = at.audits / "mini.py"
+    module.write_text(module.read_text().replace("settings.steps", "settings.phase"))
+    module.write_text(module.read_text().replace("s.steps", "s.phase"))
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert f"Warning: {OTHER_LENGTH}: 40 in 6 of 6 runs, in place of 40,000" in said
+
+
+def test_a_setting_of_the_controls_experiment_alone_has_a_scale(tmp_path: Path) -> None:
+    """The defect: no reason was asked for a control whose own setting is another at quick scale."""
+    data = audit_data()
+    lift = setting(0.0, quick={"value": 0.8, "reason": "Faster."})
+    guessed = {**data["experiments"]["descent"], "title": "Lifted", "settings": {"lift": lift}}
+    experiments = {"descent": data["experiments"]["descent"], "guessed": guessed}
+    lifted = {**control(0.03), "experiment": "guessed", "scale": "quick"}
+    claims = [claim("mini", "supported", controls=[lifted])]
+    folder = write_paper(tmp_path, claims=claims, experiments=experiments)
+    audit = load_audit(folder / "mini.yaml")
+    (own,) = audit.controls_of(audit.claims[0])
+    assert quick_alone(audit, audit.claims[0], own, "paper") == {"lift": (0.8, 0.0)}
+
+
+def test_what_a_control_measures_as_movement_has_the_claims_unit(at: Place) -> None:
+    """The defect: a control that never moved counted, by how long its run took."""
+    data = audit_data()
+    measured = {
+        **data["experiments"]["descent"]["measurements"],
+        "moved": {"kind": "scalar", "unit": "1", "meaning": "How far it moved."},
+        "loss": {"kind": "scalar", "unit": "1", "meaning": "How far its loss moved."},
+    }
+    other = {**measured, "loss": {"kind": "scalar", "unit": "s", "meaning": "How long it took."}}
+    movement = {"parameters": "moved", "training_loss": "loss", "at_least": 0.01, "reason": "One."}
+    experiments = {
+        "descent": {"title": "It descends", "measurements": measured},
+        "guessed": {"title": "Another one", "measurements": other},
+    }
+    claims = [claim("mini", "supported", controls=[{**control(1.5), "experiment": "guessed"}])]
+    write_paper(at.audits, claims=claims, experiments=experiments, movement=movement)
+    code, out, _ = at("check", "mini")
+    assert code == 2
+    assert "found another unit of 'loss' in experiment 'guessed'" in " ".join(out.split())

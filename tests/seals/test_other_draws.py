@@ -15,8 +15,8 @@ from chains import commit, git
 from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
-from reproaudit.commands import run
-from reproaudit.reports.warning import BY_THIS_RULE, ON_ANOTHER_BRANCH
+from reproaudit.commands import confirm, run
+from reproaudit.reports.warning import BY_THIS_RULE, CONFIRMED_AGAIN, ON_ANOTHER_BRANCH
 from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.confirming import error_of_look
@@ -64,6 +64,49 @@ def test_a_confirmation_on_each_branch_is_a_look_each(at: Place) -> None:
     assert at("seal", "mini", "--verify", "--strict")[0] == 0
     git(at.folder, "branch", "-D", "b1", "b2")
     assert begun(at).look == 3, "what was entered stays when the branches are gone"
+
+
+@pytest.mark.parametrize("way", ["branch", "folder", "both began"])
+def test_a_seal_that_is_confirmed_twice_confirms_nothing(
+    sealed: Place, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The defect: "confirmed, 0 looks before", and the other confirmation had contradicted it."""
+    end = 'generator(seed, "end").normal()'
+    factor = 'float(__import__("os").environ.get("FACTOR", 1)) * np.exp(0.1 * ' + end
+    sealed.edit("mini.py", f"np.exp(0.1 * {end}", factor)
+    assert sealed("seal", "mini", "--why", "a factor")[0] == 0
+    commit(sealed.folder, "sealed")
+    if way == "folder":
+        shutil.copytree(sealed.audits, sealed.folder / "other")
+        commit(sealed.folder, "a copy")
+    before = sealed.file.read_bytes()
+    git(sealed.folder, "branch", "y")
+    monkeypatch.setenv("FACTOR", "9")
+    own = sealed.audits
+    sealed.audits = own if way != "folder" else sealed.folder / "other"
+    assert sealed(*CONFIRM)[0] == 0
+    sealed.audits = own
+    commit(sealed.folder, "confirmed, and contradicted")
+    shutil.rmtree(sealed.folder / "runs")
+    if way != "folder":
+        git(sealed.folder, "checkout", "-q", "y")
+    monkeypatch.setenv("FACTOR", "1")
+    with monkeypatch.context() as blind:
+        if way == "both began":  # as on two machines that were put together afterwards
+            blind.setattr(confirm, "_require_nowhere_else", lambda *_: None)
+        code, _, errors = sealed(*CONFIRM)
+    if way != "both began":
+        assert code == 2
+        assert "on another branch or in another folder of this repository" in errors
+        assert sealed.file.read_bytes() == before
+        return
+    assert code == 0
+    commit(sealed.folder, "confirmed again")
+    told = sealed.card(*PAPER)
+    assert (told["status"], told["verdict"], told["looks"]) == ("exploratory", "supported", 1)
+    said = [one for one in told["history"] if one.startswith("Confirmation on the seeds")]
+    assert ["contradicted" in one for one in said] == [False, True]
+    assert any(one.startswith(CONFIRMED_AGAIN) for one in told["history"])
 
 
 def test_a_result_on_another_branch_is_a_look(at: Place) -> None:

@@ -16,8 +16,10 @@ from functools import cached_property
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.judging.model import Verdict
+from reproaudit.reports.numbers import counted
 from reproaudit.reports.warning import (
     BY_THIS_RULE,
+    CONFIRMED_AGAIN,
     CONTRADICTED_ONCE,
     GONE_BADLY,
     ON_ANOTHER_BRANCH,
@@ -37,6 +39,7 @@ from reproaudit.seals.renamed import ClaimFeatures, claims_of
 from reproaudit.seals.rule import RuleData, digest, rule_of
 from reproaudit.seals.telling import (
     changes_after_confirmation,
+    confirmations_of,
     counted_words,
     named_changes,
     result_words,
@@ -84,6 +87,9 @@ class Conditions:
         entries = self.seen.every
         past = Past.of(claim.id, entries, self._unsealed)
         yield from changes_after_confirmation(past, entries)
+        if again := self.confirmed_again(claim):
+            times = counted(again + 1, "confirmation")
+            yield f"{CONFIRMED_AGAIN}: it had {times}, and none of them confirms anything."
         yield from self.told_of_contradicted(claim)
         yield from self.told_of_unsettled(claim)
         yield from self.told_of_gone(claim)
@@ -91,6 +97,18 @@ class Conditions:
         yield from self.told_of_measurements(claim)
         yield from self.told_of_this_rule(claim)
         yield from self.told_of_branches(claim)
+
+    def confirmed_again(self, claim: ClaimModel) -> int:
+        """The number of confirmations of today's rule beside the first; 0 where nothing trains.
+
+        A seal is confirmed once. Branches and folders that did not know of each other may have
+        done so with other data or versions, which no rule holds.
+        """
+        if claim.rule.get("trains") is False:
+            return 0
+        rule = digest(self._rule)
+        found = [one for one in confirmations_of(self.seen.every) if one.begun.rule == rule]
+        return max(0, sum(max(1, len(one.results)) for one in found) - 1)
 
     def told_of_contradicted(self, claim: ClaimModel) -> Iterator[str]:
         """Yields a sentence on the last result that contradicted a claim which none does today.

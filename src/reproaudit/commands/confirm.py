@@ -77,7 +77,8 @@ def confirm_papers(papers: Sequence[tuple[Entry, Audit]], how: How) -> tuple[lis
 def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     """Enters the beginning of a confirmation, unless it was begun before; errors as above."""
     chains = Chains.of(entry, how.store)
-    there = chains.entries()
+    seen = chains.seen()
+    there = seen.here
     seal = last_seal(chains.own())
     slug = entry.slug
     if not any(claim.trains for claim in audit.claims):
@@ -89,6 +90,7 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
         )
     _require_committed(entry, seal)
     _require_readable_code(slug)
+    _require_nowhere_else(slug, seen.elsewhere, rule)
     _require_first(entry, audit, how, there, rule)
     look = chains.look_of(rule)
     made_with = _made_with(entry, audit, how)
@@ -125,6 +127,19 @@ def begin(entry: Entry, audit: Audit, rule: str, how: How) -> Confirmation:
     if confirmation.failed:
         say(f"{slug}: a confirmation {confirmation.after_failures}", stderr=True)
     return confirmation
+
+
+def _require_nowhere_else(slug: str, elsewhere: Sequence[SealsEntry], rule: str) -> None:
+    """Refuses to confirm what was confirmed, or begun to be, on another branch or in a folder."""
+    for one in elsewhere:
+        if not isinstance(one, BegunEntry | ResultEntry) or one.rule != rule:
+            continue
+        if isinstance(one, BegunEntry) or one.confirmation:
+            raise UsageError(
+                f"{slug}: seal {rule[:8]} was confirmed, or begun to be, on {one.date.date()} on "
+                "another branch or in another folder of this repository, and a seal is confirmed "
+                "once. Go on there, or merge its chain."
+            )
 
 
 def _require_first(

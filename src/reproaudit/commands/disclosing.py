@@ -121,8 +121,10 @@ def disclosed(
             *told_of_code(card, entry, audit, claim, today),
         )
         history = (*claim.history, *told, *more)
-        status = "exploratory" if once else claim.status
-        claim = claim.model_copy(update={"history": history, "status": status})
+        again = conditions.confirmed_again(claim)
+        status = "exploratory" if once or again else claim.status
+        looks = None if claim.looks is None else claim.looks + again
+        claim = claim.model_copy(update={"history": history, "status": status, "looks": looks})
         return alternatives.with_conditions(claim)
 
     return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})

@@ -130,6 +130,8 @@ def told_of_numbers(
             yield f"{OTHER_LENGTH}: {steps:,} in {count} of {how_many}, in place of {stated:,}."
 
 
+STEPS = "steps"
+"""The setting that states the steps of a training without stages."""
 LONGER, SHORTER = 1.1, 0.9
 """Of the stated steps; less of a difference may be a last observation or its rounding."""
 
@@ -142,6 +144,9 @@ def _other_length(judged: _Judged, audit: Audit) -> Iterator[tuple[int, int]]:
     """
     run, series = judged.run, judged.run.measurements.series
     stated = stated_length(audit, run.experiment, run.settings)
+    if not any(one.steps == STEPS for one in audit.experiments[run.experiment].stages):
+        whole = run.settings.get(STEPS)  # beside stages that do not name it, it is stated, too
+        stated = max(stated or 0, whole) if isinstance(whole, int | float) else stated
     if judged.whose or not stated:
         return
     ends = [int(one.steps[-1]) for one in series.values()]

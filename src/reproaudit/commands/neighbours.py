@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.model import TIERS, Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, Role, control_batch, plan
+from reproaudit.audit.plan import Batch, Role, control_batch, experiment_batch, plan
 from reproaudit.audit.rules.ablations import quick_alone
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import canonical_settings
@@ -100,18 +100,37 @@ class Neighbours:
         all_of_it: list[str] = []
         primary: list[str] = []
         for role, batch in plan(self.audit, self.tier):
-            is_other = role is Role.CONTROL and batch.tier == self.tier and batch not in own
-            if is_other and batch.experiment == claim.experiment:
-                found = judge_own(self.audit, claim, batch, self.lookup(batch))
-                met = sum(part.decision is Decision.MET for part in found.parts)
-                if found.problem is None and found.decision is Decision.MET:
-                    all_of_it.append(_changed(batch))
-                elif met and found.problem is None and found.parts[0].decision is Decision.MET:
-                    primary.append(f"{_changed(batch)} ({met} of {len(found.parts)} parts)")
+            if role is not Role.CONTROL or batch in own or not self._is_like(batch, claim):
+                continue
+            found = judge_own(self.audit, claim, batch, self.lookup(batch))
+            met = sum(part.decision is Decision.MET for part in found.parts)
+            named = _changed(batch)
+            if batch.experiment != claim.experiment:
+                named = f"{batch.experiment} with {named}"
+            if batch.tier != self.tier:
+                named += f" ({batch.tier} scale)"
+            if met and found.problem is None and found.decision is Decision.MET:
+                all_of_it.append(named)
+            elif met and found.problem is None and found.parts[0].decision is Decision.MET:
+                primary.append(f"{named} ({met} of {len(found.parts)} parts)")
         if all_of_it:
             yield f"{CONTROLS_OF_OTHERS} meet every part of this one: {'; '.join(all_of_it)}."
         if primary:
             yield f"{CONTROLS_OF_OTHERS} meet its primary part: {'; '.join(primary)}."
+
+    def _is_like(self, batch: Batch, claim: Claim) -> bool:
+        """True if a control's experiment is the claim's, or one with the very same settings.
+
+        What differs between the two by name alone may differ in nothing.
+        """
+        if batch.experiment == claim.experiment:
+            return True
+        own = experiment_batch(self.audit, claim.experiment, batch.tier)
+        its = experiment_batch(self.audit, batch.experiment, batch.tier)
+        measured = self.audit.measurements_of(batch.experiment)
+        return own.settings(self.audit) == its.settings(self.audit) and all(
+            one.measurement in measured for _, _, one in all_quantities(claim.checks)
+        )
 
     def _of_ablations(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on open settings of an ablation's experiment, not of the claim's.
@@ -160,16 +179,29 @@ class Neighbours:
         """
         if not holds(told):
             return
-        read = dict.fromkeys(one.measurement for _, _, one in all_quantities(claim.checks))
+        movement = self.audit.movement_of(claim)
+        moves = [] if movement is None else [movement.parameters, movement.training_loss]
+        judged = [one.measurement for _, _, one in all_quantities(claim.checks)]
+        read = dict.fromkeys([*judged, *moves])
         for place, control in enumerate(self.audit.ablations_of(claim), start=1):
             for name in (one for one in read if one not in control.substitutes):
                 ours = self.audit.declaration(claim.experiment, name)
                 its = self.audit.declaration(str(control.experiment), name)
-                if ours is not None and its is not None and ours.meaning != its.meaning:
+                if ours is None or its is None:
+                    continue
+                whose = f"'{name}' of control {control.name or place}"
+                if ours.meaning != its.meaning:
                     yield (
-                        f"{MEANS_OTHERWISE}: '{name}' of control {control.name or place} is: "
-                        f"{its.meaning.rstrip('.')}. That of the claim is: {ours.meaning}"
+                        f"{MEANS_OTHERWISE}: {whose} is: {its.meaning.rstrip('.')}. That of the "
+                        f"claim is: {ours.meaning}"
                     )
+                for axis, other in zip(ours.axes, its.axes, strict=False):
+                    if axis.values and other.values and axis.values != other.values:
+                        yield (
+                            f"{MEANS_OTHERWISE}: {whose} has its axis '{other.name}' in another "
+                            f"order or length, {shown(other.values)}. That of the claim is "
+                            f"{shown(axis.values)}."
+                        )
 
     def _on_contradictions(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on each contradiction about a claim that holds, of no setting."""

@@ -225,7 +225,8 @@ def control_differences(control: ControlModel) -> str:
 def experiment_differences(card: Scorecard, claim: ClaimModel, control: ControlModel) -> str:
     """Returns in which settings a control's experiment differs from the claim's; else nothing.
 
-    A scorecard knows the values of its own tier, so that a control at another one gets the names.
+    One of the two may have settings that the other one lacks. A scorecard knows the values of its
+    own tier, so that a control at another one gets the names.
     """
     if control.experiment == claim.experiment:
         return ""
@@ -237,12 +238,13 @@ def experiment_differences(card: Scorecard, claim: ClaimModel, control: ControlM
     other = {
         name: value
         for name, value in theirs.items()
-        if name not in control.settings and name in ours and ours[name] != value
+        if name not in control.settings and (name not in ours or ours[name] != value)
     }
-    if not other:
-        return ""
     said = settings_words(other) if control.tier == card.tier else f"in {', '.join(other)}"
-    return f"and by its experiment {said}"
+    lacking = [name for name in ours if name not in theirs]
+    without = f"without {', '.join(lacking)}" if lacking else ""
+    told = " and ".join(one for one in (said if other else "", without) if one)
+    return f"and by its experiment {told}" if told else ""
 
 
 def no_estimate(

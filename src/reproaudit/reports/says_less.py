@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from reproaudit.audit.plan import Role
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.chart import mean_run_of
+from reproaudit.reports.seen import parts_words
 from reproaudit.reports.stated_rule import check_of
 from reproaudit.reports.status import holds
-from reproaudit.scorecard.build_pictures import MOST_PICTURES
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.stats import Decision
 
@@ -50,18 +50,20 @@ def equal_numbers(claim: ClaimModel) -> Iterator[str]:
             yield f"the two numbers of '{part.name}' are equal in {count}: neither is smaller"
 
 
-def without_a_picture(claim: ClaimModel) -> Iterator[str]:
-    """Yields a warning on parts of a claim that holds beyond the pictures that a claim may have.
+def without_a_course(claim: ClaimModel) -> Iterator[str]:
+    """Yields a warning on parts of a claim that holds of which no course over training is drawn.
 
-    Whether runs begin where a part is met is read from its picture.
+    They are read from single numbers, or they are more than a claim has pictures. Whether runs
+    begin where a part is met, and where its ablation begins, is read from the course.
     """
-    if not holds(claim) or len(claim.pictures) < MOST_PICTURES:
+    if not holds(claim) or claim.rule.get("trains") is False:
         return
-    drawn = {name for picture in claim.pictures for name in picture.parts}
-    if missing := [f"'{part.name}'" for part in claim.parts if part.name not in drawn]:
+    drawn = {part for one in claim.pictures if one.kind == "course" for part in one.parts}
+    missing = [part.name for part in claim.parts if part.name not in drawn]
+    if missing:
         yield (
-            f"{', '.join(missing)} have no picture, so that nothing shows whether runs begin where "
-            "they are met"
+            f"no course is drawn of the parts {parts_words(missing)}: nothing shows whether runs "
+            "begin where they are met, or where their ablation began"
         )
 
 

@@ -14,7 +14,7 @@ from reproaudit.reports.says_less import (
     equal_numbers,
     skewed_runs,
     slow_from_the_start,
-    without_a_picture,
+    without_a_course,
 )
 from reproaudit.reports.stated_rule import below_the_floor
 from reproaudit.reports.status import holds
@@ -79,6 +79,8 @@ OTHER_LENGTH = "The runs went through another number of steps than their setting
 """The scale of the evidence is read from the settings."""
 CONTRADICTED_ONCE = "An earlier result was contradicted"
 """The rule, the evidence or the records of today are other ones."""
+CONFIRMED_AGAIN = "A seal is confirmed once, and today's rule was confirmed more often"
+"""On branches or in folders that did not know of each other; the best one could be shown."""
 OTHER_CODE = "The records are of other code than today's"
 """The code that one reads may not be the one that made them."""
 OTHER_COMMAND = "The records are of another run file, or other versions, than today's"
@@ -122,6 +124,7 @@ _IN_HISTORY = (
     CONTRADICTED_ONCE,
     SAID_WHOLE,
     NOT_OF_THE_SOURCE,
+    CONFIRMED_AGAIN,
     OTHER_CODE,
     OTHER_COMMAND,
     ANOTHER_RULE,
@@ -157,7 +160,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         below_the_floor,
         skewed_runs,
         equal_numbers,
-        without_a_picture,
+        without_a_course,
         slow_from_the_start,
     )
     return (*found, *(one for tell in beside for one in tell(claim)))
@@ -206,7 +209,9 @@ def _missed_alternatives(claim: ClaimModel, tier: str) -> Iterator[str]:
     below: dict[str, list[str]] = {}
     for one in claim.alternatives:
         words = f"{one.setting} = {value_words(one.value)}"
-        if one.tier == tier:
+        if one.tier == tier and one.decision is Decision.MISSED and one.note:
+            yield f"missed with {words}: {one.note}"
+        elif one.tier == tier:
             named.setdefault(one.decision, []).append(words)
         elif one.flips:
             below.setdefault(one.tier, []).append(words)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
-from reproaudit.seals.chain import confirmation_of
 from reproaudit.seals.confirming import Confirmation, looks_sealed
 from reproaudit.seals.entries import (
     BegunEntry,
@@ -221,23 +221,59 @@ def confirmation_sentences(names: Collection[str], entries: Sequence[SealsEntry]
         entries: those of the audit.
     """
     rules = looks_sealed(entries)
-    for begun in (one for one in entries if isinstance(one, BegunEntry)):
-        found = confirmation_of(entries, begun.rule)
+    for one in confirmations_of(entries):
+        begun = one.begun
         name = (
             f"Confirmation on the seeds of seal {begun.rule[:8]} (look {begun.look} of "
             f"{len(rules)} sealed; it spends {begun.error:.3g} of the error), begun on "
             f"{date_of(begun)}"
         )
-        confirmation = Confirmation.of(entries, begun.rule)
-        if confirmation is not None and confirmation.failed:
-            name += f", {confirmation.after_failures}"
-        told = [
-            f"{_outcome(one)}, as {claim}" if len(names) > 1 else _outcome(one)
-            for claim, one in (found.claims if found else {}).items()
-            if claim in names
-        ]
-        none = "no result yet" if found is None else "it had no such claim"
-        yield f"{name}: {'; '.join(told) or none}."
+        if failures := Confirmation(begun, one.failed).after_failures:
+            name += f", {failures}"
+        if not one.results:
+            yield f"{name}: no result yet."
+        for found in one.results:
+            told = [
+                f"{_outcome(result)}, as {claim}" if len(names) > 1 else _outcome(result)
+                for claim, result in found.claims.items()
+                if claim in names
+            ]
+            yield f"{name}: {'; '.join(told) or 'it had no such claim'}."
+
+
+@dataclass
+class BegunConfirmation:
+    """A confirmation, from its beginning on.
+
+    Attributes:
+        begun: its beginning.
+        failed: the number of its tries before a result of which a cell failed.
+        results: its results: one, unless it was ended on several branches.
+    """
+
+    begun: BegunEntry
+    failed: int = 0
+    results: list[ResultEntry] = field(default_factory=list)
+
+
+def confirmations_of(entries: Iterable[SealsEntry]) -> list[BegunConfirmation]:
+    """Every confirmation that was begun, each with the results that were entered after it.
+
+    One rule may have several, on branches or in folders that did not know of each other. Of each
+    chain the entries follow each other.
+    """
+    found: list[BegunConfirmation] = []
+    last: dict[str | None, BegunConfirmation] = {}
+    for entry in entries:
+        if isinstance(entry, BegunEntry):
+            last[entry.rule] = BegunConfirmation(entry)
+            found.append(last[entry.rule])
+        elif isinstance(entry, ResultEntry) and (begun := last.get(entry.rule)) is not None:
+            if entry.confirmation:
+                begun.results.append(entry)
+            elif not begun.results:
+                begun.failed += any(one.has_failed for one in entry.claims.values())
+    return found
 
 
 _CONFIRMATION = re.compile(

@@ -238,16 +238,19 @@ def _rescaled_controls_have_a_reason(audit: Audit) -> Iterator[Violation]:
 def quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) -> Rescaled:
     """Settings that only the control's own experiment makes smaller, where the claim's does not.
 
-    For the claim they have no scale, so that `rescaled_settings` passes over them.
+    For the claim they have no scale, so that `rescaled_settings` passes over them. It may have no
+    such setting at all; then the larger value is that of the control's experiment itself.
     """
     batch = control_batch(audit, control, tier)
     found: Rescaled = {}
     for name, value in batch.settings(audit).items():
         setting = audit.setting_of(batch.experiment, name)
+        if setting is None or value == setting.value or name in control.settings:
+            continue
         ours = audit.value_of(claim.experiment, name, tier)
-        is_smaller = setting is not None and value != setting.value
-        if is_smaller and name not in control.settings and ours is not None and value != ours:
-            found[name] = value, ours
+        larger = setting.value if ours is None else ours
+        if value != larger:
+            found[name] = value, larger
     return found
 
 

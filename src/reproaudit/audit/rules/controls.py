@@ -233,6 +233,8 @@ def _never_learns(control: Control) -> bool:
 def _control_measures(audit: Audit) -> Iterator[Violation]:
     for loc, claim, control, experiment in _runnable(audit):
         names = dict.fromkeys(q.measurement for _, _, q in all_quantities(claim.checks))
+        movement = audit.movement_of(claim)
+        moves = [] if movement is None else [movement.parameters, movement.training_loss]
         for name in control.substitutes:
             if name not in names:
                 yield Violation(
@@ -242,22 +244,27 @@ def _control_measures(audit: Audit) -> Iterator[Violation]:
                     known=names,
                     at_key=True,
                 )
-        for name in names:
+        for name in dict.fromkeys([*names, *moves]):
             ours = audit.declaration(claim.experiment, name)
             theirs = audit.declaration(experiment, control.substitutes.get(name, name))
-            if ours is None:
+            if ours is None or (theirs is None and name not in names):
                 continue
-            is_other = name not in control.substitutes and theirs and theirs.unit != ours.unit
-            if theirs is None or _form(ours) != _form(theirs) or is_other:
-                found = (
-                    "no" if theirs is None else "another unit of" if is_other else "another form of"
-                )
+            if found := _unlike(ours, theirs, by_name=name not in control.substitutes):
                 yield Violation(
                     (*loc, "experiment"),
                     f"found {found} '{name}' in experiment '{experiment}'; expected it as "
-                    f"'{claim.experiment}' declares it, since the checks read it",
+                    f"'{claim.experiment}' declares it, since the claim reads it",
                     about=name,
                 )
+
+
+def _unlike(ours: Declaration, theirs: Declaration | None, *, by_name: bool) -> str:
+    """The difference between two declarations, to stand before a name; empty if they agree."""
+    if theirs is None:
+        return "no"
+    if _form(ours) != _form(theirs):
+        return "another form of"
+    return "another unit of" if by_name and ours.unit != theirs.unit else ""
 
 
 def _form(declaration: Declaration) -> tuple[MeasurementKind, tuple[str, ...]]:
