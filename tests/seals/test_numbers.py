@@ -10,7 +10,7 @@ from places import PAPER, Place
 
 from miniatures import audit_data, claim, control, setting, write_paper
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.rules.ablations import quick_alone
+from reproaudit.errors import SpecError
 from reproaudit.reports.warning import (
     BEGINS_LATE,
     BELOW_THE_FLOOR,
@@ -208,9 +208,9 @@ def test_a_setting_of_the_controls_experiment_alone_has_a_scale(tmp_path: Path) 
     lifted = {**control(0.03), "experiment": "guessed", "scale": "quick"}
     claims = [claim("mini", "supported", controls=[lifted])]
     folder = write_paper(tmp_path, claims=claims, experiments=experiments)
-    audit = load_audit(folder / "mini.yaml")
-    (own,) = audit.controls_of(audit.claims[0])
-    assert quick_alone(audit, audit.claims[0], own, "paper") == {"lift": (0.8, 0.0)}
+    asked = "found lift 0.8 at the paper tier, where the claim runs 0.0; expected a 'scale_reason'"
+    with pytest.raises(SpecError, match=asked):
+        load_audit(folder / "mini.yaml")
 
 
 def test_what_a_control_measures_as_movement_has_the_claims_unit(at: Place) -> None:
