@@ -154,13 +154,20 @@ def test_an_emptied_chain_without_its_audit_is_named(at: Place) -> None:
     assert "took this chain of seals away" in " ".join(out.split())
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
 def test_claims_taken_away_before_a_result_are_told(
-    at: Place, monkeypatch: pytest.MonkeyPatch
+    at: Place, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
 ) -> None:
     """The defect: forty claims were run, the run was killed, and the best one kept."""
+    if elsewhere:
+        git(at.folder, "checkout", "-q", "-b", "side")
     with monkeypatch.context() as patched:
         patched.setattr(run, "run_now", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         assert at(*PAPER)[0] == 130
+    if elsewhere:
+        commit(at.folder, "begun")
+        git(at.folder, "checkout", "-q", "-")
+        shutil.rmtree(at.folder / "runs")
     file = at.audits / "mini.yaml"
     audit = yaml.safe_load(file.read_text(encoding="utf-8"))
     audit["claims"] = audit["claims"][:1]

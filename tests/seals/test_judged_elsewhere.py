@@ -55,7 +55,7 @@ def test_a_bound_that_was_loosened_after_our_result_is_told(place: Place) -> Non
     shown = first(place)
     assert shown["looks"] >= 1
     assert "0.015 → 0.1" in " ".join(shown["history"])
-    assert "Reason given: too strict." in " ".join(shown["history"])
+    assert "Reason given: “too strict”." in " ".join(shown["history"])
 
 
 def test_the_interface_of_python_tells_the_same(place: Place) -> None:

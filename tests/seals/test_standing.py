@@ -100,7 +100,7 @@ def test_a_loosened_tolerance_is_told_with_its_reason(tmp_path: Path) -> None:
     assert "gave inconclusive" in judged
     assert f"tolerance of part 'loss' of {CLAIM}, at_most: 0.1 → 0.5" in sentence
     assert "after results had been seen" in sentence
-    assert sentence.endswith("Reason given: The old one was too strict.")
+    assert sentence.endswith("Reason given: “The old one was too strict”.")
     assert told(file, FIRST).looks == 1
 
 

@@ -37,14 +37,14 @@ from reproaudit.scorecard.from_store import (
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
-from reproaudit.seals.chain import alpha_of, sealed_rules
+from reproaudit.seals.chain import alpha_of, sealed_rule
 from reproaudit.seals.confirming import error_of_look, looks_sealed
-from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
+from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealEntry, SealsEntry
 from reproaudit.seals.history import NoHistoryError, Repository, in_any_folder
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import steps_of
-from reproaudit.seals.rule import ORDER
+from reproaudit.seals.rule import ORDER, RuleData
 
 
 def told_by_seals(
@@ -358,10 +358,15 @@ class _Beside:
 
     def _sealed_and_begun(self, kind: str) -> set[str]:
         """The names of all claims, or all experiments, of rules that were sealed and run."""
-        begun = {one.rule for one in self.entries if isinstance(one, RunEntry)}
+        begun = {one.rule for one in self.seen if isinstance(one, RunEntry)}
+        rules: dict[str, RuleData] = {}
+        for one in self.seen:
+            if isinstance(one, SealEntry):
+                with suppress(KeyError):  # of a branch that lacks the rule which it changes
+                    rules[one.rule] = sealed_rule(one, rules)
         return {
             steps_of(path)[1]
-            for rule, data in sealed_rules(self.entries).items()
+            for rule, data in rules.items()
             if rule in begun
             for path in data
             if path.startswith(f"{kind}/") and path != f"{kind}/{ORDER}"

@@ -93,7 +93,7 @@ def _often(times: int) -> str:
 def _change_sentence(late: LateChange) -> str:
     entry = late.entry
     said = "Commit" if entry.reconstructed else "Reason given"
-    reason = f" {said}: {entry.why.rstrip('.')}." if entry.why else ""
+    reason = f" {said}: “{entry.why.rstrip('.')}”." if entry.why else ""
     return f"Changed on {late.when}: {named_changes(late.changes).rstrip('.')}.{reason}"
 
 
