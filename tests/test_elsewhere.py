@@ -878,7 +878,8 @@ def test_the_index_sets_measurements_from_elsewhere_beside_ours(tmp_path: Path) 
     assert "toy, measured by Ben Sample" in paper
     assert "2 supported" in paper
     mine, other = rows_of(index, "toy.distance")
-    assert "supported exact" in mine
+    assert "supported Warning: no course is drawn" in mine
+    assert "exact exploratory" in mine
     assert "measured by Ben Sample (not ours, 2026-11-02) supported Warning: " in other
     assert "All 5 seeds of experiment 'good' end at step 100 of 1000" in other
     assert "exact" in other

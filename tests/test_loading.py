@@ -277,6 +277,14 @@ RULE_FAULTS = [
         "found -0.1; expected 0 or more", more=1),
     Bad("far-rivals", "rival_exponent: 0.2", "rival_exponent: 0.6", "RA202",
         "found 0.6; expected 0.5 or less"),
+    Bad("course-from-its-first-step", "quantity: {measurement: loss}",
+        "quantity: {measurement: loss, step: first}", "RA203", "reads every step"),
+    Bad("movement-in-seconds", """        kind: scalar
+        unit: "1"
+        meaning: Change of the training""", """        kind: scalar
+        unit: s
+        meaning: Change of the training""", "RA204", "found 'training_loss_moved' in 's'",
+        "  training_loss: training_loss_moved"),
     Bad("coordinates-written-alike", "{name: row, size: 2}", '{name: row, values: [0, "0"]}',
         "RA123", "found the coordinate '0' again"),
     Bad("size-of-zero", "values: [8, 16, 32]", "values: [0, 8, 16]", "RA192",

@@ -12,6 +12,7 @@ from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
 from reproaudit.commands import run
+from reproaudit.reports.warning import SEEDS_SEEN
 from reproaudit.running import memo
 
 REPORT = ("report", "mini", "--tier", "paper")
@@ -185,10 +186,7 @@ def test_seeds_of_a_confirmation_that_custom_runs_had_seen_are_told(at: Place) -
     listed = ",".join(map(str, seeds))
     assert at(*PAPER, "--seeds", listed)[0] == 0
     shown = at.card(*CONFIRM)
-    assert any(
-        one.startswith("Custom runs had measured") and "of a confirmation before" in one
-        for one in shown["history"]
-    )
+    assert any(one.startswith(SEEDS_SEEN) and "by custom runs" in one for one in shown["history"])
 
 
 # --- clones that lack a part of the history -------------------------------------------------------

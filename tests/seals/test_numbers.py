@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from places import PAPER, Place
 
+import factories
 from miniatures import audit_data, claim, control, setting, write_paper
 from reproaudit.audit.loading import load_audit
+from reproaudit.commands.neighbours import Neighbours
 from reproaudit.errors import SpecError
+from reproaudit.judging.model import Verdict
 from reproaudit.reports.warning import (
     BEGINS_LATE,
     BELOW_THE_FLOOR,
@@ -19,6 +22,7 @@ from reproaudit.reports.warning import (
     MEANS_OTHERWISE,
     NO_SHARE,
     NOT_IN_THE_LEDGER,
+    NOT_TRAINED,
     NOT_TRAINED_ON,
     OTHER_LENGTH,
 )
@@ -232,3 +236,76 @@ def test_what_a_control_measures_as_movement_has_the_claims_unit(at: Place) -> N
     code, out, _ = at("check", "mini")
     assert code == 2
     assert "found another unit of 'loss' in experiment 'guessed'" in " ".join(out.split())
+
+
+def test_a_constructed_solution_that_measures_something_else_is_warned_of(at: Place) -> None:
+    """The defect: contradicted, since a constructed "distance" was a share of an hour."""
+    data = audit_data()
+    measured = data["experiments"]["descent"]["measurements"]
+    hour = {**measured, "distance": {**measured["distance"], "meaning": "Share of an hour."}}
+    experiments = {
+        "descent": data["experiments"]["descent"],
+        "guessed": {"title": "Constructed", "measurements": hour},
+    }
+    tight = claim("mini", "supported", positive_control={**control(0.001), "experiment": "guessed"})
+    tight["checks"][0]["at_most"] = 0.002
+    write_paper(at.audits, claims=[tight], experiments=experiments)
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert "CONTRADICTED mini.supported" in said
+    told = f"{MEANS_OTHERWISE}: 'distance' of the constructed solution is: Share of an hour."
+    assert told in said
+
+
+@pytest.mark.parametrize(("still", "is_told"), [(2, True), (0, False)])
+def test_runs_that_did_not_train_among_those_that_did(at: Place, still: int, is_told: bool) -> None:
+    """The defect: two of the ablation's five runs never moved, and the page gave a median."""
+    data = audit_data()
+    one = {"kind": "scalar", "unit": "1", "meaning": "How far it moved."}
+    measured = {**data["experiments"]["descent"]["measurements"], "moved": one, "loss": one}
+    experiments = {"descent": {"title": "It descends", "measurements": measured}}
+    movement = {"parameters": "moved", "training_loss": "loss", "at_least": 0.01, "reason": "One."}
+    claims = [claim("mini", "supported", controls=[control(0.8)])]
+    write_paper(at.audits, claims=claims, experiments=experiments, movement=movement)
+    moves = f"0.0 if settings.level == 0.8 and seed < {still} else 0.5 + seed / 100"
+    final = 'scalars={"final": '
+    at.edit("mini.py", final, f'scalars={{"moved": {moves}, "loss": {moves}, "final": ')
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert "SUPPORTED mini.supported" in said
+    assert (f"{NOT_TRAINED}: 2 of 5 runs of control 1 moved by less than" in said) is is_told
+
+
+@pytest.mark.parametrize(
+    ("axis", "is_told"),
+    [
+        ({"values": [1, 2, 3]}, False),
+        ({"values": [0, 1, 2]}, True),
+        ({"size": 3}, True),
+        ({"values": [1, 2]}, False),
+    ],
+)
+def test_coordinates_of_a_control_in_another_order_are_warned_of(
+    tmp_path: Path, axis: dict[str, Any], is_told: bool
+) -> None:
+    """The defect: the ablation was judged on another entry, by an axis that it numbered anew."""
+    data = audit_data()
+
+    def measured(**along: Any) -> dict[str, Any]:
+        ends = {"kind": "array", "axes": [{"name": "layer", **along}], "unit": "1", "meaning": "D."}
+        return {**data["experiments"]["descent"]["measurements"], "ends": ends}
+
+    experiments = {
+        "descent": {"title": "It descends", "measurements": measured(values=[1, 2, 3])},
+        "guessed": {"title": "Another one", "measurements": measured(**axis)},
+    }
+    reads = claim("mini", "supported", controls=[{**control(0.8), "experiment": "guessed"}])
+    reads["checks"][0]["distance"] = {"measurement": "ends", "at": {"layer": 1}}
+    reads["positive_control"] = {"not_constructible": "There is none."}
+    folder = write_paper(tmp_path, claims=[reads], experiments=experiments)
+    audit = load_audit(folder / "mini.yaml")
+    card = factories.make_scorecard()
+    held = next(one for one in card.claims if one.verdict is Verdict.SUPPORTED)
+    held = held.model_copy(update={"id": "mini.supported"})
+    found = list(Neighbours(card, audit, lambda _batch: {}).told_of(held))
+    assert any(one.startswith(f"{MEANS_OTHERWISE}: 'ends'") for one in found) is is_told

@@ -16,7 +16,13 @@ from places import CONFIRM, PAPER, Place
 
 from reproaudit.cli import run_command
 from reproaudit.commands import confirm, run
-from reproaudit.reports.warning import BY_THIS_RULE, CONFIRMED_AGAIN, ON_ANOTHER_BRANCH
+from reproaudit.reports.warning import (
+    BY_THIS_RULE,
+    CONFIRMED_AGAIN,
+    ON_ANOTHER_BRANCH,
+    REPLACED,
+    SEEDS_SEEN,
+)
 from reproaudit.running import fingerprint, memo
 from reproaudit.seals.chain import read_chain
 from reproaudit.seals.confirming import error_of_look
@@ -410,11 +416,42 @@ def test_a_control_with_the_quick_value_of_its_experiment_is_warned_of(at: Place
 
 def test_a_record_that_replaces_another_is_told(at: Place) -> None:
     """The defect: a record was removed and measured again, until its number pleased."""
-    assert not any("replaced an earlier one" in one for one in at.card(*PAPER)["history"])
+    assert not any(one.startswith(REPLACED) for one in at.card(*PAPER)["history"])
     removed = min((at.folder / "runs" / "mini" / "paper").rglob("*.json"))
     removed.unlink()
     told = at.card(*PAPER)["history"]
-    assert any(one.startswith("1 record of this tier replaced an earlier one") for one in told)
+    assert any(one.startswith(f"{REPLACED}: 1 record.") for one in told)
+
+
+def test_a_control_at_quick_scale_that_is_drawn_again_is_told(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defect: vacuous twice, then a control that missed, and "0 looks before"."""
+    end = 'np.exp(0.1 * generator(seed, "end").normal())'
+    drawn = 'float(__import__("os").environ["DRAWN"]) if settings.level == 0.8 else 1.0'
+    at.edit("mini.py", end, f"({drawn}) * {end}")
+    for factor in ("0.01", "1.0"):
+        monkeypatch.setenv("DRAWN", factor)
+        assert at("run", "mini", "--tier", "quick", "--fresh")[0] == 0
+    told = at.card(*PAPER)
+    assert told["verdict"] == "supported"
+    assert any(one.startswith(f"{REPLACED}: ") for one in told["history"])
+
+
+def test_seeds_of_a_confirmation_that_another_tier_has_seen_are_told(at: Place) -> None:
+    """The defect: derived seeds were measured as smoke runs, of 48 rules, and the best sealed."""
+    code, out, _ = at("seal", "mini", "--why", "the rule", "--json")
+    assert code == 0, out
+    commit(at.folder, "sealed")
+    text = (at.audits / "mini.yaml").read_text(encoding="utf-8")
+    seeds = "".join(f"  - {seed}\n" for seed in json.loads(out)["seeds"])
+    peek = text.replace("  smoke:\n  - 0\n", f"  smoke:\n{seeds}", 1)
+    assert peek != text
+    (at.audits / "mini.yaml").write_text(peek, encoding="utf-8")
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    (at.audits / "mini.yaml").write_text(text, encoding="utf-8")
+    told = at.card(*CONFIRM)["history"]
+    assert any(one.startswith(SEEDS_SEEN) and "of the smoke tier" in one for one in told)
 
 
 def test_runs_of_several_seeds_that_are_one_run_are_told(sealed: Place) -> None:

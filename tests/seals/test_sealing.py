@@ -164,7 +164,7 @@ def test_a_changed_stream_is_a_draw_beside_the_old_one(at: Place) -> None:
     assert before["rule_hash"] == after["rule_hash"]
     assert before["per_seed"] != after["per_seed"]
     assert (before["looks"], after["looks"]) == (0, 1)
-    changed, sentence = after["history"]
+    changed, sentence, *_ = after["history"]
     assert changed.endswith("sealed by the run that followed: code that computes the measurements.")
     assert sentence.startswith("Other numbers, recorded on ")
     assert f"estimate {before['estimate']:.4g}" in sentence
@@ -186,7 +186,8 @@ def test_a_tolerance_that_is_loosened_after_a_result_is_told_unsealed_too(at: Pl
     shown = at.card("report", "mini", "--tier", "paper", "--format", "terminal")
     (changed,) = [one for one in shown["history"] if "not sealed" in one]
     assert "at_most: 0.12 → 0.15" in changed
-    assert shown["history"][-1].startswith("The same numbers, judged by the rule of ")
+    same = "The same numbers, judged by the rule of "
+    assert any(one.startswith(same) for one in shown["history"])
     assert shown["looks"] >= 1
 
 
@@ -208,10 +209,9 @@ def test_words_that_are_changed_and_not_sealed_are_told_on_every_page(at: Place)
     at.edit("mini.yaml", "A tenth of the distance at the start.", "It is small.")
     after = at.card(*PAPER)
     assert after["looks"] == before["looks"]
-    assert after["history"] == [
-        *before["history"],
-        f"Words and weights of this audit that decide no verdict {told}",
-    ]
+    assert {*after["history"]} - {*before["history"]} == {
+        f"Words and weights of this audit that decide no verdict {told}"
+    }
     assert set(shown()) == {".html", ".md", ".json", "terminal"}
     assert all(shown().values()), shown()
     at("seal", "mini", "--why", "clearer")

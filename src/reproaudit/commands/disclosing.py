@@ -26,7 +26,7 @@ from reproaudit.commands.recording import (
 from reproaudit.multiverse.completions import varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
-from reproaudit.reports.warning import OF_NO_RESULT
+from reproaudit.reports.warning import OF_NO_RESULT, REPLACED, SEEDS_SEEN
 from reproaudit.running.groups import Chosen, Group, todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import (
@@ -271,14 +271,18 @@ class _Beside:
 
         A program that gives other numbers each time could be run until they please.
         """
-        tiers = (self.tier, varied_tier(self.tier))
-        listed = [path for tier in tiers for path in self.store.listed(self.entry.slug, tier)]
+        below = TIERS[: TIERS.index(self.tier) + 1]
+        tiers = (self.tier, *map(varied_tier, below))
+        listed = {path for tier in tiers for path in self.store.listed(self.entry.slug, tier)}
+        for one in self.chosen.records.values():  # of controls at quick scale as well
+            folder = self.store.folder(self.entry.slug, one.tier, one.experiment)
+            listed.add(self.store.listed_as(folder / f"{one.fingerprint}.json"))
         again = sum(self.store.times_written(self.store.root / path) > 1 for path in listed)
         if not again:
             return ""
         return (
-            f"{counted(again, 'record')} of this tier replaced an earlier one, which had been "
-            "removed or damaged, or was measured again with --fresh."
+            f"{REPLACED}: {counted(again, 'record')}. Those had been removed or damaged, or were "
+            "measured again with --fresh."
         )
 
     def alternatives_cut_off(self) -> str:
@@ -373,23 +377,27 @@ class _Beside:
         }
 
     def seeds_seen_before(self) -> str:
-        """A sentence on custom runs that had measured seeds of a confirmation before it began."""
+        """A sentence on other runs that had measured seeds of a confirmation before it began.
+
+        Of the paper tier and of quick scale are its own records, which it begins itself.
+        """
         if self.tier != "paper":
             return ""
         begun = [one for one in self.seen if isinstance(one, BegunEntry)]
-        early = {
-            record.seed
-            for record in self.store.records(self.audit.paper.slug, CUSTOM)
-            for one in begun
-            if record.started < one.date
-            and any(record.seed in seeds for seeds in one.seeds.values())
-        }
+        early: dict[str, set[int]] = {}
+        for tier in (CUSTOM, *TIERS, *map(varied_tier, TIERS)):
+            for record in self.store.records(self.audit.paper.slug, tier) if begun else ():
+                if any(
+                    record.started < one.date and record.seed in seeds
+                    for one in begun
+                    for seeds in one.seeds.values()
+                ):
+                    runs = "custom runs" if tier == CUSTOM else f"runs of the {tier} tier"
+                    early.setdefault(runs, set()).add(record.seed)
         if not early:
             return ""
-        return (
-            f"Custom runs had measured {counted(len(early), 'seed')} of a confirmation before it "
-            "began."
-        )
+        told = " and ".join(f"{counted(len(one), 'seed')} by {runs}" for runs, one in early.items())
+        return f"{SEEDS_SEEN}: {told}."
 
     def audits_of_same_paper(self) -> str:
         """A sentence on other audits of the same paper, in any folder and branch, with results."""

@@ -9,15 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.model import TIERS, Audit, Claim, TierName
+from reproaudit.audit.model import TIERS, Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role, control_batch, experiment_batch, plan
 from reproaudit.audit.rules.ablations import quick_alone
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import all_quantities
 from reproaudit.commands.judged_numbers import told_of_numbers
+from reproaudit.judging.model import Verdict
+from reproaudit.judging.movement import is_inert, movements
 from reproaudit.judging.outcomes import Lookup, judge_own
 from reproaudit.multiverse.completions import Override, batch_of, choices_of, concerns
+from reproaudit.reports.numbers import counted
 from reproaudit.reports.status import holds
 from reproaudit.reports.warning import (
     ABLATION_HANGS_ON,
@@ -25,6 +28,7 @@ from reproaudit.reports.warning import (
     CONTROLS_OF_OTHERS,
     MEANS_OTHERWISE,
     NOT_IN_THE_LEDGER,
+    NOT_TRAINED,
     UNDER_ANOTHER_NAME,
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
@@ -55,6 +59,7 @@ class Neighbours:
         yield from self._of_ablations(claim, told)
         yield from self._at_another_scale(claim, told)
         yield from self._on_meanings(claim, told)
+        yield from self._on_runs_that_did_not_train(claim, told)
         yield from self._on_contradictions(claim, told)
         yield from told_of_numbers(claim, told, self.audit, self.tier, self.lookup)
 
@@ -172,36 +177,71 @@ class Neighbours:
                 )
 
     def _on_meanings(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
-        """Yields a sentence on each ablation of a claim that holds with a measure of its own.
+        """Yields a sentence on each control behind a verdict that has a measure of its own.
 
-        It has the name of one that the claim reads, and another meaning. Substitutes are told of
-        with the control.
+        It has the name of one that the claim reads, and another meaning, or another order of its
+        coordinates. Substitutes are told of with the control.
         """
-        if not holds(told):
-            return
         movement = self.audit.movement_of(claim)
         moves = [] if movement is None else [movement.parameters, movement.training_loss]
         judged = [one.measurement for _, _, one in all_quantities(claim.checks)]
-        read = dict.fromkeys([*judged, *moves])
-        for place, control in enumerate(self.audit.ablations_of(claim), start=1):
-            for name in (one for one in read if one not in control.substitutes):
-                ours = self.audit.declaration(claim.experiment, name)
-                its = self.audit.declaration(str(control.experiment), name)
-                if ours is None or its is None:
+        ours = experiment_batch(self.audit, claim.experiment, self.tier)
+        for whose, control in self._behind(claim, told):
+            its = control_batch(self.audit, control, self.tier)
+            for name in dict.fromkeys([*judged, *moves]):
+                pair = [self.audit.declaration(one.experiment, name) for one in (ours, its)]
+                if name in control.substitutes or None in pair:
                     continue
-                whose = f"'{name}' of control {control.name or place}"
-                if ours.meaning != its.meaning:
+                here, there = (one for one in pair if one is not None)
+                if here.meaning != there.meaning:
                     yield (
-                        f"{MEANS_OTHERWISE}: {whose} is: {its.meaning.rstrip('.')}. That of the "
-                        f"claim is: {ours.meaning}"
+                        f"{MEANS_OTHERWISE}: '{name}' of {whose} is: {there.meaning.rstrip('.')}. "
+                        f"That of the claim is: {here.meaning}"
                     )
-                for axis, other in zip(ours.axes, its.axes, strict=False):
-                    if axis.values and other.values and axis.values != other.values:
+                for axis, other in zip(here.axes, there.axes, strict=False):
+                    mine = axis.coordinates(ours.settings(self.audit))
+                    theirs = other.coordinates(its.settings(self.audit))
+                    if theirs[: len(mine)] != mine[: len(theirs)]:
                         yield (
-                            f"{MEANS_OTHERWISE}: {whose} has its axis '{other.name}' in another "
-                            f"order or length, {shown(other.values)}. That of the claim is "
-                            f"{shown(axis.values)}."
+                            f"{MEANS_OTHERWISE}: '{name}' of {whose} has other coordinates on its "
+                            f"axis '{other.name}', {shown(theirs)}. Those of the claim are "
+                            f"{shown(mine)}."
                         )
+
+    def _behind(self, claim: Claim, told: ClaimModel) -> Iterator[tuple[str, Control]]:
+        """Yields the controls that a verdict rests on, each with a name for a sentence."""
+        if holds(told):
+            for place, control in enumerate(self.audit.ablations_of(claim), start=1):
+                yield f"control {control.name or place}", control
+        positive = self.audit.positive_control_of(claim)
+        rests = holds(told) or told.verdict in (Verdict.CONTRADICTED, Verdict.UNATTAINABLE)
+        if rests and isinstance(positive, Control):
+            yield "the constructed solution", positive
+
+    def _on_runs_that_did_not_train(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields a sentence on the claim's runs, and each ablation's, of which some did not train.
+
+        Where most of them did not, the verdict says so.
+        """
+        movement = self.audit.movement_of(claim)
+        rests = holds(told) or told.verdict is Verdict.CONTRADICTED
+        if movement is None or not claim.trains or not rests:
+            return
+        own = experiment_batch(self.audit, claim.experiment, self.tier)
+        found: list[tuple[str, Batch, str | None]] = [("the claim", own, movement.loss_stays)]
+        for place, control in enumerate(self.audit.ablations_of(claim), start=1):
+            batch = control_batch(self.audit, control, self.tier)
+            stays = control.loss_stays or movement.loss_stays
+            found.append((f"control {control.name or place}", batch, stays))
+        for whose, batch, stays in found:
+            runs = list(self.lookup(batch).values())
+            moves = movements(self.audit, movement, batch.experiment, runs)
+            still = sum(bool(is_inert(movement, (one,), stays)) for one in moves)
+            if 0 < still <= len(moves) / 2:
+                yield (
+                    f"{NOT_TRAINED}: {still} of {counted(len(moves), 'run')} of {whose} moved by "
+                    f"less than the {movement.at_least:g} that the audit asks for."
+                )
 
     def _on_contradictions(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on each contradiction about a claim that holds, of no setting."""

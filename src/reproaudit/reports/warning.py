@@ -71,6 +71,8 @@ NOT_TRAINED_ON = "A loss that is said to be that after training on is the loss b
 """It was not trained on, or it did not move at all."""
 MEANS_OTHERWISE = "A control measures something else under the same name"
 """Its declaration says so in other words; perhaps they mean the same."""
+NOT_TRAINED = "Some runs did not train"
+"""By what the audit takes for movement; they are judged like the others."""
 NOT_IN_THE_LEDGER = "Sources contradict each other on it, and no alternative tells what hangs on it"
 """A finding says so, and names no setting that a multiverse could vary."""
 FEWER_RUNS = "Fewer runs than they seem"
@@ -79,6 +81,10 @@ OTHER_LENGTH = "The runs went through another number of steps than their setting
 """The scale of the evidence is read from the settings."""
 CONTRADICTED_ONCE = "An earlier result was contradicted"
 """The rule, the evidence or the records of today are other ones."""
+REPLACED = "Records behind these verdicts replaced earlier ones"
+"""A program that gives other numbers each time could be run until they please."""
+SEEDS_SEEN = "Seeds of a confirmation had been measured before it began"
+"""It was then no look at new runs; a rule could be chosen by what they gave."""
 CONFIRMED_AGAIN = "A seal is confirmed once, and today's rule was confirmed more often"
 """On branches or in folders that did not know of each other; the best one could be shown."""
 OTHER_CODE = "The records are of other code than today's"
@@ -119,11 +125,14 @@ _IN_HISTORY = (
     NOT_TRAINED_ON,
     MEANS_OTHERWISE,
     NOT_IN_THE_LEDGER,
+    NOT_TRAINED,
     FEWER_RUNS,
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
     SAID_WHOLE,
     NOT_OF_THE_SOURCE,
+    REPLACED,
+    SEEDS_SEEN,
     CONFIRMED_AGAIN,
     OTHER_CODE,
     OTHER_COMMAND,
