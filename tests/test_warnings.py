@@ -361,3 +361,8 @@ def test_a_constructed_solution_that_should_have_told_more(supported: ClaimModel
             update={"positive_control": control.model_copy(update={"tier": "paper"})}
         )
         assert not any(one.startswith(says) for one in warnings(kept, "paper"))
+    contradicted = supported.model_copy(update={"verdict": Verdict.CONTRADICTED, "movement": None})
+    said = "nothing shows that the claim's own runs trained"
+    assert any(one.startswith(said) for one in warnings(contradicted, "paper"))
+    still = contradicted.model_copy(update={"rule": {**supported.rule, "trains": False}})
+    assert not any(one.startswith(said) for one in warnings(still, "paper"))

@@ -258,6 +258,16 @@ def test_an_alternative_that_ran_under_another_name_is_warned_of(met: Place, tie
     assert sentence not in told["history"]
 
 
+def test_what_qualifies_a_verdict_qualifies_a_condition(conditional: Place) -> None:
+    """The defect: a conditional claim lost all that its verdict said as a supported one."""
+    history = the_guessed(conditional, *REPORT)["history"]
+    (said,) = [one for one in history if one.startswith("As audited: ")]
+    assert "every part is missed on its ablation" in said
+    assert "nothing shows that the claim's own runs and the control trained" in said
+    assert "runs cannot rule out" in said
+    assert "alternatives run" not in said
+
+
 def test_a_condition_out_of_reach_says_so(met: Place) -> None:
     """The defect: "missed if ..." of a value with which nothing that could be built meets it."""
     steps = "  steps:\n    value: 40\n    source: paper\n    locator: Section 4\n"

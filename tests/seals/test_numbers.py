@@ -309,3 +309,22 @@ def test_coordinates_of_a_control_in_another_order_are_warned_of(
     held = held.model_copy(update={"id": "mini.supported"})
     found = list(Neighbours(card, audit, lambda _batch: {}).told_of(held))
     assert any(one.startswith(f"{MEANS_OTHERWISE}: 'ends'") for one in found) is is_told
+
+
+@pytest.mark.parametrize(("floor", "is_told"), [(0.02, True), (1.0e-9, False)])
+def test_a_share_whose_rest_is_below_a_floor_is_warned_of(
+    at: Place, floor: float, is_told: bool
+) -> None:
+    """The defect: an ablation covered as much of its way, and missed, by a floor above its rest."""
+    check = {"kind": "concentrates", "at_least": 0.9, "of_the_rest": True, "floor": floor}
+    check["share"] = {"measurement": "distance"}
+    share = "1.0 - np.where(settings.level == 1.5, 0.001, 0.5) * distance"
+    end = "np.ones(len(seeds))"
+    if is_told:
+        said = said_of(at, check, "distance.copy()", share)
+        assert (
+            f"{BELOW_THE_FLOOR} of 'distance' lies 'distance' in 24 of 24 runs of control" in said
+        )
+    else:
+        said = said_of(at, check, "distance.copy()", f"1.0 - 0.5 * distance + 0.0 * {end}")
+        assert BELOW_THE_FLOOR not in said

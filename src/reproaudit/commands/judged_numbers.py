@@ -179,15 +179,25 @@ def _below(judged: _Judged) -> set[tuple[str, str, float]]:
         (quantity.measurement, check.name, check.floor)
         for check in judged.checks
         for part in check.parts(sample)
-        if part.spans() is None and any(one.scale is Scale.LOG for one in part.conditions())
+        if part.spans() is None and (scales := {one.scale for one in part.conditions()} & FLOORED)
         for quantity in part.quantities()
         if (judged.whose or quantity.step == "first" or not _is_series(sample, quantity))
-        and sample.number(quantity) < check.floor
+        and _place(sample, quantity, scales) < check.floor
     }
 
 
 def _is_series(sample: Sample, quantity: Quantity) -> bool:
     return sample.declarations[quantity.measurement].kind is MeasurementKind.SERIES
+
+
+FLOORED = {Scale.LOG, Scale.LOG_COMPLEMENT}
+"""The scales on which a number below a floor counts as the floor; of a share, what it lacks."""
+
+
+def _place(sample: Sample, quantity: Quantity, scales: Collection[Scale]) -> float:
+    """The number that is held against the floor."""
+    number = sample.number(quantity)
+    return 1 - number if Scale.LOG_COMPLEMENT in scales else number
 
 
 CURVE = "its curve"

@@ -19,6 +19,7 @@ from reproaudit.commands.judged_numbers import told_of_numbers
 from reproaudit.judging.model import Verdict
 from reproaudit.judging.movement import is_inert, movements
 from reproaudit.judging.outcomes import Lookup, judge_own
+from reproaudit.judging.verdict import judge_claim
 from reproaudit.multiverse.completions import Override, batch_of, choices_of, concerns
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.status import holds
@@ -61,6 +62,7 @@ class Neighbours:
         yield from self._on_meanings(claim, told)
         yield from self._on_runs_that_did_not_train(claim, told)
         yield from self._on_contradictions(claim, told)
+        yield from self._as_audited(claim, told)
         yield from told_of_numbers(claim, told, self.audit, self.tier, self.lookup)
 
     @cached_property
@@ -129,7 +131,7 @@ class Neighbours:
         What differs between the two by name alone may differ in nothing.
         """
         if batch.experiment == claim.experiment:
-            return True
+            return bool(batch.overrides)  # else the claim's own model, read by other numbers
         own = experiment_batch(self.audit, claim.experiment, batch.tier)
         its = experiment_batch(self.audit, batch.experiment, batch.tier)
         measured = self.audit.measurements_of(batch.experiment)
@@ -242,6 +244,20 @@ class Neighbours:
                     f"{NOT_TRAINED}: {still} of {counted(len(moves), 'run')} of {whose} moved by "
                     f"less than the {movement.at_least:g} that the audit asks for."
                 )
+
+    def _as_audited(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
+        """Yields the reason for which a conditional claim would be supported as it is audited.
+
+        Its verdict tells of the alternatives alone, and what qualifies the one qualifies the other.
+        """
+        if told.verdict is Verdict.CONDITIONAL and told.decision is Decision.MET:
+            why = judge_claim(self.audit, claim, self.tier, self.lookup).why
+            clauses = [
+                one
+                for one in why.split("; ")
+                if not one.endswith("alternatives run") and not one.startswith("not run")
+            ]
+            yield f"As audited: {'; '.join(clauses)}."
 
     def _on_contradictions(self, claim: Claim, told: ClaimModel) -> Iterator[str]:
         """Yields a sentence on each contradiction about a claim that holds, of no setting."""

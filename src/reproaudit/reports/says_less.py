@@ -99,8 +99,11 @@ def slow_from_the_start(claim: ClaimModel) -> Iterator[str]:
                 )
 
 
-def constructed_says_less(claim: ClaimModel, tier: str) -> Iterator[str]:
-    """Yields a warning where a constructed solution should have told more for this verdict."""
+def missed_says_less(claim: ClaimModel, tier: str) -> Iterator[str]:
+    """Yields a warning where a movement or a constructed solution should have told more."""
+    moved = claim.movement is not None and claim.movement.loss_moved is not None
+    if claim.verdict is Verdict.CONTRADICTED and not moved and claim.rule.get("trains", True):
+        yield "nothing shows that the claim's own runs trained: no movement of them was measured"
     positive = claim.positive_control
     if positive is None:
         return

@@ -10,8 +10,8 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
 from reproaudit.reports.says_less import (
-    constructed_says_less,
     equal_numbers,
+    missed_says_less,
     skewed_runs,
     slow_from_the_start,
     without_a_course,
@@ -158,7 +158,7 @@ def warnings(claim: ClaimModel, tier: str) -> tuple[str, ...]:
         found.append(f"on the new seeds of its last confirmation it came out {new}")
     found += [one.rstrip(".") for one in claim.history if one.startswith(_IN_HISTORY)]
     found += [*_earlier_confirmations(claim), *_missed_alternatives(claim, tier)]
-    found += constructed_says_less(claim, tier)
+    found += missed_says_less(claim, tier)
     beside = (
         _met_by_others,
         _hardly_moved,
