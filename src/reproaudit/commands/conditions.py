@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,9 +29,9 @@ from reproaudit.reports.warning import (
 )
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.scorecard.sealed import alternative_words
-from reproaudit.seals.chain import last_seal, sealed_rule
+from reproaudit.seals.chain import last_seal, sealed_anywhere
 from reproaudit.seals.changes import WHOLE, changes_between
-from reproaudit.seals.entries import Changes, ResultEntry, RuleChange, SealEntry, names_of
+from reproaudit.seals.entries import Changes, ResultEntry, RuleChange, names_of
 from reproaudit.seals.kept import Seen, changes_since
 from reproaudit.seals.past import Past, date_of
 from reproaudit.seals.renamed import ClaimFeatures, claims_of
@@ -104,11 +103,14 @@ class Conditions:
         A seal is confirmed once. Branches and folders that did not know of each other may have
         done so with other data or versions, which no rule holds.
         """
-        if claim.rule.get("trains") is False:
-            return 0
+        return 0 if claim.rule.get("trains") is False else max(0, self._confirmations - 1)
+
+    @cached_property
+    def _confirmations(self) -> int:
+        """The number of confirmations of today's rule, on any branch."""
         rule = digest(self._rule)
-        found = [one for one in confirmations_of(self.seen.every) if one.begun.rule == rule]
-        return max(0, sum(max(1, len(one.results)) for one in found) - 1)
+        every = confirmations_of(self.seen.every)
+        return sum(max(1, len(one.results)) for one in every if one.begun.rule == rule)
 
     def told_of_contradicted(self, claim: ClaimModel) -> Iterator[str]:
         """Yields a sentence on the last result that contradicted a claim which none does today.
@@ -278,12 +280,7 @@ class Conditions:
     @cached_property
     def _sealed(self) -> dict[str, RuleData]:
         """Every sealed rule, of other branches, too, by its hash."""
-        rules: dict[str, RuleData] = {}
-        for one in self.seen.every:
-            if isinstance(one, SealEntry):
-                with suppress(KeyError):  # of a branch that lacks the rule which it changes
-                    rules[one.rule] = sealed_rule(one, rules)
-        return rules
+        return sealed_anywhere(self.seen.every)
 
     @cached_property
     def _claims_by_rule(self) -> dict[str, dict[str, ClaimFeatures]]:

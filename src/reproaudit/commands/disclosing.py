@@ -37,14 +37,14 @@ from reproaudit.scorecard.from_store import (
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
-from reproaudit.seals.chain import alpha_of, sealed_rule
+from reproaudit.seals.chain import alpha_of, sealed_anywhere
 from reproaudit.seals.confirming import error_of_look, looks_sealed
-from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealEntry, SealsEntry
+from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
 from reproaudit.seals.history import NoHistoryError, Repository, in_any_folder
 from reproaudit.seals.kept import Chains, Seen, entries_among
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import steps_of
-from reproaudit.seals.rule import ORDER, RuleData
+from reproaudit.seals.rule import ORDER
 
 
 def told_by_seals(
@@ -363,41 +363,33 @@ class _Beside:
     def _sealed_and_begun(self, kind: str) -> set[str]:
         """The names of all claims, or all experiments, of rules that were sealed and run."""
         begun = {one.rule for one in self.seen if isinstance(one, RunEntry)}
-        rules: dict[str, RuleData] = {}
-        for one in self.seen:
-            if isinstance(one, SealEntry):
-                with suppress(KeyError):  # of a branch that lacks the rule which it changes
-                    rules[one.rule] = sealed_rule(one, rules)
         return {
             steps_of(path)[1]
-            for rule, data in rules.items()
+            for rule, data in sealed_anywhere(self.seen).items()
             if rule in begun
             for path in data
             if path.startswith(f"{kind}/") and path != f"{kind}/{ORDER}"
         }
 
     def seeds_seen_before(self) -> str:
-        """A sentence on other runs that had measured seeds of a confirmation before it began.
-
-        Of the paper tier and of quick scale are its own records, which it begins itself.
-        """
+        """A sentence on runs of any kind that measured seeds of a confirmation before it began."""
         if self.tier != "paper":
             return ""
-        begun = [one for one in self.seen if isinstance(one, BegunEntry)]
-        early: dict[str, set[int]] = {}
-        for tier in (CUSTOM, *TIERS, *map(varied_tier, TIERS)):
-            for record in self.store.records(self.audit.paper.slug, tier) if begun else ():
-                if any(
-                    record.started < one.date and record.seed in seeds
-                    for one in begun
-                    for seeds in one.seeds.values()
-                ):
-                    runs = "custom runs" if tier == CUSTOM else f"runs of the {tier} tier"
-                    early.setdefault(runs, set()).add(record.seed)
-        if not early:
-            return ""
-        told = " and ".join(f"{counted(len(one), 'seed')} by {runs}" for runs, one in early.items())
-        return f"{SEEDS_SEEN}: {told}."
+        begun = {
+            seed: one.date
+            for one in sorted(self.seen, key=lambda one: one.date, reverse=True)
+            if isinstance(one, BegunEntry)
+            for seeds in one.seeds.values()
+            for seed in seeds
+        }  # of one that was begun twice, the first beginning
+        told = []
+        for tier in (CUSTOM, *TIERS, *map(varied_tier, TIERS)) if begun else ():
+            records = self.store.records(self.entry.slug, tier)
+            early = {one.seed for one in records if one.started < begun.get(one.seed, one.started)}
+            if early:
+                runs = "custom runs" if tier == CUSTOM else f"runs of the {tier} tier"
+                told.append(f"{counted(len(early), 'seed')} by {runs}")
+        return f"{SEEDS_SEEN}: {' and '.join(told)}." if told else ""
 
     def audits_of_same_paper(self) -> str:
         """A sentence on other audits of the same paper, in any folder and branch, with results."""

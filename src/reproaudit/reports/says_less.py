@@ -92,7 +92,7 @@ def slow_from_the_start(claim: ClaimModel) -> Iterator[str]:
             )
             early = abs(wait - start) / max(one.until - steps[0], 1.0)
             late = abs(come - wait) / max(onsets[one.quantity] - one.until, 1.0)
-            if early >= FASTEST_EARLY * late:
+            if early and early >= FASTEST_EARLY * late:
                 yield (
                     f"{line.label} moves from the start, at {early / late if late else 1:.2g} "
                     "times the speed that it has then: it is slow rather than late"

@@ -8,7 +8,7 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -312,6 +312,19 @@ def sealed_rules(entries: Iterable[SealsEntry]) -> dict[str, RuleData]:
             rule = sealed_rule(entry, rules)
             rules.pop(entry.rule, None)
             rules[entry.rule] = rule
+    return rules
+
+
+def sealed_anywhere(entries: Iterable[SealsEntry]) -> dict[str, RuleData]:
+    """As `sealed_rules`, of entries of several branches, but for rules that lack their beginning.
+
+    A branch may change a rule that was sealed on another one, which is not here.
+    """
+    rules: dict[str, RuleData] = {}
+    for one in entries:
+        if isinstance(one, SealEntry):
+            with suppress(KeyError):
+                rules[one.rule] = sealed_rule(one, rules)
     return rules
 
 
