@@ -359,9 +359,9 @@ def test_an_ablation_below_a_floor_is_warned_of(at: Place) -> None:
     assert at(*PAPER)[0] == 0
     said = warned(at)
     assert "SUPPORTED mini.supported" in said
-    told = "of control 1: less than 0.3 counts as 0.3"
-    assert f"lies 'distance' in 5 of 5 runs {told}" in said
-    assert f"lies 'final' in 5 of 5 runs {told}" in said
+    told = "5 of 5 runs of control 1: less than 0.3 counts as 0.3"
+    assert f"lies 'distance' in {told}" in said
+    assert f"lies 'final' in 6 of 6 runs, {told}" in said
 
 
 @pytest.mark.parametrize(

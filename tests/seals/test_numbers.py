@@ -11,7 +11,8 @@ from places import PAPER, Place
 import factories
 from miniatures import audit_data, claim, control, setting, write_paper
 from reproaudit.audit.loading import load_audit
-from reproaudit.commands.neighbours import Neighbours
+from reproaudit.commands.beside.judged import JudgedFrom
+from reproaudit.commands.beside.told import told_beside
 from reproaudit.errors import SpecError
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.warning import (
@@ -92,7 +93,7 @@ def test_runs_that_are_one_behind_a_failure_rate_are_warned_of(
     check = {"kind": "failure_rate", "quantity": {"measurement": "final"}, "at_most": 0.1}
     one = f'generator(seed % {draws}, "end")'
     said = said_of(at, {**check, "rate_at_most": 0.2}, 'generator(seed, "end")', one)
-    told = f"{FEWER_RUNS}: 21 of 24 runs have the number of another seed as 'final'"
+    told = f"{FEWER_RUNS}: 'final' has the number of another seed in 21 of 24 runs"
     assert (told in said) is is_told
     assert (FEWER_RUNS in said) is is_told
 
@@ -118,7 +119,7 @@ def test_a_loss_that_was_not_trained_on_is_warned_of(at: Place, factor: str, is_
         "ablation_misses": ["falls"],
     }
     said = said_of(at, check, ".values[-1])}", f".values[-1] * {factor})}}")
-    assert (f"{NOT_TRAINED_ON}: 'final' in each of 6 runs" in said) is is_told
+    assert (f"{NOT_TRAINED_ON}: 'final' in 6 of 6 runs" in said) is is_told
 
 
 @pytest.mark.parametrize(("start", "is_told"), [("50.0", True), ("0.5", False)])
@@ -202,7 +203,7 @@ def test_stages_hide_no_other_length(at: Place, stages: list[dict[str, str]]) ->
     module.write_text(module.read_text().replace("s.steps", "s.phase"))
     assert at(*PAPER)[0] == 0
     said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
-    assert f"Warning: {OTHER_LENGTH}: 40 in 6 of 6 runs, in place of 40,000" in said
+    assert f"Warning: {OTHER_LENGTH}: 40 in place of 40,000 in 6 of 6 runs" in said
 
 
 def test_a_setting_of_the_controls_experiment_alone_has_a_scale(tmp_path: Path) -> None:
@@ -309,7 +310,7 @@ def test_coordinates_of_a_control_in_another_order_are_warned_of(
     card = factories.make_scorecard()
     held = next(one for one in card.claims if one.verdict is Verdict.SUPPORTED)
     held = held.model_copy(update={"id": "mini.supported"})
-    found = list(Neighbours(card, audit, lambda _batch: {}).told_of(held))
+    found = list(told_beside(JudgedFrom(card, audit, lambda _batch: {}), held))
     assert any(one.startswith(f"{MEANS_OTHERWISE}: 'ends'") for one in found) is is_told
 
 
@@ -328,3 +329,21 @@ def test_a_share_whose_rest_is_below_a_floor_is_warned_of(
     else:
         said = said_of(at, check, "distance.copy()", "1.0 - 0.5 * distance")
         assert BELOW_THE_FLOOR not in said
+
+
+@pytest.mark.parametrize("floor", [0.01, 1.0e-9])
+def test_an_alternative_below_a_floor_is_warned_of(at: Place, floor: float) -> None:
+    """The defect: a floor decided an alternative, and the claim seemed to hold with it."""
+    guess = {"value": 0.02, "source": "assumption", "why": "Small.", "alternatives": [0.002]}
+    held = claim("mini", "supported", controls=[control(1.5)])
+    held["checks"][0]["floor"] = floor
+    write_paper(at.audits, claims=[held], settings={"level": guess})
+    assert at(*PAPER)[0] == 0
+    assert at("multiverse", "mini", "--tier", "paper")[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    told = (
+        f"{BELOW_THE_FLOOR} of 'distance' lies 'distance' in 6 of 6 runs of the alternative "
+        "level = 0.002: less than 0.01 counts as 0.01."
+    )
+    assert "SUPPORTED mini.supported" in said
+    assert (told in said) is (floor == 0.01)

@@ -11,10 +11,11 @@ from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.commands.alternatives import Alternatives
-from reproaudit.commands.code_behind import told_of_code
-from reproaudit.commands.conditions import Conditions, letters
-from reproaudit.commands.neighbours import Neighbours
+from reproaudit.commands.beside.alternatives import Alternatives
+from reproaudit.commands.beside.code import told_of_code
+from reproaudit.commands.beside.conditions import Conditions, letters
+from reproaudit.commands.beside.judged import JudgedFrom
+from reproaudit.commands.beside.told import told_beside
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
     ALTERNATIVES,
@@ -23,7 +24,7 @@ from reproaudit.commands.recording import (
     records_of_multiverse,
     sealed_of,
 )
-from reproaudit.multiverse.completions import varied_tier
+from reproaudit.multiverse.completions import lookup_variations, varied_tier
 from reproaudit.reports.numbers import counted
 from reproaudit.reports.printable import clean
 from reproaudit.reports.warning import OF_NO_RESULT, REPLACED, SEEDS_SEEN
@@ -107,8 +108,9 @@ def disclosed(
         beside.audits_of_same_paper(),
     ]
     told = [one for one in of_store if one]
-    neighbours = Neighbours(card, audit, lookup_chosen(audit, beside.chosen))
-    alternatives = Alternatives(neighbours, store, beside.chosen)
+    varied = lookup_variations(store, audit, beside.chosen.group)
+    judged = JudgedFrom(card, audit, lookup_chosen(audit, beside.chosen), varied)
+    alternatives = Alternatives(judged, store)
     conditions = Conditions(entry, audit, beside.tier, seen)
 
     def with_more(claim: ClaimModel) -> ClaimModel:
@@ -117,7 +119,7 @@ def disclosed(
             *once,
             *conditions.told_of_others(claim),
             *alternatives.told_of(claim),
-            *neighbours.told_of(claim),
+            *told_beside(judged, claim),
             *told_of_code(card, entry, audit, claim, today),
         )
         history = (*claim.history, *told, *more)

@@ -10,8 +10,9 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
-from reproaudit.commands.conditions import Conditions
-from reproaudit.commands.neighbours import Neighbours
+from reproaudit.commands.beside.conditions import Conditions
+from reproaudit.commands.beside.judged import JudgedFrom
+from reproaudit.commands.beside.told import told_beside
 from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.recording import sealed_of
@@ -151,7 +152,9 @@ def scorecard_of_submission(
     card = _of_whole_audit(build(audit, submission.tier, submission.lookup), submission.audit)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
-    card = _with_history(card, Neighbours(card, submission.audit, submission.lookup).told_of)
+    card = _with_history(
+        card, partial(told_beside, JudgedFrom(card, submission.audit, submission.lookup))
+    )
     if ours is not None:
         card = _with_history(card, partial(another_rule, card=card, ours=ours))
     card = _standing_out(card, remarks)

@@ -11,7 +11,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.commands.alternatives import constructed_batches
+from reproaudit.commands.beside.alternatives import constructed_batches
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError

@@ -16,7 +16,7 @@ from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
-from reproaudit.commands.neighbours import Neighbours
+from reproaudit.commands.beside.judged import JudgedFrom
 from reproaudit.judging.outcomes import Lookup, judge_batch, judge_own
 from reproaudit.multiverse.ablations import ablation_batch
 from reproaudit.multiverse.completions import (
@@ -25,7 +25,6 @@ from reproaudit.multiverse.completions import (
     cells_of_batches,
     choices_of,
     concerns,
-    lookup_variations,
     one_at_a_time,
     varied_tier,
 )
@@ -35,7 +34,6 @@ from reproaudit.reports.status import holds
 from reproaudit.reports.warning import (
     WITHOUT_EFFECT,
 )
-from reproaudit.running.groups import Chosen
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM
 from reproaudit.scorecard.model import ClaimModel, HangsOnModel
@@ -77,33 +75,28 @@ class Alternatives:
     """All that is told of the alternatives of a scorecard's claims.
 
     Attributes:
-        neighbours: the claims, their audit and its alternatives.
+        judged: what it was judged from.
         store: the records behind it.
-        chosen: those of them that are judged.
     """
 
-    neighbours: Neighbours
+    judged: JudgedFrom
     store: Store
-    chosen: Chosen
 
     @property
     def audit(self) -> Audit:
         """Its audit."""
-        return self.neighbours.audit
+        return self.judged.audit
 
     @property
     def tier(self) -> TierName:
         """The scorecard's tier."""
-        return self.neighbours.tier
-
-    def _claim(self, told: ClaimModel) -> Claim | None:
-        return next((one for one in self.audit.claims if one.id == told.id), None)
+        return self.judged.tier
 
     # --- runs that no multiverse has judged
 
     def told_of(self, told: ClaimModel) -> Iterator[str]:
         """Yields sentences on alternatives of a claim that were run, and not judged as such."""
-        claim = self._claim(told)
+        claim = self.judged.claim(told)
         if claim is None:
             return
         yield from self._without_effect(claim, told)
@@ -118,7 +111,8 @@ class Alternatives:
         run = {(one.setting, str(one.value)) for one in told.alternatives if one.tier == self.tier}
         if not holds(told) or not run:
             return
-        lookup = lookup_variations(self.store, self.audit, self.chosen.group)
+        lookup = self.judged.varied
+        assert lookup is not None, "records of a store may have alternatives"
 
         def numbers(*change: Override) -> list[tuple[str, ...]]:
             batch = batch_of(self.audit, change, claim.experiment, self.tier)
@@ -130,7 +124,7 @@ class Alternatives:
         own = numbers()
         same_numbers = [
             f"{change.name} = {shown(change.stated)}"
-            for change in self.neighbours.changes
+            for change in self.judged.changes
             if (change.name, str(change.stated)) in run
             and concerns(self.audit, change, claim.experiment)
             and numbers(change) == own
@@ -172,7 +166,7 @@ class Alternatives:
 
     def with_conditions(self, told: ClaimModel) -> ClaimModel:
         """Returns a conditional claim that says where its constructed solution misses it, too."""
-        claim = self._claim(told)
+        claim = self.judged.claim(told)
         if claim is None or not told.hangs_on:
             return told
         why, hangs_on = told.why, []
@@ -190,9 +184,10 @@ class Alternatives:
         if not isinstance(positive, Control):
             return
         missed = [one.value for one in hangs_on.values[1:] if one.decision is Decision.MISSED]
-        lookup = lookup_variations(self.store, self.audit, self.chosen.group)
+        lookup = self.judged.varied
+        assert lookup is not None, "records of a store may have alternatives"
         checks = [check.reading(positive.substitutes) for check in claim.checks]
-        for change in self.neighbours.changes:
+        for change in self.judged.changes:
             if change.name != hangs_on.setting or not any(same(change.stated, v) for v in missed):
                 continue
             if not concerns(self.audit, change, claim.experiment):
