@@ -22,6 +22,7 @@ from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import Scorecard
+from reproaudit.scorecard.stated import with_sources
 from reproaudit.stats import Decision
 
 LAYERS = (1, 2, 3)
@@ -434,7 +435,8 @@ def make_scorecard(
     """The toy paper's scorecard; `changes` replace parts of the audit."""
     audit = make_audit(slug, **changes)
     lookup = make_lookup(audit, tier, younger=younger)
-    return build(audit, tier, lookup, custom_records=2, alternatives=alternatives(tier))
+    card = build(audit, tier, lookup, custom_records=2, alternatives=alternatives(tier))
+    return with_sources(card, audit)
 
 
 def alternatives(tier: TierName) -> dict[str, list[AlternativeRun]]:

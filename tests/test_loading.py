@@ -285,6 +285,11 @@ RULE_FAULTS = [
         unit: s
         meaning: Change of the training""", "RA204", "found 'training_loss_moved' in 's'",
         "  training_loss: training_loss_moved"),
+    Bad("each-of-nothing", """setting: layers}]
+        unit: "1"
+        meaning: Distance""", """values: []}]
+        unit: "1"
+        meaning: Distance""", "RA205", "found no layer at the quick tier", "each: layer", more=2),
     Bad("coordinates-written-alike", "{name: row, size: 2}", '{name: row, values: [0, "0"]}',
         "RA123", "found the coordinate '0' again"),
     Bad("size-of-zero", "values: [8, 16, 32]", "values: [0, 8, 16]", "RA192",

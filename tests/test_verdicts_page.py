@@ -56,6 +56,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "findings.effects": Effect,
     "custom": model.CustomModel,
     "settings": model.SettingModel,
+    "measurements": model.MeasurementModel,
     "responses": model.ResponseModel,
     "disputes": model.DisputeModel,
     "origin": elsewhere.OriginModel,

@@ -238,3 +238,22 @@ def test_a_series_that_ends_before_the_others_is_told(tmp_path: Path, end: int) 
         f"All 5 seeds of experiment 'training' end 'loss' at step {end}, and other series at 100."
     )
     assert (said in found.remarks) is (end == 30)
+
+
+def test_runs_of_the_claim_that_are_called_its_control_are_told(tmp_path: Path) -> None:
+    """The defect: a launch that had failed, with the claim's own settings, was its ablation."""
+    write(tmp_path / "logs" / "ours", mechanism="full")
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": repr(v)} for s, v in falling(seed, 0.5)]
+        run = tmp_path / "logs" / "second" / f"run-seed_{seed}"
+        encoders.table(run / "metrics.csv", rows)
+        (run / "args.json").write_text(json.dumps({"seed": seed, "mechanism": "full"}))
+    rules = (
+        'runs: [{match: "*second/*", settings: {mechanism: none}, experiment: training}, '
+        '{match: "*", experiment: training}]'
+    )
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"], rules))
+    assert (
+        "Runs taken for the control 'training' with mechanism = 'none' state otherwise: mechanism "
+        f"= 'full' in {len(SEEDS)}." in said
+    )

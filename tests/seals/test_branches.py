@@ -77,7 +77,10 @@ def test_a_second_audit_on_another_branch_is_told(at: Place) -> None:
     commit(at.folder, "results of the copy")
     back(at)
     told = at.card(*PAPER)["history"]
-    assert "There are other audits of the same paper: other, with 1 recorded result." in told
+    assert (
+        "There are other audits of the same paper: other, with 1 recorded result and 1 begun run."
+        in told
+    )
 
 
 def test_two_branches_with_entries_can_be_merged(branched: Place) -> None:

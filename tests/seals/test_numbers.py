@@ -17,15 +17,19 @@ from reproaudit.errors import SpecError
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.warning import (
     BEGINS_LATE,
+    BEGINS_MET,
     BELOW_THE_FLOOR,
     CUT_SHORT,
+    DERIVED,
     FEWER_RUNS,
+    HARDLY_OBSERVED,
     MEANS_OTHERWISE,
     NO_SHARE,
     NOT_IN_THE_LEDGER,
     NOT_TRAINED,
     NOT_TRAINED_ON,
     OTHER_LENGTH,
+    TRAINED_AWAY,
 )
 
 RUNS = 24
@@ -347,3 +351,78 @@ def test_an_alternative_below_a_floor_is_warned_of(at: Place, floor: float) -> N
     )
     assert "SUPPORTED mini.supported" in said
     assert (told in said) is (floor == 0.01)
+
+
+@pytest.mark.parametrize(("every", "is_told"), [(20, True), (2, False)])
+def test_a_course_that_is_hardly_observed_is_warned_of(
+    at: Place, every: int, is_told: bool
+) -> None:
+    """The defect: runs were off their curve at every step but the three at which they were seen."""
+    falls = ((0, 1.0), (2, 0.5), (4, 0.26), (8, 0.08), (40, 0.02))
+    check = follows(*falls, distance="difference", at_most=0.3)
+    said = said_of(at, check, "max(1, settings.steps // 20)", str(every))
+    told = "'distance' at 3 steps, with up to 20 of 40 between two of them, in 6 of 6 runs"
+    assert (f"{HARDLY_OBSERVED}: {told}" in said) is is_told
+    assert (HARDLY_OBSERVED in said) is is_told
+
+
+@pytest.mark.parametrize(("floor", "is_told"), [(0.45, True), (1.0e-9, False)])
+def test_a_floor_on_the_logit_scale_is_warned_of(at: Place, floor: float, is_told: bool) -> None:
+    """The defect: a floor lifted a failed run from nothing to 0.45, and the claim held."""
+    share = {"kind": "scalar", "unit": "1", "meaning": "A share.", "range": [0, 1]}
+    measured = {**audit_data()["experiments"]["descent"]["measurements"], "final": share}
+    check = {"kind": "reaches", "at_least": 0.5, "scale": "logit", "floor": floor}
+    check["quantity"] = {"measurement": "final"}
+    said = said_of(
+        at,
+        check,
+        'float(one["distance"].values[-1])',
+        "0.3 if settings.level > 1 else 0.9 + 0.01 * seed",
+        experiments={"descent": {"title": "It descends", "measurements": measured}},
+        figures=[],
+    )
+    told = "lies 'final' in 6 of 6 runs, 6 of 6 runs of control 1: less than 0.45 counts as 0.45."
+    assert (told in said) is is_told
+    assert (BELOW_THE_FLOOR in said) is is_told
+
+
+@pytest.mark.parametrize(
+    ("ratio", "is_told"),
+    [
+        ("5.0 if settings.level < 1 else 1.0 - 0.8 * (_step > 0)", True),
+        ("0.2 if settings.level > 1 else 1.0 + 4.0 * (_step > 0)", False),
+    ],
+)
+def test_parts_on_two_numbers_that_training_does_not_meet_are_warned_of(
+    at: Place, ratio: str, is_told: bool
+) -> None:
+    """The defect: a ratio was the same before training, and its ablation fell away from it."""
+    one = audit_data()["experiments"]["descent"]["measurements"]["distance"]
+    measured = {"distance": one, "other": one, "final": {**one, "kind": "scalar"}}
+    check = {"kind": "separates", "by": 2.0}
+    check |= {"lower": {"measurement": "distance"}, "upper": {"measurement": "other"}}
+    after = f'distance.copy(), "other": distance * ({ratio})'
+    said = said_of(
+        at,
+        check,
+        "distance.copy()",
+        after,
+        experiments={"descent": {"title": "It descends", "measurements": measured}},
+    )
+    assert (f"{BEGINS_MET}: " in said) is is_told
+    assert (f"{TRAINED_AWAY}: " in said) is is_told
+
+
+def test_derived_settings_and_meanings_stand_on_the_page(at: Place) -> None:
+    """The defect: a toy's settings, called derived, were "exact", and no page showed any of it."""
+    derived = {"value": 0.02, "source": "derived", "locator": "a toy's; the paper has 4,096"}
+    held = claim("mini", "supported", controls=[control(1.5)])
+    write_paper(at.audits, claims=[held], settings={"level": derived})
+    assert at(*PAPER)[0] == 0
+    said = " ".join(at("report", "mini", "--tier", "paper", "--verbose")[1].split())
+    assert f"Warning: {DERIVED}: level = 0.02 (a toy's; the paper has 4,096)" in said
+    assert "no setting assumed or recalled; derived: level" in said
+    page = (at.folder / "reports/paper/mini/scorecard.md").read_text()
+    assert "| level | all | 0.02 | derived | a toy's; the paper has 4,096 |" in page
+    assert "| steps | all | 40 | paper | Section 4 |" in page
+    assert "| distance | descent | 1 | How far it is. |" in page

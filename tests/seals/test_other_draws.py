@@ -197,7 +197,10 @@ def test_a_second_audit_of_the_same_paper_is_told(at: Place) -> None:
         (at.audits / file.replace("mini", "other")).write_text(same, encoding="utf-8")
     commit(at.folder, "another name")
     told = at.card("run", "other", "--tier", "paper")["history"]
-    assert "There are other audits of the same paper: mini, with 1 recorded result." in told
+    assert (
+        "There are other audits of the same paper: mini, with 1 recorded result and 1 begun run."
+        in told
+    )
     for path in (at.audits / "mini.yaml", at.audits / "mini.py", at.file):
         path.unlink()
     commit(at.folder, "one is enough")
@@ -626,7 +629,10 @@ def test_the_chain_that_a_renamed_audit_left_behind_is_told(at: Place) -> None:
     moved(at, "mini", "mini2", at.audits)
     assert at.file.is_file()
     told = at.card("run", "mini2", "--tier", "paper")["history"]
-    assert "There are other audits of the same paper: mini, with 1 recorded result." in told
+    assert (
+        "There are other audits of the same paper: mini, with 1 recorded result and 1 begun run."
+        in told
+    )
 
 
 @pytest.mark.parametrize("way", ["copied", "moved", "moved after the first commit"])

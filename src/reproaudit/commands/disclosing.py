@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.commands.beside.alternatives import Alternatives
 from reproaudit.commands.beside.code import told_of_code
-from reproaudit.commands.beside.conditions import Conditions, letters
+from reproaudit.commands.beside.conditions import Conditions
 from reproaudit.commands.beside.judged import JudgedFrom
+from reproaudit.commands.beside.other_audits import told_of_other_audits
 from reproaudit.commands.beside.told import told_beside
 from reproaudit.commands.output import say
 from reproaudit.commands.recording import (
@@ -38,11 +38,12 @@ from reproaudit.scorecard.from_store import (
 )
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.sealed import digest_of_records, with_standings
+from reproaudit.scorecard.stated import with_sources
 from reproaudit.seals.chain import alpha_of, sealed_anywhere
 from reproaudit.seals.confirming import error_of_look, looks_sealed
 from reproaudit.seals.entries import BegunEntry, ResultEntry, RunEntry, SealsEntry
-from reproaudit.seals.history import NoHistoryError, Repository, in_any_folder
-from reproaudit.seals.kept import Chains, Seen, entries_among
+from reproaudit.seals.history import NoHistoryError, Repository
+from reproaudit.seals.kept import Chains, Seen
 from reproaudit.seals.past import date_of
 from reproaudit.seals.renamed import steps_of
 from reproaudit.seals.rule import ORDER
@@ -105,7 +106,7 @@ def disclosed(
         beside.claims_never_judged(),
         beside.experiments_taken_away(),
         beside.seeds_seen_before(),
-        beside.audits_of_same_paper(),
+        told_of_other_audits(entry, audit),
     ]
     told = [one for one in of_store if one]
     varied = lookup_variations(store, audit, beside.chosen.group)
@@ -129,12 +130,8 @@ def disclosed(
         claim = claim.model_copy(update={"history": history, "status": status, "looks": looks})
         return alternatives.with_conditions(claim)
 
-    return card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
-
-
-def _results_in(chain: bytes) -> int:
-    """The number of results in a chain."""
-    return sum(isinstance(one, ResultEntry) for one in entries_among(chain))
+    card = card.model_copy(update={"claims": tuple(map(with_more, card.claims))})
+    return with_sources(card, audit)
 
 
 def _of_branches(found: Sequence[SealsEntry]) -> str:
@@ -392,47 +389,3 @@ class _Beside:
                 runs = "custom runs" if tier == CUSTOM else f"runs of the {tier} tier"
                 told.append(f"{counted(len(early), 'seed')} by {runs}")
         return f"{SEEDS_SEEN}: {' and '.join(told)}." if told else ""
-
-    def audits_of_same_paper(self) -> str:
-        """A sentence on other audits of the same paper, in any folder and branch, with results."""
-        told = [
-            f"{slug}, with {counted(results, 'recorded result')}"
-            for slug, results in sorted(self._results_of_other_audits().items())
-            if results
-        ]
-        return f"There are other audits of the same paper: {'; '.join(told)}." if told else ""
-
-    def _results_of_other_audits(self) -> dict[str, int]:
-        """By the name of another audit of the same paper, how many results its chain has.
-
-        The chain of an audit that is gone is known by the audit that git had.
-        """
-        audit, folder = self.entry.audit_file, self.entry.seals_file.parent
-        found: dict[str, int] = {}
-        known = {self.entry.slug}  # of its own name, the entries themselves are told of
-        for file in (one for one in audit.parent.glob("*.yaml") if one != audit):
-            chain = folder / f"{file.stem}.jsonl"
-            if chain.is_file():
-                known.add(file.stem)
-                with suppress(OSError):
-                    if self._is_same_paper(file.read_bytes()):
-                        found[file.stem] = _results_in(chain.read_bytes())
-        with suppress(NoHistoryError):
-            repository = Repository.of(audit)
-            own = repository.name(folder)
-            for name in in_any_folder(folder):
-                place = PurePosixPath(name)
-                slug, there = place.stem, place.parent.parent
-                label = slug if str(place.parent) == own else f"{slug} in {there}"
-                if label in known or slug == self.entry.slug:
-                    continue
-                audits = repository.every_content(str(there / f"{slug}.yaml"))
-                if any(map(self._is_same_paper, audits)):
-                    found[label] = max(map(_results_in, repository.every_content(name)))
-        return found
-
-    def _is_same_paper(self, text: bytes) -> bool:
-        """True if the text of an audit has an identifier of this paper, or its title."""
-        paper, there = self.audit.paper, text.decode(errors="replace")
-        identifiers = (one for one in (paper.arxiv, paper.openreview) if one)
-        return any(one in there for one in identifiers) or letters(paper.title) in letters(there)

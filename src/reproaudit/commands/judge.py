@@ -40,6 +40,7 @@ from reproaudit.scorecard.build import build
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.from_store import scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
+from reproaudit.scorecard.stated import with_sources
 from reproaudit.seals.kept import Chains
 
 ELSEWHERE = "elsewhere"
@@ -157,7 +158,7 @@ def scorecard_of_submission(
     )
     if ours is not None:
         card = _with_history(card, partial(another_rule, card=card, ours=ours))
-    card = _standing_out(card, remarks)
+    card = with_sources(_standing_out(card, remarks), submission.audit)
     return card.model_copy(
         update={
             "origin": OriginModel(

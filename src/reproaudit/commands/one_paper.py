@@ -208,9 +208,8 @@ def _from_page(entry: Entry, audit: Audit, store: Store, file: Path) -> Scorecar
     card = read_scorecard(file)
     if card.digest is None:
         say(f"{file} has no digest: nothing shows whether it was edited.", stderr=True)
-    if card.tier != "paper":  # no chain records what a smaller tier gave
-        return card
-    rules = {one.id: audit.rule_hash(one, "paper") for one in audit.claims}
+    tier = next(one for one in TIERS if one == card.tier)
+    rules = {one.id: audit.rule_hash(one, tier) for one in audit.claims}
 
     def held(claim: ClaimModel) -> ClaimModel:
         """A claim with the word that nobody can judge it again, and whether its rule is today's."""
@@ -219,7 +218,8 @@ def _from_page(entry: Entry, audit: Audit, store: Store, file: Path) -> Scorecar
         changes = {"history": told, "rule_is_younger": younger, "status": "exploratory"}
         return claim.model_copy(update=changes)
 
-    card = told_by_seals(card, entry, audit, store)
+    if tier == "paper":  # no chain records what a smaller tier gave
+        card = told_by_seals(card, entry, audit, store)
     return card.model_copy(update={"claims": tuple(map(held, card.claims))})
 
 

@@ -86,7 +86,7 @@ def _settings(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, An
 def _by_experiment(settings: Iterable[SettingModel]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for one in settings:
-        data = one.model_dump(mode="json", exclude={"experiment", "name"})
+        data = one.model_dump(mode="json", exclude={"experiment", "name", "locator"})
         tree.setdefault(one.experiment or "all", {})[one.name] = data
     return tree
 

@@ -57,6 +57,7 @@ def noticed(
         *_settings_passed_over(placed, mapping),
         *_varied(by_role.values(), mapping),
         *_controls_that_differ(audit, scope, tier, by_role),
+        *_roles_that_logs_deny(placed),
         *_let_pass(mapping),
     )
 
@@ -158,6 +159,23 @@ def _controls_that_differ(
                     f"those of {role_words(by_role[pair[0]][0].batch)} in what the audit does not "
                     f"name: {_some(differing, ', ')}."
                 )
+
+
+def _roles_that_logs_deny(placed: Iterable[PlacedRun]) -> Iterator[str]:
+    """Yields a sentence on each control whose own settings its logs state otherwise.
+
+    Runs of the claim that failed would be its ablation so, and good ones its constructed solution.
+    """
+    told: dict[str, dict[str, set[str]]] = {}
+    for one in placed:
+        for name, value in one.batch.overrides:
+            stated = one.stated.get(name)
+            if stated is not None and not same(stated.value, value):
+                runs = told.setdefault(role_words(one.batch), {})
+                runs.setdefault(f"{name} = {shown(stated.value)}", set()).add(one.run.name)
+    for role, states in told.items():
+        said = [f"{state} in {len(runs)}" for state, runs in states.items()]
+        yield f"Runs taken for the control {role} state otherwise: {_some(said, ', ')}."
 
 
 def _differences(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reproaudit.audit.settings import Source
-from reproaudit.judging.model import EvidenceLevel, Verdict
+from reproaudit.judging.model import Verdict
 from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status, whole_runs
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
 from reproaudit.reports.open_reasons import open_reason
+from reproaudit.reports.sources import unstated_words
 from reproaudit.reports.stated_rule import reads, stated_rule
 from reproaudit.reports.warning import otherwise_on_new_seeds, warnings
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
@@ -125,7 +125,7 @@ def claim_section(
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
         o.Facts(list(_facts(card, claim, history))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
-        *filter(None, [stated_rule(claim)]),
+        *filter(None, [stated_rule(claim, has_meanings=bool(card.measurements))]),
     )
     title = (claim_badge(claim), " ", o.code(claim.id))
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
@@ -139,7 +139,7 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
     )  # else "why" says how many seeds are missing
     if part is not None and is_tested and (power := phrasing.power(part)):
         yield "undecided", power
-    yield "evidence", phrasing.evidence_words(claim) + _recalled(card, claim)
+    yield "evidence", phrasing.evidence_words(claim) + unstated_words(card, claim)
     if told := list(phrasing.alternatives_words(card, claim)):
         yield "alternatives", "; ".join(told)
     if trained := phrasing.movement_words(claim):
@@ -154,21 +154,6 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
         yield "response", findings.response_words(response)
     for dispute in reviewing.disputes_of_claim(card, claim.id):
         yield "disputed", reviewing.dispute_words(dispute)
-
-
-def _recalled(card: Scorecard, claim: ClaimModel) -> str:
-    """Returns the recalled settings of a claim on assumed evidence, to stand after it.
-
-    They have no alternatives, so that nothing is seen to hang on them.
-    """
-    if claim.evidence is not EvidenceLevel.ASSUMED:
-        return ""
-    shared, own = (
-        {one.name: one.source for one in card.settings if one.experiment == experiment}
-        for experiment in (None, claim.experiment)
-    )
-    names = [name for name, source in {**shared, **own}.items() if source == Source.RECALLED]
-    return f"; recalled: {', '.join(names)}" if names else ""
 
 
 def _history(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:

@@ -19,6 +19,7 @@ from reproaudit.reports.claim import (
     shared_history,
     verdict_badges,
 )
+from reproaudit.reports.sources import measurements_section, settings_section
 from reproaudit.reports.status import confirmed_words
 from reproaudit.scorecard.elsewhere import BesideModel
 from reproaudit.scorecard.model import ClaimModel, Scorecard
@@ -77,6 +78,8 @@ def scorecard_document(
             *_figures(card),
             _documentation(card),
             _ledger(card),
+            *settings_section(card),
+            *measurements_section(card),
             *_disputed_sources(card),
             _findings(card),
             _not_audited(card),

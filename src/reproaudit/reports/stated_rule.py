@@ -16,11 +16,21 @@ from reproaudit.reports import outline as o
 from reproaudit.scorecard.model import AnswerModel, ClaimModel
 
 OF_EVERY_PART = ("confidence", "if_diverged", "trains")
+MEANINGS = (
+    "What each measurement means stands under ",
+    o.Span("Measurements", href="#measurements"),
+    " below.",
+)
 _SHOWN_APART = {"name", "kind"}
 
 
-def stated_rule(claim: ClaimModel) -> o.Fold | None:
-    """Returns what decides each part of a claim; None for a scorecard too old to say it."""
+def stated_rule(claim: ClaimModel, *, has_meanings: bool) -> o.Fold | None:
+    """Returns what decides each part of a claim; None for a scorecard too old to say it.
+
+    Args:
+        claim: the claim.
+        has_meanings: whether the page says what each measurement is.
+    """
     checks = claim.rule.get("checks") or ()
     if not checks:
         return None
@@ -29,6 +39,7 @@ def stated_rule(claim: ClaimModel) -> o.Fold | None:
     blocks = (
         o.Tabular(("Part", "Kind of check", "Judged by"), rows),
         o.Paragraph(f"Of every part: {shared}.", "soft"),
+        *([o.Paragraph(MEANINGS, "soft")] if has_meanings else []),
     )
     return o.Fold("The rule in full, as the audit states it", blocks, detail=o.Detail.FULL)
 

@@ -65,6 +65,12 @@ CUT_SHORT = "What is judged ends before its training"
 """Its last number is not that of the trained model."""
 BEGINS_LATE = "What is judged begins late in training"
 """Of what came before nothing is judged."""
+HARDLY_OBSERVED = "A course is held against its curve at few steps, or none for long"
+"""Between two observations it may have left its curve and come back."""
+BEGINS_MET = "Its own runs begin where a part is met, as would a model that learns nothing"
+"""Of parts on two numbers; those on a single one show it in their pictures."""
+TRAINED_AWAY = "Training took an ablation away from what is claimed"
+"""As `BEGINS_MET`."""
 NO_SHARE = "A share lies between 0 and 1, and what is judged as one does not"
 """The covered part of its way to 1 means nothing for other numbers."""
 NOT_TRAINED_ON = "A loss that is said to be that after training on is the loss before it"
@@ -97,6 +103,10 @@ NO_CHAIN = "No chain of seals tells whether this rule was changed after results"
 """The measurements are judged by an audit without one, perhaps a copy."""
 ANOTHER_RULE = "Judged by another rule than our own scorecard of this claim"
 """The measurements are from elsewhere, and the audit behind them may be a copy."""
+OTHER_AUDITS = "There are other audits of the same paper"
+"""Numbers of it may have been seen by their names."""
+DERIVED = "The evidence is called exact, and the audit's author derived settings"
+"""That they follow from what the paper states is the author's word."""
 STANDS_OUT = "Something stands out in these measurements"
 """They are from elsewhere: what it is stands at the head of the page."""
 NOT_ENTERED = "No entry of the chain records the numbers"
@@ -121,6 +131,9 @@ _IN_HISTORY = (
     BELOW_THE_FLOOR,
     CUT_SHORT,
     BEGINS_LATE,
+    HARDLY_OBSERVED,
+    BEGINS_MET,
+    TRAINED_AWAY,
     NO_SHARE,
     NOT_TRAINED_ON,
     MEANS_OTHERWISE,
@@ -137,6 +150,8 @@ _IN_HISTORY = (
     OTHER_CODE,
     OTHER_COMMAND,
     ANOTHER_RULE,
+    DERIVED,
+    OTHER_AUDITS,
     STANDS_OUT,
     NOT_SEALED,
     NO_CHAIN,

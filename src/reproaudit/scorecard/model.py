@@ -246,6 +246,17 @@ class SettingModel(ReportModel):
     source: str
     others: tuple[SettingValue, ...]
     """Other values that it could have."""
+    locator: str | None = None
+    """The place where the source states it; of an assumption, the reason for it."""
+
+
+class MeasurementModel(ReportModel):
+    """A measurement that some claim is judged by, as its experiment declares it."""
+
+    experiment: str
+    name: str
+    unit: str
+    meaning: str
 
 
 class ResponseModel(ReportModel):
@@ -357,6 +368,8 @@ class Scorecard(ReportModel):
     custom: tuple[CustomModel, ...] = ()
     """These records by experiment and settings."""
     settings: tuple[SettingModel, ...] = ()
+    measurements: tuple[MeasurementModel, ...] = ()
+    """Those that claims, controls and movement are judged by."""
     responses: tuple[ResponseModel, ...] = ()
     disputes: tuple[DisputeModel, ...] = ()
     origin: OriginModel | None = None

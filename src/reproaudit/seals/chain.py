@@ -170,6 +170,8 @@ class _State:
 
     def take(self, entry: SealsEntry) -> str | None:
         """The contradiction of an entry to those before it, hashes apart; None if none."""
+        if entry.reconstructed and not isinstance(entry, ChangeEntry | ResultEntry):
+            return f"found a {entry.kind} that is marked as reconstructed, which none ever is"
         if isinstance(entry, SealEntry):
             return self._take_seal(entry)
         if isinstance(entry, BegunEntry):

@@ -25,6 +25,7 @@ from reproaudit.seals.chain import (
     last_seal,
     read_chain,
     rule_after,
+    sealed_rule,
     sealed_rules,
     tree_of,
 )
@@ -129,8 +130,8 @@ class Chains:
         return (*own, *read_chain(self.in_store, self.paper.slug, after=own))
 
     def seen(self) -> Seen:
-        """Every entry, here and on other branches; errors as `own`."""
-        entries = self.entries()
+        """Every entry, here and on other branches, in today's words; errors as `own`."""
+        entries = _in_words(self.entries())
         known = {one.hash for one in entries}
         try:
             elsewhere = self._elsewhere()
@@ -271,6 +272,33 @@ class Chains:
                 f"{file}: found no entry {seen[:12]}, which the store {self.store} has seen in "
                 f"this chain of seals; expected all of them. Put the file back as it was.{unknown}"
             )
+
+
+def _in_words(entries: Sequence[SealsEntry]) -> tuple[SealsEntry, ...]:
+    """The entries, of which every seal tells in words what its values say that it changed.
+
+    Whoever writes a line could write other words into it. Of the first seal there are no values
+    before it; its words stand as they are.
+    """
+    rules: dict[str, RuleData] = {}
+    found: list[SealsEntry] = []
+    for entry in entries:
+        if isinstance(entry, SealEntry):
+            rule = sealed_rule(entry, rules)
+            if entry.since is not None:
+                before = rules[entry.since]
+                earlier = [one for name, one in rules.items() if name != entry.since]
+                if entry.hash not in _WORDS:
+                    _WORDS[entry.hash] = changes_between(before, rule, earlier)
+                entry = entry.model_copy(update={"what": _WORDS[entry.hash]})
+            rules.pop(entry.rule, None)
+            rules[entry.rule] = rule
+        found.append(entry)
+    return tuple(found)
+
+
+_WORDS: dict[str, Changes] = {}
+"""The changes of seals by the hash of their entries, which holds all that came before them."""
 
 
 def entries_among(chain: bytes) -> Iterator[SealsEntry]:

@@ -192,6 +192,26 @@ _AFTER_TRAINING = "continued"
 
 
 @error(
+    "RA205",
+    "Along an axis without coordinates a check judges nothing, and counts as if it were met.",
+    "List the coordinates, at every tier and in every alternative, or remove the check.",
+)
+def _each_has_coordinates(audit: Audit) -> Iterator[Violation]:
+    told: set[Loc] = set()
+    for look, declaration in looks_declared(audit):
+        place = (*look.loc[:4], "each")
+        for axis in (one for one in declaration.axes if one.name == look.check.each):
+            experiment = look.claim.experiment
+            by_tier = {tier: coordinates(audit, experiment, axis, tier) for tier in JUDGED}
+            empty = [f"at the {tier} tier" for tier, found in by_tier.items() if found == ()]
+            setting = audit.setting_of(experiment, axis.setting) if axis.setting else None
+            empty += ["as an alternative" for one in setting.others if one == ()] if setting else []
+            if empty and place not in told:
+                told.add(place)
+                yield Violation(place, f"found no {axis.name} {empty[0]}; expected one or more")
+
+
+@error(
     "RA106",
     "Only a series has a beginning and a course.",
     "Read a series, or choose another kind of check.",

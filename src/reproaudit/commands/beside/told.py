@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reproaudit.audit.model import Source
+from reproaudit.audit.rules.values import shown
 from reproaudit.commands.beside.controls import told_of_controls
-from reproaudit.commands.beside.judged import JudgedFrom
+from reproaudit.commands.beside.judged import JudgedFrom, rests_on_runs
 from reproaudit.commands.beside.neighbours import told_of_neighbours
 from reproaudit.commands.beside.numbers import told_of_numbers
-from reproaudit.judging.model import Verdict
+from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.verdict import judge_claim
+from reproaudit.reports.warning import DERIVED
 from reproaudit.scorecard.model import ClaimModel
 from reproaudit.stats import Decision
 
@@ -36,3 +39,11 @@ def told_beside(judged: JudgedFrom, told: ClaimModel) -> Iterator[str]:
         ]
         yield f"As audited: {'; '.join(clauses)}."
     yield from told_of_numbers(judged, claim, told)
+    if told.evidence is EvidenceLevel.EXACT and rests_on_runs(told):
+        derived = [
+            f"{name} = {shown(one.at(judged.tier))} ({str(one.locator).rstrip('.')})"
+            for name, one in judged.audit.settings_of(claim.experiment).items()
+            if one.source is Source.DERIVED
+        ]
+        if derived:
+            yield f"{DERIVED}: {'; '.join(derived)}."
