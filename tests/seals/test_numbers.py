@@ -23,6 +23,7 @@ from reproaudit.reports.warning import (
     DERIVED,
     FEWER_RUNS,
     HARDLY_OBSERVED,
+    LEFT_OUT,
     MEANS_OTHERWISE,
     NO_SHARE,
     NOT_IN_THE_LEDGER,
@@ -426,3 +427,25 @@ def test_derived_settings_and_meanings_stand_on_the_page(at: Place) -> None:
     assert "| level | all | 0.02 | derived | a toy's; the paper has 4,096 |" in page
     assert "| steps | all | 40 | paper | Section 4 |" in page
     assert "| distance | descent | 1 | How far it is. |" in page
+
+
+@pytest.mark.parametrize(("second", "is_told"), [(0.5, True), (0.01, False)])
+def test_coordinates_left_out_where_a_part_is_missed_are_told(
+    at: Place, second: float, is_told: bool
+) -> None:
+    """The defect: of two layers the one was judged along which the claim holds."""
+    one = audit_data()["experiments"]["descent"]["measurements"]["distance"]
+    ends = {"kind": "array", "axes": [{"name": "layer", "size": 2}], "unit": "1", "meaning": "D."}
+    check = {"kind": "aligns", "each": "layer", "among": [0], "at_most": 0.1}
+    check["distance"] = {"measurement": "ends"}
+    final = 'scalars={"final": float(one["distance"].values[-1])}'
+    arrays = f'arrays={{"ends": one["distance"].values[-1] + np.array([0.0, {second}])}}'
+    measured = {"distance": one, "ends": ends}
+    said = said_of(
+        at,
+        check,
+        final,
+        arrays,
+        experiments={"descent": {"title": "It descends", "measurements": measured}},
+    )
+    assert (f"{LEFT_OUT}: 'distance, layer 1' in 6 of 6 runs" in said) is is_told

@@ -34,10 +34,15 @@ def stated_rule(claim: ClaimModel, *, has_meanings: bool) -> o.Fold | None:
     checks = claim.rule.get("checks") or ()
     if not checks:
         return None
-    rows = [(str(one.get("name")), o.code(str(one.get("kind"))), _fields(one)) for one in checks]
+    why = {str(check_of(claim, one).get("name")): one.reason for one in claim.parts}
+    rows = [
+        (name, o.code(str(one.get("kind"))), _fields(one), why.get(name, ""))
+        for one in checks
+        for name in [str(one.get("name"))]
+    ]
     shared = _fields({name: claim.rule.get(name) for name in OF_EVERY_PART})
     blocks = (
-        o.Tabular(("Part", "Kind of check", "Judged by"), rows),
+        o.Tabular(("Part", "Kind of check", "Judged by", "Why this tolerance"), rows),
         o.Paragraph(f"Of every part: {shared}.", "soft"),
         *([o.Paragraph(MEANINGS, "soft")] if has_meanings else []),
     )

@@ -71,6 +71,8 @@ BEGINS_MET = "Its own runs begin where a part is met, as would a model that lear
 """Of parts on two numbers; those on a single one show it in their pictures."""
 TRAINED_AWAY = "Training took an ablation away from what is claimed"
 """As `BEGINS_MET`."""
+LEFT_OUT = "The audit leaves out where a part is not met"
+"""The others of its axis are judged, as it says under 'among'."""
 NO_SHARE = "A share lies between 0 and 1, and what is judged as one does not"
 """The covered part of its way to 1 means nothing for other numbers."""
 NOT_TRAINED_ON = "A loss that is said to be that after training on is the loss before it"
@@ -134,6 +136,7 @@ _IN_HISTORY = (
     HARDLY_OBSERVED,
     BEGINS_MET,
     TRAINED_AWAY,
+    LEFT_OUT,
     NO_SHARE,
     NOT_TRAINED_ON,
     MEANS_OTHERWISE,

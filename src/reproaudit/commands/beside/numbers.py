@@ -33,6 +33,7 @@ from reproaudit.reports.warning import (
     BEGINS_MET,
     BELOW_THE_FLOOR,
     FEWER_RUNS,
+    LEFT_OUT,
     NO_SHARE,
     NOT_TRAINED_ON,
     TRAINED_AWAY,
@@ -87,6 +88,8 @@ def _told_of_runs(
         yield f"{NOT_TRAINED_ON}: '{settled}'", len(runs), "."
     for name, count in _at_the_start(runs):
         yield name, count, "."
+    for name, count in _left_out(runs):
+        yield f"{LEFT_OUT}: '{name}'", count, "."
     yield from told_of_courses(runs, own, audit)
 
 
@@ -238,3 +241,15 @@ def _away(condition: Condition, sample: Sample) -> float:
         return max(low - value, value - high, 0.0)
     at, least, most = (math.log(max(one, condition.floor)) for one in (value, low, high))
     return max(least - at, at - most, 0.0)
+
+
+def _left_out(runs: Sequence[JudgedRun]) -> Iterator[tuple[str, int]]:
+    """Yields the parts of the claim's own runs that `among` leaves out and most runs miss."""
+    found: Counter[str] = Counter()
+    for run in runs:
+        for check in run.checks if run.is_drawn else ():
+            judged = {one.name for one in check.parts(run.sample)}
+            every = check.model_copy(update={"among": None}).parts(run.sample)
+            for part in (one for one in every if one.name not in judged):
+                found[part.name] += any(_away(one, run.sample) > 0 for one in part.conditions())
+    yield from ((name, count) for name, count in found.items() if 2 * count >= len(runs))
