@@ -53,9 +53,9 @@ def measurements_in(
     paths = [_own_file(folder, one) for one in files]
     try:
         runs = find_runs(paths, axes, experiment.step, scratch).runs
-        run = _one_run(runs, files, seed)
-        placed = PlacedRun(run, Batch("", "quick", (), ()), seed, diverged=False, stated={})
         attested = experiment.complete is not None
+        run = _one_run(runs, files, seed, attested)
+        placed = PlacedRun(run, Batch("", "quick", (), ()), seed, diverged=False, stated={})
         measurer = RunMeasurer(placed, settings, attested=attested, finite_only=False)
         found = {
             name: _measured(measurer, name, one, experiment.mapping.get(name))
@@ -92,8 +92,13 @@ def _own_file(folder: Path, name: str) -> Path:
     return place
 
 
-def _one_run(runs: Sequence[LoggedRun], files: Sequence[str], seed: int) -> LoggedRun:
+def _one_run(
+    runs: Sequence[LoggedRun], files: Sequence[str], seed: int, attested: bool
+) -> LoggedRun:
     """All that the files hold, as one run.
+
+    Steps without any value may have had one that is not finite. Where they are not attested to be
+    all there was, such a run is not whole.
 
     Raises:
         LogError: if they hold another seed, or a tag twice.
@@ -115,8 +120,11 @@ def _one_run(runs: Sequence[LoggedRun], files: Sequence[str], seed: int) -> Logg
                 if at in curves.setdefault(tag, {}):
                     raise LogError(place, f"found '{tag}' in two logs; expected it once.")
                 curves[tag][at] = curve
-    not_whole = tuple(reason for run in runs for reason in run.not_whole)
-    return replace(runs[0], name=place, curves=curves, config=config, not_whole=not_whole)
+    not_whole = [reason for run in runs for reason in run.not_whole]
+    blank = sorted({step for run in runs for step in run.blank})
+    if blank and not attested:
+        not_whole.append(f"{len(blank)} of its steps have no value at all, the first {blank[0]}")
+    return replace(runs[0], name=place, curves=curves, config=config, not_whole=tuple(not_whole))
 
 
 def _measured(
