@@ -43,7 +43,7 @@ def test_both_stores_hold_what_was_logged(tmp_path: Path, curve: list[tuple[int,
     file.unlink(missing_ok=True)
     finite = [(s, v) for s, v in curve if abs(v) < 1e307]
     encoders.mlflow_database(file, {"a": ({"train/loss": finite}, {"lr": 0.1})})
-    (kept,) = mlflow.read_database("db", (), file)
+    (kept,), _ = mlflow.read_database("db", (), file)
     assert points(kept, "train/loss") == finite if finite else not kept.curves
     assert run.config == kept.config == {"lr": "0.1"}
     assert (run.who, kept.who) == ("ada", "ada")
@@ -53,7 +53,7 @@ def test_numbers_that_are_none(tmp_path: Path) -> None:
     wild = [(0, float("nan")), (1, float("inf"))]
     encoders.mlflow_run(tmp_path / "run", {"loss": wild}, {})
     file = encoders.mlflow_database(tmp_path / "m.db", {"a": ({"loss": wild}, {})})
-    (kept,) = mlflow.read_database("db", (), file)
+    (kept,), _ = mlflow.read_database("db", (), file)
     for run in (read(tmp_path / "run"), kept):
         assert [str(value) for _, value in points(run, "loss")] == ["nan", "inf"]
 
@@ -139,4 +139,4 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file)) as database:
         database.execute("UPDATE runs SET name = 'same'")
         database.commit()
-    assert len({run.name for run in mlflow.read_database("db", (), file)}) == 2
+    assert len({run.name for run in mlflow.read_database("db", (), file)[0]}) == 2

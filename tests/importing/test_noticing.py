@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -257,3 +259,64 @@ def test_runs_of_the_claim_that_are_called_its_control_are_told(tmp_path: Path) 
         "Runs taken for the control 'training' with mechanism = 'none' state otherwise: mechanism "
         f"= 'full' in {len(SEEDS)}." in said
     )
+
+
+def test_a_measurement_taken_from_another_tag_is_told_whatever_it_is_called(tmp_path: Path) -> None:
+    """The defect: the short name of a smoothed loss was the loss's own, and nothing told of it."""
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": 9.0, "smooth": repr(v)} for s, v in falling(seed)]
+        encoders.table(tmp_path / "logs" / f"run-seed_{seed}" / "metrics.csv", rows)
+    mapping = "mapping: {loss: {expression: loss, let: {loss: smooth}}}"
+    out = run_import(tmp_path, [tmp_path / "logs"], mapping)
+    assert "loss, where loss is 'smooth'" in remarks(out)
+    assert {one["from"] for one in protocol(out)["measurements"]} == {
+        "loss, where loss is 'smooth'"
+    }
+
+
+def hide(logs: Path, way: str) -> None:
+    """Puts runs that failed where they are not read."""
+    for seed in (7, 8):
+        rows = [{"step": s, "loss": 0.9} for s, _ in falling(seed)]
+        curve = {"loss": [(s, 0.9) for s, _ in falling(seed)]}
+        if way == "deleted":
+            encoders.mlflow_run(logs / f"run-seed_{seed}", curve, {"seed": seed}, stage=way)
+        elif way == "deleted in a database":
+            file = logs / "mlflow.db"
+            if not file.exists():
+                encoders.mlflow_database(
+                    file, {"run-seed_7": (curve, {}), "run-seed_8": (curve, {})}
+                )
+                with closing(sqlite3.connect(file)) as database:
+                    database.execute("UPDATE runs SET lifecycle_stage = 'deleted'")
+                    database.commit()
+        elif way == "hidden":
+            encoders.table(logs / ".trash" / f"run-seed_{seed}" / "metrics.csv", rows)
+        elif way == "below another run":
+            home = encoders.mlflow_run(logs / "run-seed_0", {"loss": falling(0)}, {"seed": 0})
+            encoders.table(home / "artifacts" / f"run-seed_{seed}" / "metrics.csv", rows)
+        else:
+            encoders.table(logs.parent / f"run-seed_{seed}" / "metrics.csv", rows)
+            (logs / f"run-seed_{seed}").symlink_to(logs.parent / f"run-seed_{seed}")
+
+
+@pytest.mark.parametrize(
+    "way", ["deleted", "deleted in a database", "hidden", "below another run", "linked"]
+)
+def test_runs_that_are_not_read_are_told(tmp_path: Path, way: str) -> None:
+    """The defect: whoever put failed runs away chose among them, and no page said so."""
+    logs = tmp_path / "logs"
+    for seed in SEEDS if way != "below another run" else [one for one in SEEDS if one]:
+        rows = [{"step": s, "loss": repr(v)} for s, v in falling(seed)]
+        encoders.table(logs / f"run-seed_{seed}" / "metrics.csv", rows)
+    hide(logs, way)
+    said = remarks(run_import(tmp_path, [logs]))
+    assert said.startswith("Among the logs were not read: ")
+
+
+def test_a_checkpoint_that_the_claims_runs_began_from_is_told(tmp_path: Path) -> None:
+    """The defect: a path of a checkpoint counted as each run's own affair."""
+    write(tmp_path / "logs" / "ours", mechanism="full", checkpoint_path="solved.pt")
+    write(tmp_path / "logs" / "ablation", mechanism="none")
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
+    assert "checkpoint_path (nothing, not solved.pt)" in said

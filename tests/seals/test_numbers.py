@@ -449,3 +449,35 @@ def test_coordinates_left_out_where_a_part_is_missed_are_told(
         experiments={"descent": {"title": "It descends", "measurements": measured}},
     )
     assert (f"{LEFT_OUT}: 'distance, layer 1' in 6 of 6 runs" in said) is is_told
+
+
+@pytest.mark.parametrize(("since", "is_told"), [(8, True), (0, False)])
+def test_a_course_whose_beginning_is_missing_is_warned_of(
+    at: Place, since: int, is_told: bool
+) -> None:
+    """The defect: an untrained model met the bound, and nobody saw the beginning of the course."""
+    check = {"kind": "aligns", "distance": {"measurement": "distance"}, "at_most": 0.1}
+    said = said_of(at, check, "range(0, settings.steps", f"range({since}, settings.steps")
+    told = f"{BEGINS_LATE}: 'distance' begins at step 8 of 40 in 6 of 6 runs"
+    assert (told in said) is is_told
+    page = (at.folder / "reports/paper/mini/scorecard.md").read_text()
+    assert ("from step 8 to step 40" in page) is is_told
+    assert ("in 40 steps" in page) is not is_told
+
+
+def test_the_seeds_of_a_control_stand_in_its_row(at: Place) -> None:
+    """The defect: they were chosen so that the control missed, and no page had them."""
+    seeds = {"quick": [1, 4, 8, 9, 10], "paper": list(range(6))}
+    write_paper(at.audits, claims=[claim("mini", "supported")], seeds=seeds)
+    assert at(*PAPER)[0] == 0
+    assert "5 runs, seeds 1, 4, 8–10" in (at.folder / "reports/paper/mini/scorecard.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_series_that_ends_early_behind_a_gap_is_warned_of(at: Place) -> None:
+    """The defect: a gap of half the training let a series end at its best step."""
+    check = {"kind": "aligns", "distance": {"measurement": "distance"}, "at_most": 0.1}
+    observed = "range(0, settings.steps + 1, max(1, settings.steps // 20))"
+    said = said_of(at, check, observed, "[0, 21]")
+    assert f"{CUT_SHORT}: 'distance' ends at step 21 of 40 in 6 of 6 runs" in said

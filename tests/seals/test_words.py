@@ -89,3 +89,28 @@ def test_a_page_of_a_smaller_tier_without_its_records_is_warned_of(at: Place) ->
     shown = at.card("report", "mini", "--tier", "quick")
     assert WITHOUT_RECORDS in shown["history"]
     assert shown["rule_is_younger"]
+
+
+def test_a_seal_that_starts_from_an_older_rule_is_refused(at: Place) -> None:
+    """The defect: it told of a change of seeds, in place of the bound that was loosened last."""
+    assert at("seal", "mini", "--why", "first")[0] == 0
+    first = at.entries[-1]
+    at.edit("mini.yaml", "at_most: 0.1\n", "at_most: 0.2\n")
+    assert at("seal", "mini", "--why", "second")[0] == 0
+    at.edit("mini.yaml", "at_most: 0.2\n", "at_most: 0.3\n")
+    assert at("seal", "mini", "--why", "third")[0] == 0
+    lines = at.file.read_bytes().splitlines(keepends=True)
+    forged = parsed_entry(lines[-1]).model_copy(update={"since": getattr(first, "rule", None)})
+    forged = forged.model_copy(update={"hash": hash_of(forged)})
+    at.file.write_bytes(b"".join([*lines[:-1], line_of(forged) + b"\n"]))
+    assert "starts from another rule than the last one" in at("seal", "--verify")[1]
+
+
+def test_a_list_of_records_that_was_begun_anew_is_told(at: Place) -> None:
+    """The defect: repaired after a damage, it knew nothing of what had been lost."""
+    assert at(*PAPER)[0] == 0
+    manifest = at.folder / "runs" / "manifest.log"
+    manifest.write_bytes(b"x" + manifest.read_bytes()[1:])
+    at("verify", "--repair")
+    told = at.card("report", "mini", "--tier", "paper")["history"]
+    assert any("list of records was damaged and begun anew" in one for one in told)

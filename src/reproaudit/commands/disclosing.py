@@ -101,6 +101,7 @@ def disclosed(
         beside.records_written_again(),
         beside.alternatives_cut_off(),
         beside.history_cut_short(),
+        beside.list_begun_anew(),
         _of_branches(seen.elsewhere),
         *beside.looks_not_counted(),
         beside.claims_never_judged(),
@@ -291,6 +292,15 @@ class _Beside:
             return ""
         return (
             f"Alternatives were begun on {date_of(begun)}, and not all of them have been finished."
+        )
+
+    def list_begun_anew(self) -> str:
+        """A sentence on a list of records that was damaged, and no longer tells what is lost."""
+        if not any(self.store.root.glob("manifest.log.bad*")):
+            return ""
+        return (
+            "The store's list of records was damaged and begun anew, so that it does not know of "
+            "records that were lost before."
         )
 
     def history_cut_short(self) -> str:

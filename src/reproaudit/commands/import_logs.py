@@ -29,7 +29,7 @@ from reproaudit.importing.comparing import (
 from reproaudit.importing.finding import FoundLogs, find_runs
 from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
 from reproaudit.importing.mapping import MappingFile, read_mapping
-from reproaudit.importing.noticing import noticed
+from reproaudit.importing.noticing import not_read, noticed
 from reproaudit.importing.roles import PlacedRun, place_runs, role_words
 from reproaudit.importing.writing import Header, digest_of, write_folder
 from reproaudit.judging.submissions import read_submission
@@ -93,7 +93,7 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         compared = compare_settings(audit, placed, mapping)
         overrides = manifest_settings(compared)
         roles = assemble(audit, scope, placed, overrides, mapping)
-        noted = noticed(audit, scope, tier, placed, mapping)
+        noted = [*noticed(audit, scope, tier, placed, mapping), *not_read(found.unread)]
         protocol = _protocol(audit, asked, mapping, found, compared, roles, scope, noted)
         if not any(role.measured for role in roles):
             raise LogError(
@@ -151,18 +151,20 @@ def _header(
         proxy=mapping.proxy,
         settings=overrides,
         taken_from={
-            name: _formula(name, mapping)
+            name: formula
             for name in mapping.mapping
-            if _origin(name, mapping) != name
+            if (formula := _formula(name, mapping)) != name
         },
     )
 
 
 def _formula(name: str, mapping: MappingFile) -> str:
     """The tag or formula of a measurement, with the meaning of each short name."""
-    short = mapping.mapping[name].let
-    where = "; ".join(f"{one} is '{tag}'" for one, tag in short.items())
-    return f"{_origin(name, mapping)}, where {where}" if where else _origin(name, mapping)
+    quantity = mapping.mapping.get(name)
+    if quantity is None:
+        return name
+    where = "; ".join(f"{one} is '{tag}'" for one, tag in quantity.let.items())
+    return ", where ".join(filter(None, [quantity.tag or quantity.expression or name, where]))
 
 
 def _changed(run: LoggedRun) -> date:
@@ -212,7 +214,7 @@ def _protocol(
                 "experiment": role.batch.experiment,
                 "settings": dict(role.batch.overrides),
                 "measurement": name,
-                "from": _origin(name, mapping),
+                "from": _formula(name, mapping),
                 "seeds": list(by_seed),
                 "points": max(len(one.steps or (0,)) for one in by_seed.values()),
             }
@@ -247,11 +249,6 @@ def _protocol(
     }
 
 
-def _origin(name: str, mapping: MappingFile) -> str:
-    quantity = mapping.mapping.get(name)
-    return name if quantity is None else quantity.tag or quantity.expression or name
-
-
 # --- the terminal ---------------------------------------------------------------------------------
 
 
@@ -279,7 +276,7 @@ def _show(
                     indent="  ",
                 )
         for name, by_seed in role.measured.items():
-            origin = _origin(name, mapping)
+            origin = _formula(name, mapping)
             source = "" if origin == name else f" = {origin}"
             points = max(len(one.steps or (0,)) for one in by_seed.values())
             line(f"{name}{source}: {points} points in each run", indent="  ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import tempfile
@@ -33,11 +34,13 @@ class FoundLogs:
         runs: every run, with its configuration.
         configs: run -> the configuration files that were read.
         skipped: what was passed over and may surprise: links, archives inside folders.
+        unread: of these, what may hold runs: its name, and why it was not read.
     """
 
     runs: list[LoggedRun] = field(default_factory=list)
     configs: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    unread: list[tuple[str, str]] = field(default_factory=list)
 
 
 def find_runs(
@@ -63,7 +66,7 @@ def find_runs(
         if path.is_file() and is_archive(path):
             root = Path(tempfile.mkdtemp(dir=scratch))
             unpack(path, shown, root)
-        finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found.skipped)
+        finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found)
         runs = list(_with_hyperparameters(finder.runs(), found.skipped))
         if not runs:
             raise LogError(shown, f"found no log; expected {LOG_KINDS}.")
@@ -94,6 +97,7 @@ def _with_hyperparameters(runs: Iterable[LoggedRun], skipped: list[str]) -> Iter
         home = homes.get(run.folder.parent)
         is_named = _is_named(run, courses) and named[run.folder.parent] == 1
         is_timed = run.folder in homes and _TIME.fullmatch(run.folder.name) is not None
+        is_timed = is_timed and _has_single_numbers(run)
         if home is None or not (is_timed or is_named):
             kept.append(run)
             continue
@@ -146,10 +150,10 @@ class _Finder:
         last: str,
         axes: frozenset[str],
         step: str | None,
-        skipped: list[str],
+        found: FoundLogs,
     ) -> None:
         self.root, self.shown, self.last = root, shown, last
-        self.axes, self.step, self.skipped = axes, step, skipped
+        self.axes, self.step, self.found = axes, step, found
         self.folder = root if root.is_dir() else root.parent
         self._entries = 0
 
@@ -183,7 +187,7 @@ class _Finder:
                                 "folders of the runs.",
                             )
                         if entry.is_symlink():
-                            self.skipped.append(f"{self._name(Path(entry.path))} (a link)")
+                            self._pass_over(self._name(Path(entry.path)), "a link")
                         elif entry.is_dir():
                             below.append(folder / entry.name)
                         elif entry.is_file():
@@ -193,13 +197,24 @@ class _Finder:
             names.sort()
             yield folder, names
             inside = mlflow.is_store_run(folder) or any(name.endswith(".wandb") for name in names)
-            if not inside:
-                waiting += sorted((b for b in below if not b.name.startswith(".")), reverse=True)
+            for one in sorted(below, reverse=True):
+                if inside or one.name.startswith("."):
+                    if _holds_a_run(one):
+                        where = "below the folder of another run" if inside else "a hidden folder"
+                        self._pass_over(self._name(one), where)
+                else:
+                    waiting.append(one)
+
+    def _pass_over(self, name: str, why: str) -> None:
+        self.found.skipped.append(f"{name} ({why})")
+        self.found.unread.append((name, why))
 
     def _folder(self, folder: Path, names: list[str]) -> Iterator[LoggedRun]:
         if mlflow.is_store_run(folder):
             run = mlflow.read_store_run(self._name(folder), self._parts(folder), folder)
-            if run is not None:
+            if run is None:
+                self._pass_over(self._name(folder), mlflow.DELETED)
+            else:
                 yield run
             return
         events = [folder / name for name in names if tensorboard.is_event_file(name)]
@@ -228,7 +243,10 @@ class _Finder:
         elif file.name == "trainer_state.json":
             yield self._trainer_state(file)
         elif suffix in _DATABASES and (alone or mlflow.is_database(file, name)):
-            yield from mlflow.read_database(name, parts[:-1], file)
+            runs, deleted = mlflow.read_database(name, parts[:-1], file)
+            for one in deleted:
+                self._pass_over(one, mlflow.DELETED)
+            yield from runs
         elif file.name == "metrics.csv" and (file.parent / "hparams.yaml").is_file():
             yield from trainers.read_lightning(name, parts, file, self.axes, self.step)
         elif suffix in _TABLES:
@@ -236,9 +254,9 @@ class _Finder:
         elif alone:
             raise LogError(name, f"found '{file.suffix or file.name}'; expected {LOG_KINDS}.")
         elif is_archive(file):
-            self.skipped.append(f"{name} (an archive inside a folder)")
+            self._pass_over(name, "an archive inside a folder")
         elif suffix in (".pkl", ".pickle", ".pt", ".bin") and file.name not in CONFIG_FILES:
-            self.skipped.append(f"{name} (could run code; not read)")
+            self.found.skipped.append(f"{name} (could run code; not read)")
 
     def _trainer_state(self, file: Path, folder: Path | None = None) -> LoggedRun:
         home = folder or file.parent
@@ -276,3 +294,18 @@ def _last_checkpoint(folder: Path) -> Path | None:
         if number.isdigit() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))
     return max(numbered)[1] if numbered else None
+
+
+MOST_LOOKED_AT = 2_000
+"""Of the files of a folder that is not read, so many are looked at for logs."""
+
+
+def _holds_a_run(folder: Path) -> bool:
+    """True if a folder that is not read seems to hold a logged run."""
+    names = (name for _, _, files in os.walk(folder) for name in files)
+    return any(
+        tensorboard.is_event_file(name)
+        or name in ("trainer_state.json", "meta.yaml", "metrics.csv", "metrics.jsonl")
+        or name.endswith(".wandb")
+        for name in itertools.islice(names, MOST_LOOKED_AT)
+    )

@@ -23,6 +23,7 @@ _MAX_ENTRIES = 20_000
 """Metrics or parameters of one run."""
 MAX_QUERY_SECONDS = 60.0
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
+DELETED = "deleted in MLflow"
 _INFINITE = 1.7976931348623157e308
 """The number that MLflow's database writes for an infinite value."""
 
@@ -131,8 +132,10 @@ def is_database(file: Path, place: str) -> bool:
         return handle.read(16) == b"SQLite format 3\0"
 
 
-def read_database(name: str, parts: tuple[str, ...], file: Path) -> list[LoggedRun]:
-    """The runs of an SQLite store that were not deleted.
+def read_database(
+    name: str, parts: tuple[str, ...], file: Path
+) -> tuple[list[LoggedRun], list[str]]:
+    """The runs of an SQLite store, and the names of those that were deleted.
 
     Raises:
         LogError: if it is damaged, no store of MLflow's, or still being written.
@@ -151,7 +154,10 @@ def read_database(name: str, parts: tuple[str, ...], file: Path) -> list[LoggedR
             database.set_progress_handler(lambda: int(time.monotonic() > stop), 100_000)
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
-            return _database_runs(name, parts, file, database)
+            runs = _database_runs(name, parts, file, database)
+            gone = "SELECT name, run_uuid FROM runs WHERE lifecycle_stage != 'active'"
+            deleted = database.execute(f"{gone} ORDER BY start_time, run_uuid").fetchall()
+            return runs, [f"{name}/{title or run_id}" for title, run_id in deleted]
     except sqlite3.Error as error:
         raise LogError(
             name, f"found a database that cannot be read ({error}); expected an MLflow store."

@@ -8,6 +8,7 @@ all of it is told beside the verdicts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
@@ -60,6 +61,17 @@ def noticed(
         *_roles_that_logs_deny(placed),
         *_let_pass(mapping),
     )
+
+
+def not_read(unread: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yields a sentence on what may hold runs, among the logs that were given, and was not read.
+
+    Args:
+        unread: names of files, folders and runs, each with the reason.
+    """
+    if unread:
+        named = (f"{name_within(name)} ({why})" for name, why in unread)
+        yield f"Among the logs were not read: {_some(list(named), ', ')}."
 
 
 def name_within(run: str) -> str:
@@ -190,11 +202,15 @@ def _differences(
         left, right = own[0].run.config.get(key), control[0].run.config.get(key)
         if (
             key not in as_planned
-            and not is_of_run_alone(key)
+            and (not is_of_run_alone(key) or _LOADED.search(key))
             and not alike(left, right)
             and not (_varies(key, own) or _varies(key, control))
         ):
             yield f"{key} ({_said(right)}, not {_said(left)})"
+
+
+_LOADED = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
+"""Names of what a run may have begun from; what all runs of a role share is not each run's own."""
 
 
 def _varies(key: str, runs: Sequence[PlacedRun]) -> bool:

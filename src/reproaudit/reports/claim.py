@@ -195,12 +195,21 @@ def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
         theirs = phrasing.experiment_differences(card, claim, control)
         differs = (phrasing.control_differences(control), theirs, f"{control.tier} scale")
         how = f"{control.why} ({control.experiment} with {', '.join(filter(None, differs))})"
-        how = "; ".join([how, *phrasing.control_notes(claim, control)])
+        seeds = _other_seeds(card, claim, control)
+        how = "; ".join([how, *seeds, *phrasing.control_notes(claim, control)])
         said = phrasing.control_words(card, claim, control)
         yield _answer(name, phrasing.decision_words(control.decision), said, how)
     if claim.positive_control is None:
         reason = claim.positive_control_missing or phrasing.NO_REASON
         yield _answer("positive control", "none", "none can be constructed", reason)
+
+
+def _other_seeds(card: Scorecard, claim: ClaimModel, control: ControlModel) -> Iterator[str]:
+    """Yields the seeds of a control's runs, if they are not the first of the claim's."""
+    batch = control.experiment, control.tier, control.settings
+    seeds = [r.seed for r in card.records if (r.experiment, r.tier, r.overrides) == batch]
+    if seeds and seeds != list(claim.seeds[: len(seeds)]):
+        yield f"{numbers.counted(len(seeds), 'run')}, seeds {numbers.ranges(seeds)}"
 
 
 def _answer(name: str, decision: str, estimate: str, how: str) -> o.GridRow:

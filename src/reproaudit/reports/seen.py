@@ -57,7 +57,11 @@ def _course(picture: PictureModel, line: LineModel) -> str:
     ends = _ends(picture, line)
     dash = f" ({DASHES[min(line.quantity, 3)]})" if _quantities(picture) > 1 else ""
     said = f"The mean of {line.label}{dash} goes from {number(mean[0])} to {number(mean[-1])}"
-    said += f" in {number(float(line.x[len(mean) - 1]))} steps"
+    first, last = (float(line.x[place]) for place in (0, len(mean) - 1))
+    if first:
+        said += f" from step {number(first)} to step {number(last)}"
+    else:
+        said += f" in {number(last)} steps"
     if len(ends) > 1:
         said += f"; the {_runs(line)} end between {number(min(ends))} and {number(max(ends))}"
     levels = [r for r in picture.ranges if r.quantity == line.quantity and not r.x]

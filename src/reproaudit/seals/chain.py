@@ -194,6 +194,8 @@ class _State:
     def _take_seal(self, entry: SealEntry) -> str | None:
         if entry.since is not None and entry.since not in self.rules:
             return "found a seal that starts from a rule that was never sealed"
+        if entry.since != (self.sealed[0] if self.sealed is not None else None):
+            return "found a seal that starts from another rule than the last one sealed"
         rule = sealed_rule(entry, self.rules)
         if digest(rule) != entry.rule:
             return "found a seal whose rule does not follow from the changes that it lists"

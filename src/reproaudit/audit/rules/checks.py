@@ -17,6 +17,7 @@ from reproaudit.audit.rules.looks import (
 from reproaudit.audit.rules.names import not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
+from reproaudit.checks import Check
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
 from reproaudit.checks.scales_like import FEWEST_SIZES
@@ -273,9 +274,7 @@ def _linear_scale_needs_a_range(audit: Audit) -> Iterator[Violation]:
                 f"found the linear scale for '{name}', whose range has one end alone; expected "
                 "two, or none",
             )
-        elif getattr(check, "relative_to", None) is None and any(
-            _is_far_away(declaration, level) for _, level, _ in check.levels()
-        ):
+        elif _is_far_away(declaration, _size(check)):
             yield Violation(
                 (*look.loc[:4], "scale"),
                 f"found the linear scale for '{name}', whose range ends more than "
@@ -293,10 +292,17 @@ FAR_ABOVE = 1000
 """A range that ends so many levels away keeps nothing in."""
 
 
-def _is_far_away(declaration: Declaration, level: float) -> bool:
-    """True if a measurement has an end that its level is nowhere near."""
+def _size(check: Check) -> float:
+    """The size of the numbers that a check states on the linear scale; 0 if they are all 0."""
+    stated = [level for _, level, _ in check.levels()]
+    stated += [getattr(check, name, None) or 0.0 for name in ("margin", "by")]
+    return max(map(abs, stated))
+
+
+def _is_far_away(declaration: Declaration, size: float) -> bool:
+    """True if a measurement has an end that what is stated of it is nowhere near."""
     ends = [abs(end) for end in declaration.range or () if end is not None]
-    return level != 0 and max(ends, default=0.0) > FAR_ABOVE * abs(level)
+    return size != 0 and max(ends, default=0.0) > FAR_ABOVE * size
 
 
 @error(

@@ -108,11 +108,10 @@ def _early(run: JudgedRun, own: Sequence[JudgedRun], audit: Audit) -> set[tuple[
         is_own = not run.behind.whose  # of others the steps are told of in `_other_length`
         stated = stated_length(audit, record.experiment, record.settings) if is_own else None
         longest = max((int(one.steps[-1]) for one in series.values()), default=0)
-        ends = {
-            name: max(stated or 0, longest)
-            for check in run.checks
-            for _, name in run.series_of(check)
-        }
+        if stated is None and is_own:  # what a run reports may be of several trainings
+            stated = record.steps
+        length = max(stated or 0, longest)
+        ends = {name: length for check in run.checks for _, name in run.series_of(check)}
     if is_control and own:
         its, ours = record.steps or 0, own[0].record.steps or 0
         share = its / ours if its and ours else 1.0
@@ -125,12 +124,17 @@ def _early(run: JudgedRun, own: Sequence[JudgedRun], audit: Audit) -> set[tuple[
         for check in run.checks:
             for field, name in run.series_of(check):
                 ends[name] = max(ends.get(name, 0), share * claims.get((check.name, field), 0))
-    early = ((name, end_beside([series[name].steps], ends[name], points=True)) for name in ends)
     return _early_curves(run) | {
-        (name, end, round(ends[name]))
-        for name, end in early
-        if end is not None and end < ends[name]
+        (name, int(series[name].steps[-1]), round(length))
+        for name, length in ends.items()
+        if _ends_before(series[name].steps, length)
     }
+
+
+def _ends_before(steps: Sequence[int], length: float) -> bool:
+    """True if a series ends before so many steps, by more than it skips elsewhere or by a tenth."""
+    end = end_beside([steps], length, points=True)
+    return (end is not None and end < length) or steps[-1] < (1 - GAP) * length
 
 
 def _early_curves(run: JudgedRun) -> set[tuple[str, int, int]]:
@@ -154,12 +158,12 @@ def _late(run: JudgedRun) -> set[tuple[str, int, int]]:
     """The courses and curves that begin late in training, each with its first and the last step.
 
     Of what came before nothing is judged, though a rule on a course seems to be about all of it.
+    And where a part is read at the end, its first observation is taken for the start of training:
+    whether it was met there, and how far its ablation was from it.
     """
     found: set[tuple[str, int, int]] = set()
     series = run.record.measurements.series
     for check in run.checks:
-        if not check.follows_training():
-            continue
         steps = {name: series[name].steps for _, name in run.series_of(check)}
         last = max((int(one[-1]) for one in steps.values()), default=0)
         begins = {name: float(one[0]) for name, one in steps.items()}

@@ -38,6 +38,7 @@ from reproaudit.judging.submissions.manifest import (
     settings_for,
 )
 from reproaudit.judging.submissions.misfit import Misfits, clipped
+from reproaudit.judging.submissions.unread import remarks_on_files
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:  # a manifest that is missing or wrong is told before NumPy is imported
@@ -130,7 +131,11 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     scrutiny.refuse_copies(submitted, misfits)
     misfits.raise_if_any()
     known = as_imported(folder, manifest)
-    remarks = (*known.changes, *scrutiny.remarks_on(audit, known.manifest, submitted))
+    remarks = (
+        *known.changes,
+        *scrutiny.remarks_on(audit, known.manifest, submitted),
+        *remarks_on_files(folder.resolve(), reader.files),
+    )
     return _submission(audit, manifest, found, remarks)
 
 

@@ -15,7 +15,7 @@ import math
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,6 +126,8 @@ class FileReader:
 
     misfits: Misfits
     left: int = MOST_BYTES
+    taken: dict[Path, set[int]] = field(default_factory=dict)
+    """The files that were read, each with the seeds that were taken from it."""
     _sheets: dict[Path, _Sheet | None] = field(default_factory=dict)
 
     def read(self, path: Path, shown: str, names: frozenset[str], seed: int, alone: bool) -> Found:
@@ -138,6 +140,7 @@ class FileReader:
             seed: the rows to take of a table that holds several seeds.
             alone: whether the file holds this seed only.
         """
+        self.taken.setdefault(path, set()).add(seed)
         kind = path.suffix.lower()
         if kind == ".csv":
             if path not in self._sheets:
@@ -160,6 +163,14 @@ class FileReader:
             return {} if data is None else _read_json(data, shown, self.misfits)
         data = self._data(path, shown, MOST_ARRAY_BYTES)
         return {} if data is None else _read_npz(data, shown, self.misfits, self._spend)
+
+    def rows_left(self) -> Iterator[tuple[str, list[int]]]:
+        """Yields each table with the seeds in it of which nobody took the rows."""
+        for path, sheet in self._sheets.items():
+            if sheet is not None:
+                seeds = {seed for seed in sheet.rows if seed is not None} - self.taken[path]
+                if seeds:
+                    yield sheet.shown, sorted(seeds)
 
     def _data(self, path: Path, shown: str, most: int) -> bytes | None:
         try:

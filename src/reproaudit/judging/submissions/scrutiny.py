@@ -168,7 +168,7 @@ def _seeds_apart(batches: Sequence[Sequence[SubmittedRun]]) -> Iterator[str]:
     judged = [batch for batch in batches if batch[0].role is not Role.POSITIVE_CONTROL]
     seeds = {batch[0].batch: sorted(run.record.seed for run in batch) for batch in judged}
     if len({tuple(one) for one in seeds.values()}) > 1:
-        named = "; ".join(f"{batch} has {_numbers(own)}" for batch, own in seeds.items())
+        named = "; ".join(f"{batch} has {seed_words(own)}" for batch, own in seeds.items())
         yield (
             f"Not all have the same seeds, and a claim needs every seed of each: {clipped(named)}."
         )
@@ -242,7 +242,7 @@ def _shared_by(
     if not pairs:
         return
     alike = len(pairs) > 1 and all(a.record.seed == b.record.seed for a, b in pairs)
-    which = "the same seeds" if alike else _numbers(sorted({b.record.seed for _, b in pairs}))
+    which = "the same seeds" if alike else seed_words(sorted({b.record.seed for _, b in pairs}))
     runs = [run for run, _ in pairs]
     who, verb = _who(runs), _verb(runs, "have")
     yield f"{who} {verb} the same {kind} as {which} of {theirs[0].batch}{_IN_COMMON[kind]}."
@@ -325,10 +325,11 @@ def _who(runs: Sequence[SubmittedRun], all_of: int = 0) -> str:
 
 
 def _seeds(runs: Sequence[SubmittedRun]) -> str:
-    return _numbers([run.record.seed for run in runs])
+    return seed_words([run.record.seed for run in runs])
 
 
-def _numbers(seeds: Sequence[int]) -> str:
+def seed_words(seeds: Sequence[int]) -> str:
+    """Returns ``seed 3`` or ``seeds 3 and 4``; of many their number."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
     if len(seeds) > MOST_SEEDS_NAMED:
