@@ -110,7 +110,16 @@ FIVE_TIMES = total(two(1 / 3, math.log(5), 0.0), normal(0.0, 0.01))
 """A third of the runs ends at five times the target, all others on it."""
 
 
+def _either_sign(spread: float) -> Shape:
+    """Numbers of either sign with a long tail beyond the limit, on which their mean lies."""
+    mean = math.exp(spread**2 / 2)
+    law = through(lambda z: np.exp(spread * z) - mean, normal(0.0, 1.0))
+    name = f"linear scale, log-normal less its mean, spread {spread:g}"
+    return reaches(name, law, "linear", REAL, at_most=0.0)
+
+
 FEW_RUNS = [
+    *(one for spread in (1.0, 1.5) for one in _few(_either_sign(spread))),
     *_few(_log("exponential logarithms, 37% of the runs beyond", exponential(-1.0))),
     *_few(
         _log(
