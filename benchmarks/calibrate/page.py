@@ -25,10 +25,10 @@ null's rate may lie above it. Most nulls lie exactly on a limit, the least favou
 
 The shapes were fixed before the kinds were redesigned to reject them, and none has been dropped.
 The commit that added them tells how the kinds fared before. `reproaudit check` refuses an audit in
-which a measure whose range has one end alone is judged on the linear scale by a check that states that
-scale (rule RA191; `grows_like`, `ordered_onsets` and `scales_like` use it for some conditions). The table
-says *refused* for shapes that do so; on the log scale the same data can be judged. A page warns
-where, of runs of one sign that are judged on the linear scale, the largest is more than three
+which a measure whose range has one end alone is judged on the linear scale by a check that states
+it (rule RA191; some conditions of `grows_like`, `ordered_onsets` and `scales_like` use it). The
+table says *refused* for shapes that do so; on the log scale the same data can be judged. A page
+warns where, of runs of one sign that are judged on the linear scale, the largest is more than three
 times the smallest.
 
 ## What this cannot show

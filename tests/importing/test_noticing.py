@@ -320,3 +320,44 @@ def test_a_checkpoint_that_the_claims_runs_began_from_is_told(tmp_path: Path) ->
     write(tmp_path / "logs" / "ablation", mechanism="none")
     said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
     assert "checkpoint_path (nothing, not solved.pt)" in said
+
+
+@pytest.mark.parametrize("name", ["dataset_name", "lora_rank", "optimizer_name", "train_time"])
+def test_only_whole_names_are_a_runs_own(tmp_path: Path, name: str) -> None:
+    """The defect: what ended in "name" or "rank" was each run's own, be it of data or optimizer."""
+    write(tmp_path / "logs" / "ours", mechanism="full", **{name: "easy"})
+    write(tmp_path / "logs" / "ablation", mechanism="none", **{name: "hard"})
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
+    assert f"{name} (hard, not easy)" in said
+    write(tmp_path / "mixed" / "a", SEEDS[:2], mechanism="full", **{name: "easy"})
+    write(tmp_path / "mixed" / "b", SEEDS[2:], mechanism="full", **{name: "hard"})
+    with pytest.raises(LogError, match="expected runs that differ in their seed alone"):
+        run_import(tmp_path / "mixed", [tmp_path / "mixed"])
+
+
+def test_a_setting_read_from_another_name_is_told(tmp_path: Path) -> None:
+    """The defect: the value that the audit expects stood under a name of the mapper's choice."""
+    write(tmp_path / "logs" / "ours", arm="none", reported="full")
+    out = run_import(tmp_path, [tmp_path / "logs"], "configuration: {mechanism: reported}")
+    told = "Settings were read from other names in the configurations: mechanism from 'reported'"
+    assert told in remarks(out)
+
+
+@pytest.mark.parametrize("chart", [False, True])
+def test_runs_that_logged_nothing_are_not_passed_over(tmp_path: Path, chart: bool) -> None:
+    """The defect: runs that crashed before their first row, or were blank in a chart, vanished."""
+    logs = tmp_path / "logs"
+    if chart:
+        rows = []
+        for at, (step, _) in enumerate(falling(0)):
+            row = {f"run-seed{seed} - loss": repr(falling(seed)[at][1]) for seed in SEEDS}
+            rows.append({"step": step, **row, "run-seed7 - loss": "", "run-seed8 - loss": ""})
+        encoders.table(logs / "chart.csv", rows)
+        with pytest.raises(LogError, match="seed"):
+            run_import(tmp_path, [logs])
+        return
+    write(logs)
+    (logs / "run-seed_7").mkdir()
+    (logs / "run-seed_7" / "metrics.csv").write_text("step,loss\n")
+    said = remarks(run_import(tmp_path, [logs]))
+    assert "Among the logs were not read: run-seed_7/metrics.csv (a table without rows)" in said

@@ -247,10 +247,13 @@ class _Finder:
             for one in deleted:
                 self._pass_over(one, mlflow.DELETED)
             yield from runs
-        elif file.name == "metrics.csv" and (file.parent / "hparams.yaml").is_file():
-            yield from trainers.read_lightning(name, parts, file, self.axes, self.step)
         elif suffix in _TABLES:
-            yield from tables.read_table(name, parts, file, self.axes, self.step)
+            is_lightning = file.name == "metrics.csv" and (file.parent / "hparams.yaml").is_file()
+            read = trainers.read_lightning if is_lightning else tables.read_table
+            runs = list(read(name, parts, file, self.axes, self.step))
+            if not runs:
+                self._pass_over(name, "a table without rows")
+            yield from runs
         elif alone:
             raise LogError(name, f"found '{file.suffix or file.name}'; expected {LOG_KINDS}.")
         elif is_archive(file):
@@ -305,7 +308,7 @@ def _holds_a_run(folder: Path) -> bool:
     names = (name for _, _, files in os.walk(folder) for name in files)
     return any(
         tensorboard.is_event_file(name)
-        or name in ("trainer_state.json", "meta.yaml", "metrics.csv", "metrics.jsonl")
-        or name.endswith(".wandb")
+        or name in ("trainer_state.json", "meta.yaml")
+        or name.lower().endswith((".wandb", *_TABLES, *_DATABASES))
         for name in itertools.islice(names, MOST_LOOKED_AT)
     )

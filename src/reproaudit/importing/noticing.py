@@ -56,6 +56,7 @@ def noticed(
         *_seeds_renamed(placed),
         *_rows_without_values(placed),
         *_settings_passed_over(placed, mapping),
+        *_settings_renamed(placed, mapping),
         *_varied(by_role.values(), mapping),
         *_controls_that_differ(audit, scope, tier, by_role),
         *_roles_that_logs_deny(placed),
@@ -130,6 +131,18 @@ def _settings_passed_over(placed: Sequence[PlacedRun], mapping: MappingFile) -> 
                 f"The configurations have {name} = {found}, which the mapping passes over: "
                 f"{instead}."
             )
+
+
+def _settings_renamed(placed: Sequence[PlacedRun], mapping: MappingFile) -> Iterator[str]:
+    """Yields a sentence on settings that the mapping reads from names of its choice."""
+    stated = {pair.name for one in placed for pair in one.stated.values()}
+    renamed = [
+        f"{name} from '{called}'"
+        for name, called in mapping.configuration.items()
+        if called is not None and called in stated and normal(called.rpartition(".")[2]) != name
+    ]
+    if renamed:
+        yield f"Settings were read from other names in the configurations: {_some(renamed, ', ')}."
 
 
 def _varied(roles: Iterable[Sequence[PlacedRun]], mapping: MappingFile) -> Iterator[str]:

@@ -316,16 +316,23 @@ def _listed(value: Any) -> list[str] | None:
 # --- runs that belong together --------------------------------------------------------------------
 
 _OWN = re.compile(
-    r"(^|[._])((output|log|logging|save|work|run|exp|experiment|checkpoint|ckpt|results?)_?"
-    r"(dir|directory|path|folder|file|name|id)|name|id|uuid|timestamp|time|date|host|hostname|port|"
-    r"pid|rank|device|gpus?)$"
+    r"(^|[._])(output|log|logging|save|work|run|exp|experiment|checkpoint|ckpt|results?)_?"
+    r"(dir|directory|path|folder|file|name|id)$"
 )
-"""Names of what is each run's own affair: where it wrote, what it was called, where it ran."""
+"""Names of what is each run's own affair: where it wrote, and what it was called."""
+_OWN_WHOLE = re.compile(
+    r"(^|\.)(name|id|uuid|run_uuid|timestamp|time|date|start_time|end_time|created_at|host|hostname|"
+    r"user|port|master_port|master_addr|pid|job_id|slurm_job_id|task_id|trial_id|device|device_id|"
+    r"gpus?|gpu_ids?|local_rank|global_rank|node_rank)$"
+)
+"""More of them, when it ran and where, if they are the whole name: `dataset_name` is no run's."""
+_SEED = re.compile(r"(^|[._])(random_?)?seeds?($|[._])|(^|[._])random_state$")
 
 
 def is_of_run_alone(key: str) -> bool:
     """True of a name in a configuration that is each run's own affair, its seed's among them."""
-    return bool(_OWN.search(normal(key))) or "seed" in normal(key)
+    name = normal(key)
+    return any(one.search(name) for one in (_OWN, _OWN_WHOLE, _SEED))
 
 
 def may_vary(key: str, mapping: MappingFile) -> bool:
@@ -344,10 +351,12 @@ def _refuse_mixed(placed: Iterable[PlacedRun], mapping: MappingFile) -> None:
 def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
     a, b = one.run.config, other.run.config
     absent = object()
+    settings = {stated.name for run in (one, other) for stated in run.stated.values()}
     for key in sorted({*a, *b}):
         left, right = a.get(key, absent), b.get(key, absent)
-        passes = is_of_run_alone(key) or may_vary(key, mapping)
-        if passes or alike(left, right) or _differ_by_seed(left, one, right, other):
+        by_seed = is_of_run_alone(key) or _differ_by_seed(left, one, right, other)
+        passes = may_vary(key, mapping) or (by_seed and key not in settings)
+        if passes or alike(left, right):
             continue
         said = ["nothing" if value is absent else repr(value)[:60] for value in (left, right)]
         raise LogError(

@@ -110,6 +110,8 @@ def read_table(
         form = replace(form, run=_RUN)
         rows = _row_for_each_run(rows, by_run, form.step)
     groups = _Groups(name, file.stem, form, axes & set(columns))
+    for run, _ in by_run.values() if form.run == _RUN and form.seed is None else ():
+        groups.expect(run)
     steps = groups.take(rows)
     if "_step" in columns or any(column.endswith("__MIN") for column in columns):
         source = "W&B export"
@@ -160,6 +162,10 @@ class _Groups:
         self._name, self._stem, self._form, self._axes = name, stem, form, axes
         self.builders: dict[tuple[str | None, int | None], CurveBuilder] = {}
         self._readers: dict[tuple[str | None, int | None], RowReader] = {}
+
+    def expect(self, run: str) -> None:
+        """A run that a header names is one, whether any of its cells has a value or not."""
+        self._reader((run, None))
 
     def take(self, rows: _Rows) -> dict[tuple[str | None, int | None], list[int]]:
         """Reads all rows; returns the steps of each group's rows."""
