@@ -114,3 +114,14 @@ def test_a_list_of_records_that_was_begun_anew_is_told(at: Place) -> None:
     at("verify", "--repair")
     told = at.card("report", "mini", "--tier", "paper")["history"]
     assert any("list of records was damaged and begun anew" in one for one in told)
+
+
+def test_versions_of_the_code_that_smaller_scales_tried_are_told(at: Place) -> None:
+    """The defect: a rate in the code was tuned at the quick tier, and the page told of nothing."""
+    for rate in ("0.9", "0.8", "0.7"):
+        at.edit("mini.py", "* 0.7" if rate == "0.9" else f"* {float(rate) + 0.1:.1f}", f"* {rate}")
+        assert at("run", "mini", "--tier", "quick")[0] == 0
+    told = at.card(*PAPER)["history"]
+    assert "At smaller scales, the store has records of 2 other versions of the code." in told
+    page = (at.folder / "reports/paper/mini/scorecard.md").read_text(encoding="utf-8")
+    assert "A choice that stands in the code of the experiment alone is not among them" in page

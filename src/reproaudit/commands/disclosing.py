@@ -98,6 +98,7 @@ def disclosed(
         beside.records_left_behind(),
         beside.lost_records(),
         beside.records_not_judged(),
+        beside.versions_tried(),
         beside.records_written_again(),
         beside.alternatives_cut_off(),
         beside.history_cut_short(),
@@ -265,6 +266,19 @@ class _Beside:
             f"Not judged here: {counted(len(others), 'other record')} of this tier, of other "
             "settings, seeds, code or libraries."
         )
+
+    def versions_tried(self) -> str:
+        """A sentence on other versions of the code that smaller scales have records of.
+
+        A choice that stands in code alone may have been tried out there, and no seal holds it.
+        """
+        tiers = (CUSTOM, *(tier for tier in TIERS[1 : TIERS.index(self.tier)]))
+        found = {one.code for tier in tiers for one in self.store.records(self.entry.slug, tier)}
+        others = found - {one.code for one in self.chosen.records.values()}
+        if not others:
+            return ""
+        said = counted(len(others), "other version")
+        return f"At smaller scales, the store has records of {said} of the code."
 
     def records_written_again(self) -> str:
         """A sentence on records that replace others; empty if each was written once.

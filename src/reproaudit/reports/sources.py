@@ -14,6 +14,12 @@ from reproaudit.reports import numbers, phrasing
 from reproaudit.reports import outline as o
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
+DECLARED = (
+    "These are the settings that the audit declares, and evidence and alternatives are about them. "
+    "A choice that stands in the code of the experiment alone is not among them, and nothing tells "
+    "what hangs on it."
+)
+
 
 def settings_section(card: Scorecard) -> Iterator[o.Section]:
     """Yields every setting with its value, and where that is stated, if there are any."""
@@ -28,7 +34,8 @@ def settings_section(card: Scorecard) -> Iterator[o.Section]:
         columns = ("Setting", "Experiment", "Value run", "Source", "Where it is stated, or why")
         table = o.Tabular(columns, rows, "Every setting with its source")
         fold = o.Fold(numbers.counted(len(rows), "setting"), (table,))
-        yield o.Section("Settings", (fold,), anchor="settings", detail=o.Detail.FULL)
+        about = o.Paragraph(DECLARED, "soft")
+        yield o.Section("Settings", (about, fold), anchor="settings", detail=o.Detail.FULL)
 
 
 def measurements_section(card: Scorecard) -> Iterator[o.Section]:
