@@ -15,9 +15,12 @@ import yaml
 from samples import AUDIT, SEEDS, falling, protocol, run_import, submitted
 
 from rendering import render_markdown
+from reproaudit.audit.plan import Batch
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.importing.logged import LogError
+from reproaudit.importing import noticing
+from reproaudit.importing.logged import LogError, LoggedConfig, LoggedRun
+from reproaudit.importing.roles import PlacedRun
 from reproaudit.judging.submissions.writing import MeasuredRuns, write_submission
 from reproaudit.reports.register.entries import EntrySource, paper_entry
 from reproaudit.reports.register.table import register_csv
@@ -256,8 +259,8 @@ def test_runs_of_the_claim_that_are_called_its_control_are_told(tmp_path: Path) 
     )
     said = remarks(run_import(tmp_path, [tmp_path / "logs"], rules))
     assert (
-        "Runs taken for the control 'training' with mechanism = 'none' state otherwise: mechanism "
-        f"= 'full' in {len(SEEDS)}." in said
+        "Runs that the mapping takes for the control 'training' with mechanism = 'none' state "
+        f"otherwise: mechanism = 'full' in {len(SEEDS)}." in said
     )
 
 
@@ -361,3 +364,88 @@ def test_runs_that_logged_nothing_are_not_passed_over(tmp_path: Path, chart: boo
     (logs / "run-seed_7" / "metrics.csv").write_text("step,loss\n")
     said = remarks(run_import(tmp_path, [logs]))
     assert "Among the logs were not read: run-seed_7/metrics.csv (a table without rows)" in said
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({"dataset": {"name": "easy"}}, {"dataset": {"name": "hard"}}),
+        ({"pretrained": "solved/seed_{seed}.pt"}, {}),
+        ({"checkpoint_path": "solved/seed_{seed}.pt"}, {}),
+        ({"pretrained_run_id": "solved"}, {}),
+        ({"teacher": {"run_id": "oracle"}}, {}),
+    ],
+)
+def test_what_one_role_began_from_or_was_trained_on_is_told(
+    tmp_path: Path, ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    """The defect: a nested name, or a text with the seed in it, was each run's own affair."""
+    for role, mechanism, more in (("ours", "full", ours), ("ablation", "none", theirs)):
+        write(tmp_path / "logs" / role, mechanism=mechanism)
+        for seed in SEEDS:
+            file = tmp_path / "logs" / role / f"run-seed_{seed}" / "args.json"
+            told = json.dumps(more).replace("{seed}", str(seed))
+            file.write_text(json.dumps(json.loads(file.read_text()) | json.loads(told)))
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
+    assert "in what the audit does not name: " in said
+
+
+def test_a_role_that_the_mapping_alone_gives_is_told(tmp_path: Path) -> None:
+    """The defect: failed launches without a word of the mechanism became its ablation."""
+    write(tmp_path / "logs" / "ours", mechanism="full")
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": repr(v)} for s, v in falling(seed, 0.5)]
+        encoders.table(tmp_path / "logs" / "failed" / f"run-seed_{seed}" / "metrics.csv", rows)
+    rules = (
+        'runs: [{match: "*failed/*", settings: {mechanism: none}, experiment: training}, '
+        '{match: "*", experiment: training}]'
+    )
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"], rules))
+    assert "with mechanism = 'none' do not state mechanism in 5" in said
+
+
+def test_logs_that_stop_elsewhere_than_planned_are_told(tmp_path: Path) -> None:
+    """The defect: a control had died at a fifth of training, and only its last number was read."""
+    write(tmp_path / "logs" / "ours", mechanism="full")
+    for seed in SEEDS:
+        rows = [{"step": s, "loss": 0.5 + seed / 100} for s, _ in falling(seed)[:2]]
+        run = tmp_path / "logs" / "ablation" / f"run-seed_{seed}"
+        encoders.table(run / "metrics.csv", rows)
+        (run / "args.json").write_text(json.dumps({"seed": seed, "mechanism": "none"}))
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
+    told = "Logs of 'training' with mechanism = 'none' end at step 10, where 100 are planned."
+    assert told in said
+
+
+def test_steps_that_another_column_counts_are_told(tmp_path: Path) -> None:
+    """The defect: epochs were taken for steps, and the terminal alone said so."""
+    for seed in SEEDS:
+        rows = [{"epoch": s, "loss": repr(v)} for s, v in falling(seed)]
+        encoders.table(tmp_path / "logs" / f"run-seed_{seed}" / "metrics.csv", rows)
+    said = remarks(run_import(tmp_path, [tmp_path / "logs"]))
+    assert "Steps were counted by the column 'epoch'." in said
+
+
+def test_the_coordinates_of_a_formula_are_told(tmp_path: Path) -> None:
+    """The defect: one restart of twelve was averaged, and nothing said which."""
+    for seed in SEEDS:
+        rows = [{"step": s, "loss/1": 9.0, "loss/2": repr(v)} for s, v in falling(seed)]
+        encoders.table(tmp_path / "logs" / f"run-seed_{seed}" / "metrics.csv", rows)
+    formula = "mean(tag('loss/{restart}'), over='restart')"
+    mapping = f'mapping: {{loss: {{expression: "{formula}", axes: {{restart: [2]}}}}}}'
+    assert f"{formula}, over restart 2" in remarks(
+        run_import(tmp_path, [tmp_path / "logs"], mapping)
+    )
+
+
+def test_a_configuration_that_changes_within_a_log_is_told(tmp_path: Path) -> None:
+    """The defect: a run began with other settings, and its last ones were those of the audit."""
+    config = LoggedConfig()
+    config["width"] = 8
+    config["width"] = 8
+    assert not config.replaced
+    config["width"] = 64
+    run = LoggedRun("run-seed_0", "W&B", tmp_path, (), (), {}, config, replaced=(*config.replaced,))
+    placed = PlacedRun(run, Batch("training", "paper", (), SEEDS), 0, diverged=False, stated={})
+    (said,) = noticing._replaced([placed])
+    assert said.endswith("run-seed_0 has width = 8, later 64.")

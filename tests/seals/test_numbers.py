@@ -449,6 +449,8 @@ def test_coordinates_left_out_where_a_part_is_missed_are_told(
         experiments={"descent": {"title": "It descends", "measurements": measured}},
     )
     assert (f"{LEFT_OUT}: 'distance, layer 1' in 6 of 6 runs" in said) is is_told
+    page = (at.folder / "reports/paper/mini/scorecard.md").read_text(encoding="utf-8")
+    assert "| ends | descent | 1 | layer 0, 1 | D. |" in page
 
 
 @pytest.mark.parametrize(("since", "is_told"), [(8, True), (0, False)])

@@ -164,7 +164,9 @@ def _formula(name: str, mapping: MappingFile) -> str:
     if quantity is None:
         return name
     where = "; ".join(f"{one} is '{tag}'" for one, tag in quantity.let.items())
-    return ", where ".join(filter(None, [quantity.tag or quantity.expression or name, where]))
+    taken = ", where ".join(filter(None, [quantity.tag or quantity.expression or name, where]))
+    along = "; ".join(f"{axis} {', '.join(map(str, at))}" for axis, at in quantity.axes.items())
+    return f"{taken}, over {along}" if along else taken
 
 
 def _changed(run: LoggedRun) -> date:

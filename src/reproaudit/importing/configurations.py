@@ -26,7 +26,15 @@ CONFIG_FILES = (
     "files/config.yaml",
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
-SEED_NAMES = ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "random_state")
+SEED_NAMES = (
+    "seed",
+    "random_seed",
+    "rng_seed",
+    "manual_seed",
+    "global_seed",
+    "random_state",
+    "seed_everything",
+)
 STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
 """Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 _MAX_ENTRIES = 20_000

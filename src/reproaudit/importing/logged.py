@@ -70,6 +70,7 @@ class LoggedRun:
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
         who: who ran it, if the log says so.
+        replaced: values of its configuration that the log states otherwise later, in words.
     """
 
     name: str
@@ -85,10 +86,28 @@ class LoggedRun:
     step: str | None = None
     made: date | None = None
     who: str | None = None
+    replaced: tuple[str, ...] = ()
 
     def with_config(self, config: Mapping[str, Any]) -> LoggedRun:
         """The same run with another configuration."""
         return replace(self, config=config)
+
+
+class LoggedConfig(dict[str, Any]):
+    """A configuration as a log states it, which remembers what it stated before.
+
+    Attributes:
+        replaced: values that a later one took the place of, in words.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replaced: list[str] = []
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self and self[name] != value:
+            self.replaced.append(f"{name} = {self[name]!r}, later {value!r}")
+        super().__setitem__(name, value)
 
 
 class CurveBuilder:

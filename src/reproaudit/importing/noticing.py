@@ -8,9 +8,10 @@ all of it is told beside the verdicts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+
+import numpy as np
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
@@ -26,6 +27,7 @@ from reproaudit.importing.roles import (
     may_vary,
     role_words,
 )
+from reproaudit.importing.rows import number_of
 
 MOST_NOTICED = 8
 """Of runs, or of values of configurations, that a sentence tells of, so many are named."""
@@ -60,6 +62,9 @@ def noticed(
         *_varied(by_role.values(), mapping),
         *_controls_that_differ(audit, scope, tier, by_role),
         *_roles_that_logs_deny(placed),
+        *_replaced(placed),
+        *_steps_of_tables(placed),
+        *_lengths(by_role.values(), audit, mapping),
         *_let_pass(mapping),
     )
 
@@ -173,7 +178,7 @@ def _controls_that_differ(
         ours = next(_role(batch) for role, batch in batches if role is Role.EXPERIMENT)
         for role, batch in batches:
             pair = ours, _role(batch)
-            is_new = role is Role.CONTROL and pair not in told and pair[0] != pair[1]
+            is_new = role is not Role.EXPERIMENT and pair not in told and pair[0] != pair[1]
             if not is_new or pair[0] not in by_role or pair[1] not in by_role:
                 continue
             told.add(pair)
@@ -187,20 +192,79 @@ def _controls_that_differ(
 
 
 def _roles_that_logs_deny(placed: Iterable[PlacedRun]) -> Iterator[str]:
-    """Yields a sentence on each control whose own settings its logs state otherwise.
+    """Yields a sentence on each control whose own settings its logs state otherwise, or nowhere.
 
     Runs of the claim that failed would be its ablation so, and good ones its constructed solution.
     """
-    told: dict[str, dict[str, set[str]]] = {}
+    denied: dict[str, dict[str, set[str]]] = {}
     for one in placed:
         for name, value in one.batch.overrides:
             stated = one.stated.get(name)
+            said = f"do not state {name}" if stated is None else None
             if stated is not None and not same(stated.value, value):
-                runs = told.setdefault(role_words(one.batch), {})
-                runs.setdefault(f"{name} = {shown(stated.value)}", set()).add(one.run.name)
-    for role, states in told.items():
-        said = [f"{state} in {len(runs)}" for state, runs in states.items()]
-        yield f"Runs taken for the control {role} state otherwise: {_some(said, ', ')}."
+                said = f"state otherwise: {name} = {shown(stated.value)}"
+            if said:
+                runs = denied.setdefault(role_words(one.batch), {})
+                runs.setdefault(said, set()).add(one.run.name)
+    for role, states in denied.items():
+        told = [f"{said} in {len(runs)}" for said, runs in states.items()]
+        yield f"Runs that the mapping takes for the control {role} {_some(told, '; ')}."
+
+
+def _replaced(placed: Iterable[PlacedRun]) -> Iterator[str]:
+    """Yields a sentence on runs whose logs state a setting twice, and otherwise the second time."""
+    said = [f"{name_within(one.run.name)} has {'; '.join(one.run.replaced)}" for one in placed]
+    changed = [text for text, one in zip(said, placed, strict=True) if one.run.replaced]
+    if changed:
+        yield f"Configurations change within a log, and the last counts: {_some(changed, ', ')}."
+
+
+def _steps_of_tables(placed: Iterable[PlacedRun]) -> Iterator[str]:
+    """Yields a sentence on columns of other names that count the steps."""
+    columns = dict.fromkeys(one.run.step for one in placed if one.run.step)
+    other = [f"'{column}'" for column in columns if str(column).lower() not in ("step", "_step")]
+    if other:
+        yield f"Steps were counted by the column {_some(other, ' or ')}."
+
+
+def _lengths(
+    by_role: Iterable[Sequence[PlacedRun]], audit: Audit, mapping: MappingFile
+) -> Iterator[str]:
+    """Yields a sentence on each role whose logs end elsewhere than planned, or than each other.
+
+    All that was logged counts, also what no measurement is read from. Logs may end before training
+    does by as much as they skip elsewhere.
+    """
+    is_compared = mapping.configuration.get("steps", "steps") is not None
+    if not is_compared:
+        yield "The length of training was not compared with the logs, as the mapping asks."
+    for runs in by_role:
+        ends = [end for one in runs if not one.diverged if (end := _end(one)) is not None]
+        if not ends:
+            continue
+        role, least, (most, skipped) = role_words(runs[0].batch), min(ends)[0], max(ends)
+        planned = runs[0].batch.settings(audit).get("steps")
+        if min(last + some for last, some in ends) < (1 - FAR_OFF) * most:
+            yield f"Logs of {role} end at steps {least} to {most}."
+        elif is_compared and isinstance(planned, int | float):
+            is_short = most + skipped < (1 - FAR_OFF) * planned
+            if is_short or most > (1 + FAR_OFF) * planned:
+                yield f"Logs of {role} end at step {most}, where {shown(planned)} are planned."
+
+
+FAR_OFF = 0.1
+"""Logs that end so far from a length, as a share of it, are of another training."""
+
+
+def _end(placed: PlacedRun) -> tuple[int, int] | None:
+    """The last step that a run logged, and the most that its log skips; None without steps."""
+    steps = [
+        (int(curve.steps.max()), int(np.abs(np.diff(curve.steps)).max(initial=0)))
+        for by_place in placed.run.curves.values()
+        for curve in by_place.values()
+        if curve.steps is not None and len(curve.steps)
+    ]
+    return max(steps, default=None)
 
 
 def _differences(
@@ -211,19 +275,22 @@ def _differences(
     What differs from run to run of one role is told elsewhere, or is each run's own affair.
     """
     as_planned = _as_planned(audit, own[0]) & _as_planned(audit, control[0])
-    for key in sorted({key for one in (own[0], control[0]) for key in one.run.config}):
-        left, right = own[0].run.config.get(key), control[0].run.config.get(key)
-        if (
-            key not in as_planned
-            and (not is_of_run_alone(key) or _LOADED.search(key))
-            and not alike(left, right)
-            and not (_varies(key, own) or _varies(key, control))
-        ):
-            yield f"{key} ({_said(right)}, not {_said(left)})"
+    for key in sorted({key for one in (*own, *control) for key in one.run.config}):
+        left, right = _values(key, own), _values(key, control)
+        varies = len(left) > 1 and len(right) > 1  # told elsewhere, or of each run alone
+        if key not in as_planned and not is_of_run_alone(key) and left != right and not varies:
+            yield f"{key} ({_some(right, ' or ')}, not {_some(left, ' or ')})"
 
 
-_LOADED = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
-"""Names of what a run may have begun from; what all runs of a role share is not each run's own."""
+def _values(key: str, runs: Sequence[PlacedRun]) -> list[str]:
+    """The values of a name in the configurations of a role's runs; a seed in a text counts as #."""
+    found: dict[str, None] = {}
+    for one in runs:
+        value = one.run.config.get(key)
+        if isinstance(value, str) and number_of(value) is None:
+            value = value.replace(str(one.seed), "#")
+        found[_said(value)] = None
+    return list(found)
 
 
 def _varies(key: str, runs: Sequence[PlacedRun]) -> bool:

@@ -321,18 +321,22 @@ _OWN = re.compile(
 )
 """Names of what is each run's own affair: where it wrote, and what it was called."""
 _OWN_WHOLE = re.compile(
-    r"(^|\.)(name|id|uuid|run_uuid|timestamp|time|date|start_time|end_time|created_at|host|hostname|"
-    r"user|port|master_port|master_addr|pid|job_id|slurm_job_id|task_id|trial_id|device|device_id|"
-    r"gpus?|gpu_ids?|local_rank|global_rank|node_rank)$"
+    r"^((run|job|hydra|wandb|slurm|experiment|exp|logger)\.([a-z_]+\.)*)?(name|id|uuid|run_uuid|"
+    r"timestamp|time|date|start_time|end_time|created_at|host|hostname|user|port|master_port|"
+    r"master_addr|pid|job_id|slurm_job_id|task_id|trial_id|device|device_id|gpu_id|gpu_ids|"
+    r"local_rank|global_rank|node_rank|out|output|logs?)$"
 )
-"""More of them, when it ran and where, if they are the whole name: `dataset_name` is no run's."""
+"""More of them, when it ran and where: the whole name, since `dataset.name` is no run's own."""
+_LOADED = re.compile(r"checkpoint|ckpt|pretrain|init|resume|restore|teacher|load|warm")
+"""Names of what a run may have begun from, or learned from."""
 _SEED = re.compile(r"(^|[._])(random_?)?seeds?($|[._])|(^|[._])random_state$")
 
 
 def is_of_run_alone(key: str) -> bool:
     """True of a name in a configuration that is each run's own affair, its seed's among them."""
     name = normal(key)
-    return any(one.search(name) for one in (_OWN, _OWN_WHOLE, _SEED))
+    is_own = _OWN.search(name) or _OWN_WHOLE.search(name)
+    return bool(_SEED.search(name) or (is_own and not _LOADED.search(name)))
 
 
 def may_vary(key: str, mapping: MappingFile) -> bool:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun, day_of
+from reproaudit.importing.logged import CurveBuilder, LogError, LoggedConfig, LoggedRun, day_of
 from reproaudit.importing.reading import open_log
 from reproaudit.importing.wire import (
     WireError,
@@ -58,7 +58,7 @@ def read_event_files(
     """
     files = tuple(files)
     builder = CurveBuilder(name)
-    config: dict[str, Any] = {}
+    config = LoggedConfig()
     ends: list[int] = []
     last = 0.0
     for file in files:
@@ -81,6 +81,7 @@ def read_event_files(
         config=config,
         not_whole=("its hparams say that the run failed",) if _FAILURE in ends else (),
         made=day_of(last),
+        replaced=tuple(config.replaced),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reproaudit.importing.logged import CurveBuilder, LogError, LoggedRun, day_of
+from reproaudit.importing.logged import CurveBuilder, LogError, LoggedConfig, LoggedRun, day_of
 from reproaudit.importing.reading import open_log, parse_json
 from reproaudit.importing.rows import RowReader
 from reproaudit.importing.wire import (
@@ -67,6 +67,7 @@ def read_offline_run(
         not_whole=run.not_whole(),
         made=day_of(run.seconds),
         who=run.who,
+        replaced=tuple(run.config.replaced),
     )
 
 
@@ -133,7 +134,7 @@ class _OfflineRun:
         self.place = place
         self.builder = CurveBuilder(place)
         self.rows = RowReader(self.builder, step_name or "_step")
-        self.config: dict[str, Any] = {}
+        self.config = LoggedConfig()
         self.title = ""
         self.who: str | None = None
         self.seconds = 0.0

@@ -6,7 +6,7 @@ what the statement speaks of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.settings import Source
 from reproaudit.judging.model import EvidenceLevel
@@ -40,18 +40,29 @@ def settings_section(card: Scorecard) -> Iterator[o.Section]:
 
 def measurements_section(card: Scorecard) -> Iterator[o.Section]:
     """Yields what the claims' numbers mean, if the scorecard says so."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[str, str, str, str], list[str]] = {}
     for one in card.measurements:
-        found.setdefault((one.name, one.unit, one.meaning), []).append(one.experiment)
+        along = "; ".join(f"{axis} {_places(at)}" for axis, at in one.axes.items())
+        found.setdefault((one.name, one.unit, along, one.meaning), []).append(one.experiment)
     rows = [
-        (o.code(name), ", ".join(dict.fromkeys(experiments)), unit, meaning)
-        for (name, unit, meaning), experiments in found.items()
+        (o.code(name), ", ".join(dict.fromkeys(experiments)), unit, along, meaning)
+        for (name, unit, along, meaning), experiments in found.items()
     ]
     if rows:
-        columns = ("Measurement", "Experiment", "Unit", "Meaning")
+        columns = ("Measurement", "Experiment", "Unit", "Along", "Meaning")
         table = o.Tabular(columns, rows, "All that claims and controls are judged by")
         fold = o.Fold(numbers.counted(len(rows), "measurement"), (table,))
         yield o.Section("Measurements", (fold,), anchor="measurements", detail=o.Detail.FULL)
+
+
+MOST_PLACES = 12
+"""Of longer axes the first and the last coordinate are named."""
+
+
+def _places(at: Sequence[str | int | float]) -> str:
+    """The coordinates of an axis."""
+    told = [numbers.value_words(one) for one in at]
+    return ", ".join(told if len(told) <= MOST_PLACES else [told[0], "…", told[-1]])
 
 
 def unstated_words(card: Scorecard, claim: ClaimModel) -> str:

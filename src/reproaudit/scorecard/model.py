@@ -257,6 +257,8 @@ class MeasurementModel(ReportModel):
     name: str
     unit: str
     meaning: str
+    axes: dict[str, tuple[str | int | float, ...]] = Field(default_factory=dict)
+    """Its axes with their coordinates at the scorecard's tier, besides the steps of a series."""
 
 
 class ResponseModel(ReportModel):

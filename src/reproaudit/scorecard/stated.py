@@ -5,7 +5,7 @@ Neither decides. A reader needs both to hold a verdict against the paper.
 
 from __future__ import annotations
 
-from reproaudit.audit.model import Audit, Claim, Control, Setting
+from reproaudit.audit.model import TIERS, Audit, Claim, Control, Setting
 from reproaudit.checks import all_quantities
 from reproaudit.scorecard.model import MeasurementModel, Scorecard
 
@@ -33,8 +33,16 @@ def with_sources(card: Scorecard, audit: Audit) -> Scorecard:
         for one in card.settings
     )
     read = {pair for claim in audit.claims for pair in _read(audit, claim)}
+    tier = next(one for one in TIERS if one == card.tier)
+    values = {experiment: audit.values_of(experiment, tier) for experiment in audit.experiments}
     measurements = tuple(  # in the audit's order, where one meaning may refer to the one before
-        MeasurementModel(experiment=experiment, name=name, unit=one.unit, meaning=one.meaning)
+        MeasurementModel(
+            experiment=experiment,
+            name=name,
+            unit=one.unit,
+            meaning=one.meaning,
+            axes={axis.name: axis.coordinates(values[experiment]) for axis in one.axes},
+        )
         for experiment in audit.experiments
         for name, one in audit.measurements_of(experiment).items()
         if (experiment, name) in read

@@ -244,7 +244,7 @@ def _away(condition: Condition, sample: Sample) -> float:
 
 
 def _left_out(runs: Sequence[JudgedRun]) -> Iterator[tuple[str, int]]:
-    """Yields the parts of the claim's own runs that `among` leaves out and most runs miss."""
+    """Yields the parts of the claim's own runs that `among` leaves out and some run misses."""
     found: Counter[str] = Counter()
     for run in runs:
         for check in run.checks if run.is_drawn else ():
@@ -252,4 +252,4 @@ def _left_out(runs: Sequence[JudgedRun]) -> Iterator[tuple[str, int]]:
             every = check.model_copy(update={"among": None}).parts(run.sample)
             for part in (one for one in every if one.name not in judged):
                 found[part.name] += any(_away(one, run.sample) > 0 for one in part.conditions())
-    yield from ((name, count) for name, count in found.items() if 2 * count >= len(runs))
+    yield from ((name, count) for name, count in found.items() if count)
