@@ -426,7 +426,7 @@ def test_derived_settings_and_meanings_stand_on_the_page(at: Place) -> None:
     page = (at.folder / "reports/paper/mini/scorecard.md").read_text()
     assert "| level | all | 0.02 | derived | a toy's; the paper has 4,096 |" in page
     assert "| steps | all | 40 | paper | Section 4 |" in page
-    assert "| distance | descent | 1 | How far it is. |" in page
+    assert "| distance | descent | 1 |  | How far it is. |" in page
 
 
 @pytest.mark.parametrize(("second", "is_told"), [(0.5, True), (0.01, False)])
