@@ -213,8 +213,11 @@ def _roles_that_logs_deny(placed: Iterable[PlacedRun]) -> Iterator[str]:
 
 def _replaced(placed: Iterable[PlacedRun]) -> Iterator[str]:
     """Yields a sentence on runs whose logs state a setting twice, and otherwise the second time."""
-    said = [f"{name_within(one.run.name)} has {'; '.join(one.run.replaced)}" for one in placed]
-    changed = [text for text, one in zip(said, placed, strict=True) if one.run.replaced]
+    changed = [
+        f"{name_within(one.run.name)} has {'; '.join(one.run.replaced)}"
+        for one in placed
+        if one.run.replaced
+    ]
     if changed:
         yield f"Configurations change within a log, and the last counts: {_some(changed, ', ')}."
 

@@ -31,9 +31,7 @@ from reproaudit.multiverse.completions import (
 from reproaudit.multiverse.model import AlternativeClass
 from reproaudit.multiverse.read import ClaimReading
 from reproaudit.reports.status import holds
-from reproaudit.reports.warning import (
-    WITHOUT_EFFECT,
-)
+from reproaudit.reports.warning import WITHOUT_EFFECT
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM
 from reproaudit.scorecard.model import ClaimModel, HangsOnModel
