@@ -1,13 +1,12 @@
-"""Findings of an audit: discrepancies, their measured effects, and the answers to them."""
+"""Findings of an audit: where sources differ, and the answers to them."""
 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from reproaudit.audit.settings import Value
 from reproaudit.audit.variables import Text
 from reproaudit.checks.measurements import StrictModel
 
@@ -16,40 +15,6 @@ ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")
 
 SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 """A setting's name; ``experiment.setting`` for the own setting of one experiment."""
-
-
-class Effect(StrictModel):
-    """A measured effect: how far another value of one setting moves one claim's measure.
-
-    The fields are those that `reproaudit multiverse --json` prints for an alternative.
-    """
-
-    claim: ClaimId
-    """The id of the claim whose measure was compared."""
-    setting: SettingName
-    """The setting that was varied; `experiment.setting` for the own setting of one experiment."""
-    value: Value
-    """The alternative value that was run."""
-    found: Literal["decisive", "matters", "harmless"]
-    """decisive: the claim's decision flips; matters: the measure moves by more than noise and the
-    claim's margin, but the decision stays; harmless: the measure stays within the margin."""
-    tier: Literal["quick", "paper"]
-    """The tier at which the alternative was run."""
-    difference: float
-    """The measure under the alternative minus the measure under the audit's own value, on the scale
-    on which the claim is judged."""
-    low: float
-    """The lower end of the interval of the difference."""
-    high: float
-    """The upper end of the interval of the difference."""
-    as_of: date
-    """The day of the run, YYYY-MM-DD."""
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if not self.low <= self.difference <= self.high:
-            raise ValueError("'difference' must lie between 'low' and 'high'")
-        return self
 
 
 class Finding(StrictModel):
@@ -69,12 +34,8 @@ class Finding(StrictModel):
     settings: tuple[SettingName, ...] = ()
     """The settings that the finding is about; `experiment.setting` for the own setting of one
     experiment."""
-    claims: tuple[ClaimId, ...] = ()
-    """The ids of the claims that the finding may affect."""
-    effect: Text | None = None
-    """The measured effect in words, if it was measured."""
-    effects: tuple[Effect, ...] = ()
-    """The measured effects in numbers, from a run of `reproaudit multiverse`."""
+    changes: tuple[ClaimId, ...] = ()
+    """The ids of the claims whose answer it changes, or may change."""
 
 
 class Response(StrictModel):

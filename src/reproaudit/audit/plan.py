@@ -1,92 +1,202 @@
-"""The plan of a tier: the cells that an audit needs, and the role of each.
+"""The plan of a tier: the arms that a claim is judged by, and the cells that they need.
 
-The runner runs the plan and judging looks the same plan up in the store, so the two cannot disagree
-about the runs that a claim rests on. Nothing here runs anything.
+The runner runs the plan and judging looks the same arms up in the records, so the two cannot
+disagree about the runs that a claim rests on. Nothing here runs anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from reproaudit.audit.model import Audit, Claim, Control, TierName
-from reproaudit.cell import SettingValue
+from reproaudit.audit.claims import Arm, Claim, StartBound
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.checks.measurements import Quantity
+
+OWN = "own"
+"""The name of a claim's own arm."""
 
 
 class Role(StrEnum):
-    """The role of a batch in the judgement of a claim."""
+    """What an arm is to a claim."""
 
-    EXPERIMENT = "experiment"
-    CONTROL = "control"
-    POSITIVE_CONTROL = "positive control"
+    OWN = "own"
+    READING = "reading"
+    NULL = "null"
+    ABLATION = "ablation"
+    CONSTRUCTED = "constructed"
+    COMPARED = "compared"
+    """An arm that the claim's checks read beside its own."""
+    ALTERNATIVE = "alternative"
+
+
+@dataclass(frozen=True)
+class PlannedArm:
+    """An arm of one claim.
+
+    Attributes:
+        name: unique within the claim.
+        role: what it is to the claim.
+        experiment: what is run.
+        overrides: the settings that differ from the experiment's own.
+        reads: measurements read in place of others.
+        lacks: of an ablation, what it lacks.
+        varied: of a reading or an alternative, the setting and its value.
+        excused: of a reading, that it need not be run.
+        holds_at_start: what must hold before training.
+    """
+
+    name: str
+    role: Role
+    experiment: str
+    overrides: Mapping[str, SettingValue] = field(default_factory=dict)
+    reads: Mapping[str, str] = field(default_factory=dict)
+    lacks: str = ""
+    varied: tuple[str, SettingValue] | None = None
+    excused: bool = False
+    holds_at_start: tuple[StartBound, ...] = ()
+
+    def key(self, audit: Audit, tier: TierName) -> tuple[str, str]:
+        """Return the experiment and its canonical settings, by which records are found."""
+        return self.experiment, canonical_settings(self.settings(audit, tier))
+
+    def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
+        """Return every setting that the arm runs with at a tier."""
+        return audit.values_of(self.experiment, tier, self.overrides)
+
+
+def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
+    """Return the arms of a claim, its own first, alternatives left out."""
+    arms = [
+        PlannedArm(OWN, Role.OWN, claim.experiment),
+        *_readings(audit, claim),
+        *(_arm(audit, claim, one, Role.NULL) for one in claim.nulls),
+        *(_arm(audit, claim, one.arm, Role.ABLATION, one.lacks) for one in claim.ablations),
+    ]
+    if claim.constructed is not None:
+        arms.append(_arm(audit, claim, claim.constructed, Role.CONSTRUCTED))
+    known = {one.name for one in arms}
+    compared = dict.fromkeys(q.arm for q in quantities_of(claim) if q.arm and q.arm not in known)
+    return (*arms, *(_arm(audit, claim, name, Role.COMPARED) for name in compared))
+
+
+def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
+    """Return an arm for every alternative of every guess that the claim's experiment rests on."""
+    return tuple(
+        PlannedArm(
+            f"{name}={_text(value)}",
+            Role.ALTERNATIVE,
+            claim.experiment,
+            {name: value},
+            varied=(name, value),
+        )
+        for name, setting in audit.settings_of(claim.experiment).items()
+        if setting.guessed
+        for value in setting.alternatives
+    )
+
+
+def quantities_of(claim: Claim) -> Iterator[Quantity]:
+    """Yield every quantity that a claim's checks read."""
+    for check in (*claim.headline, *claim.support, *claim.notes):
+        yield from check.quantities()
+
+
+def has_contrast(claim: Claim) -> bool:
+    """Tell whether a headline check compares two quantities without a margin."""
+    return any(
+        (one.kind == "beats" and one.by is None) or one.kind in ("stages", "grows_like")
+        for one in claim.headline
+    )
+
+
+def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
+    """Return the number of runs that an arm of a claim needs at a tier."""
+    compared = {one.arm for one in quantities_of(claim)}
+    paired = arm.role is Role.NULL and has_contrast(claim)
+    own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
+    if claim.exact and tier != "smoke":
+        return 1
+    return audit.runs_of(arm.experiment).at(tier, own)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One experiment with one set of settings, over all seeds of its tier.
+    """An experiment with one set of settings and a number of runs.
 
     Attributes:
-        tier: the tier whose scale it runs at. At the paper tier a control may run at quick scale;
-            its batch then *is* the quick tier's.
-        overrides: the settings that a control replaces, as (name, value).
-        seeds: the seeds of `tier`.
+        experiment: what is run.
+        overrides: the settings that differ, as (name, value).
+        runs: how many seeds.
     """
 
     experiment: str
-    tier: TierName
     overrides: tuple[tuple[str, SettingValue], ...]
-    seeds: tuple[int, ...]
+    runs: int
 
-    def settings(self, audit: Audit) -> dict[str, SettingValue]:
-        """The values that the experiment runs with."""
-        return audit.values_of(self.experiment, self.tier, dict(self.overrides))
-
-
-def seeds_of(audit: Audit, tier: TierName) -> tuple[int, ...]:
-    """The seeds that belong to a tier's rule."""
-    return {"smoke": audit.seeds.smoke, "quick": audit.seeds.quick, "paper": audit.seeds.paper}[
-        tier
-    ]
+    def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
+        """Return the values that the experiment runs with."""
+        return audit.values_of(self.experiment, tier, dict(self.overrides))
 
 
-def experiment_batch(audit: Audit, experiment: str, tier: TierName) -> Batch:
-    """An experiment as the audit states it."""
-    return Batch(experiment, tier, (), seeds_of(audit, tier))
-
-
-def control_batch(audit: Audit, control: Control, tier: TierName) -> Batch:
-    """A control of a claim, as `Audit.controls_of` gives it, at its own scale."""
-    scale: TierName = "quick" if tier == "paper" and control.scale == "quick" else tier
-    overrides = tuple(sorted(control.settings.items()))
-    return Batch(str(control.experiment), scale, overrides, seeds_of(audit, scale))
-
-
-def runs_apart(claim: Claim, control: Control) -> bool:
-    """True if a control has runs of its own, and does not only read the claim's own ones.
+def plan(
+    audit: Audit, tier: TierName, claims: tuple[str, ...] = ()
+) -> tuple[tuple[Role, Batch], ...]:
+    """Return every batch that a tier needs, each once with its most runs, own experiments first.
 
     Args:
-        control: as `Audit.controls_of` gives it.
+        audit: the paper.
+        tier: smoke, quick or paper.
+        claims: the ids of the claims to run for; every claim if none.
     """
-    return bool(control.settings) or control.experiment != claim.experiment
-
-
-def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
-    """The batches that a claim is judged on: its experiment, its controls, its positive control."""
-    yield Role.EXPERIMENT, experiment_batch(audit, claim.experiment, tier)
-    for control in audit.controls_of(claim):
-        yield Role.CONTROL, control_batch(audit, control, tier)
-    positive = audit.positive_control_of(claim)
-    if isinstance(positive, Control):
-        yield Role.POSITIVE_CONTROL, control_batch(audit, positive, tier)
-
-
-def plan(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
-    """Every batch of a tier, each once: the experiments first, then what the claims need."""
-    planned: dict[Batch, Role] = {
-        experiment_batch(audit, name, tier): Role.EXPERIMENT for name in audit.experiments
-    }
+    found: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for claim in audit.claims:
-        for role, batch in claim_batches(audit, claim, tier):
-            planned.setdefault(batch, role)
-    return tuple((role, batch) for batch, role in planned.items())
+        if claims and claim.id not in claims:
+            continue
+        for arm in arms_of(audit, claim):
+            batch = Batch(
+                arm.experiment,
+                tuple(sorted(arm.overrides.items())),
+                runs_of(audit, claim, arm, tier),
+            )
+            role, known = found.get(arm.key(audit, tier), (arm.role, batch))
+            if batch.runs > known.runs:
+                known = batch
+            found[arm.key(audit, tier)] = (Role.OWN if arm.role is Role.OWN else role, known)
+    return tuple(sorted(found.values(), key=lambda one: one[0] is not Role.OWN))
+
+
+def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
+    for name in claim.readings:
+        setting = audit.setting_of(claim.experiment, name)
+        for one in setting.readings if setting is not None else ():
+            yield PlannedArm(
+                f"{name}={_text(one.value)}",
+                Role.READING,
+                claim.experiment,
+                {name: one.value, **one.together},
+                varied=(name, one.value),
+                excused=one.excused is not None,
+            )
+
+
+def _arm(audit: Audit, claim: Claim, written: Arm | str, role: Role, lacks: str = "") -> PlannedArm:
+    if isinstance(written, str):
+        name, one = written, audit.arms[written]
+    else:
+        name, one = getattr(written, "name", role.value), written
+    return PlannedArm(
+        name,
+        role,
+        one.experiment or claim.experiment,
+        dict(one.settings),
+        dict(one.reads),
+        lacks,
+        holds_at_start=one.holds_at_start,
+    )
+
+
+def _text(value: SettingValue) -> str:
+    return canonical_settings({"": value})[5:-1].strip('"')

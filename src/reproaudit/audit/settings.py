@@ -5,12 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import OneComplaint, StrictModel
+from reproaudit.checks.measurements import Name, OneComplaint, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 
 TierName = Literal["smoke", "quick", "paper"]
@@ -48,12 +48,13 @@ Value = Annotated[
 
 
 class Source(StrEnum):
-    """The source of a value, from the strongest to the weakest."""
+    """The source of a value, from the strongest to the weakest; the last two are guesses."""
 
     PAPER = "paper"
     CARD = "card"
     AUTHORS_CODE = "authors_code"
     REVIEWS = "reviews"
+    REPRODUCTION = "reproduction"
     DERIVED = "derived"
     RECALLED = "recalled"
     ASSUMPTION = "assumption"
@@ -68,8 +69,8 @@ class Scaled(StrictModel):
     """The reason why this value still shows the phenomenon, or why the setting must shrink."""
 
 
-class Contradiction(StrictModel):
-    """Another source that states another value."""
+class Reading(StrictModel):
+    """Another value that another source backs; both are run and judged."""
 
     value: Value
     """The value that the other source states."""
@@ -77,6 +78,10 @@ class Contradiction(StrictModel):
     """The other source."""
     locator: Text
     """The place where the other source states it."""
+    together: dict[Name, Value] = Field(default_factory=dict, alias="with")
+    """Values of other settings that the same source states and that change along."""
+    excused: Text | None = None
+    """Why the difference cannot matter, so that it need not be run."""
 
 
 class Setting(StrictModel):
@@ -85,18 +90,21 @@ class Setting(StrictModel):
     value: Value
     """The value that the paper tier runs: true or false, a number, text, or a list of these."""
     source: Source
-    """The source of the value. `recalled` is known from memory without a place; `assumption` is a
-    guess of ours and needs `why` and `alternatives`."""
+    """The source of the value. `recalled` is known from memory without a place, `assumption` is
+    ours; both are guesses and need `why`, and `alternatives` or `only_reading`."""
     locator: Text | None = None
     """The place where the source states the value: section, table, page, or file and line. Needed
     unless the source is an assumption."""
+    words: Text | None = None
+    """What a page calls the setting, in a few words; left out, its name."""
     why: Text | None = None
-    """Of an assumption: the reason for this value."""
+    """Of a guess: the reason for this value, and why its alternatives are credible."""
     alternatives: tuple[Value, ...] = ()
-    """Of an assumption: other values that a careful reader might equally have chosen.
-    `reproaudit multiverse` runs them."""
-    contradicted_by: tuple[Contradiction, ...] = ()
-    """Other sources that state another value. A finding must tell of it."""
+    """Of a guess: other values that a careful reader might equally have chosen."""
+    only_reading: Text | None = None
+    """Of a guess without alternatives: why there is only one reading."""
+    readings: tuple[Reading, ...] = ()
+    """Values that other sources back. A finding states the difference."""
     quick: Scaled | None = None
     """The value at the quick tier, if it differs from the paper tier's."""
     smoke: Scaled | None = None
@@ -104,18 +112,8 @@ class Setting(StrictModel):
 
     @model_validator(mode="after")
     def _sourced(self) -> Self:
-        if self.source is Source.ASSUMPTION:
-            if self.why is None:
-                raise PydanticCustomError(
-                    "unexplained_assumption",
-                    "an assumption needs 'why': say what speaks for the value",
-                )
-            if not self.alternatives:
-                raise PydanticCustomError(
-                    "unexplained_assumption",
-                    "an assumption needs 'alternatives': list the values that a careful reader "
-                    "might equally have chosen",
-                )
+        if self.guessed:
+            self._explained()
         elif self.locator is None:
             raise PydanticCustomError(
                 "unlocated_setting",
@@ -125,15 +123,32 @@ class Setting(StrictModel):
             )
         return self
 
+    def _explained(self) -> None:
+        if self.why is None:
+            raise PydanticCustomError(
+                "unexplained_guess", "a guess needs 'why': say what speaks for the value"
+            )
+        if not self.alternatives and self.only_reading is None:
+            raise PydanticCustomError(
+                "unexplained_guess",
+                "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
+                "'only_reading': why there are none",
+            )
+
+    @property
+    def guessed(self) -> bool:
+        """True if nobody states the value: assumed, or recalled without a place."""
+        return self.source in (Source.ASSUMPTION, Source.RECALLED)
+
     @property
     def underspecified(self) -> bool:
-        """True if the setting belongs to the ledger: assumed, or contradicted between sources."""
-        return self.source is Source.ASSUMPTION or bool(self.contradicted_by)
+        """True if the setting belongs to the ledger: guessed, or read otherwise by sources."""
+        return self.guessed or bool(self.readings)
 
     @property
     def others(self) -> tuple[SettingValue, ...]:
-        """The alternatives and the values that other sources state, without repetitions."""
-        every = dict.fromkeys([*self.alternatives, *(c.value for c in self.contradicted_by)])
+        """The alternatives and the readings, without repetitions."""
+        every = dict.fromkeys([*self.alternatives, *(c.value for c in self.readings)])
         return tuple(value for value in every if value != self.value)
 
     def at(self, tier: TierName) -> SettingValue:

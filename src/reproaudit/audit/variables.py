@@ -1,4 +1,4 @@
-"""The nine reproducibility variables: what the card says of each, and what reviewers decided."""
+"""The nine reproducibility variables: what the card says of each, and on what evidence."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class AuthorsAnswer(StrictModel):
 
 
 class Variable(StrictModel):
-    """One reproducibility variable: the card's result, the reviews and the evidence."""
+    """One reproducibility variable: the card's result and the evidence."""
 
     name: VariableName
     """The variable's name, one of the nine."""
@@ -98,7 +98,5 @@ class Variable(StrictModel):
     """The automated classification on the reproducibility card."""
     authors: tuple[AuthorsAnswer, ...] = ()
     """The authors' side: their answers in a conference's checklist. They count in no score."""
-    reviews: tuple[Review, ...] = Field(min_length=1)
-    """The decision of each reviewer."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)
     """The passages of the paper that the decisions rest on."""

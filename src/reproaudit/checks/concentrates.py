@@ -1,56 +1,34 @@
-"""A share of a whole goes to 1."""
+"""A share gathers in one place."""
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from reproaudit.checks.kind import Condition, Kind
-from reproaudit.checks.measurements import Quantity, Sample
-from reproaudit.stats import Scale, Side
+from reproaudit.checks.kind import Condition, OneBound
+from reproaudit.checks.measurements import Quantity, Run
 
 
-class Concentrates(Kind):
-    """A share of a whole goes to 1: the weight of one among many.
+class Concentrates(OneBound):
+    """A share ends at or above a bound, or covers a part of what it lacked to 1 at the start.
 
-    Judged on log(1 − share), so that 0.99 and 0.999 are as far apart as 0.9 and 0.99. With
-    `of_the_rest`, what is judged is the share of the remaining distance to 1 that training covered,
-    (end − start) / (1 − start), for weights that start near 1 already.
+    Halving and doubling act on what the bound lacks to 1.
     """
 
     kind: Literal["concentrates"]
     """The kind of check."""
     share: Quantity
-    """A share between 0 and 1; a series when `of_the_rest` is set."""
-    at_least: Annotated[float, Field(gt=0, lt=1)]
-    """The smallest share that still counts as concentrated."""
+    """A share between 0 and 1."""
     of_the_rest: bool = False
-    """True to judge the covered part of the distance to 1 rather than the level."""
+    """Whether the bound is on the part covered of the way from the start to 1."""
 
-    def conditions(self) -> tuple[Condition, ...]:
-        """The final share, or the covered part of the distance, is at least the bound."""
-        return (
-            self._bounded(
-                self.name, self._value, self.at_least, Side.AT_LEAST, Scale.LOG_COMPLEMENT
-            ),
-        )
-
-    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
-        """The share from its bound on; with `of_the_rest` from what covers enough of the way."""
-        if not self.of_the_rest:
-            return self.share, (self.at_least, math.inf)
-        start = sample.number(self.share.model_copy(update={"step": "first"}))
-        return self.share, (start + self.at_least * max(1.0 - start, self.floor), math.inf)
-
-    def follows_training(self) -> bool:
-        """True with `of_the_rest`, which uses the start of training, too."""
-        return self.of_the_rest
-
-    def _value(self, sample: Sample) -> float:
-        end = sample.number(self.share)
-        if not self.of_the_rest:
-            return end
-        start = sample.number(self.share.model_copy(update={"step": "first"}))
-        return (end - start) / max(1.0 - start, self.floor)
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the final share, or the part covered of the rest, against the bound."""
+        limit = self.limit(1.0)
+        ends = run.numbers(self.share)
+        if self.of_the_rest:
+            starts = run.numbers(self.share.model_copy(update={"step": "first"}))
+            ends = [
+                (end - start) / (1 - start) if start < 1 else 0.0
+                for start, end in zip(starts, ends, strict=True)
+            ]
+        return (self._condition(ends, limit, self.share, unit="share"),)

@@ -1,92 +1,94 @@
-"""A loss falls, and settles."""
+"""A loss falls, and comes to rest or goes to zero."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
-from reproaudit.checks.kind import Condition, Kind
-from reproaudit.checks.measurements import Quantity, Sample
-from reproaudit.stats import Scale, Side
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
+from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.lazy import np
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Array: TypeAlias = NDArray[np.float64]
+
+WINDOW = 0.05
+"""The share of the schedule in either window whose log-means are compared."""
 
 class Converges(Kind):
-    """A loss falls by at least a factor over training, and has settled by its end.
+    """A loss falls, and has come to rest by the end of its own schedule, or goes to zero.
 
-    Both conditions are ratios of the loss, judged on a logarithmic scale: start over end is at
-    least `falls_by`; and training on, with the schedule of the learning rate begun anew, changes
-    the loss by no more than the factor `settles_within`. If training on lowers the loss by more,
-    it has not settled. If training on raises it by more, this is undecided: the larger rate has
-    moved the loss off its end, which shows neither that it would have stayed there nor that it was
-    still falling. Where `continued` is missing, whether the loss has settled is not tested: that
-    it no longer falls may only mean that the rate has decayed.
+    Up to four conditions, in this order: it falls by a factor (`falls`); its logarithm changes
+    little over the last fifth of the schedule, between log-means of windows (`flattens`; a decayed
+    rate flattens anything); it ends below a bound (`ends`); with `to_zero`, the slope of log loss on
+    log time over the last half is negative. No finite course shows more of a limit of 0.
     """
-
-    condition_names: ClassVar[tuple[str, ...]] = ("falls", "settles")
 
     kind: Literal["converges"]
     """The kind of check."""
     loss: Quantity
-    """A series that is positive."""
-    continued: Quantity | None = None
-    """A number: the loss after training has gone on for `last_share` of its steps with the schedule
-    of the learning rate begun anew, so that a decayed rate does not pass for having settled."""
-    falls_by: Annotated[float, Field(gt=1)]
-    """The factor by which the loss must fall from beginning to end."""
-    settles_within: Annotated[float, Field(gt=1)]
-    """The largest factor by which training on for `last_share` may change the loss. Missed if it
-    lowers the loss by more; undecided if it raises it by more."""
-    last_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """For how much longer `continued` is trained, as a share of the training."""
+    """A positive series."""
+    falls: Bound | None = None
+    """The bound on the first loss over the last."""
+    flattens: Bound | None = None
+    """The bound on |Δ log loss| over the last fifth, mostly `{at_most: 0.05}`."""
+    ends: Bound | None = None
+    """The bound on the last loss."""
+    to_zero: bool = Field(default=False)
+    """Whether the loss goes to zero, rather than to rest."""
 
-    def conditions(self) -> tuple[Condition, ...]:
-        """The loss falls far enough, and, where that is measured, it has settled."""
-        falls = self._bounded(
-            f"{self.name}: falls by a factor", self._fall, self.falls_by, Side.AT_LEAST, Scale.LOG
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return what the audit asks for, each number against its bound."""
+        steps, values = run.series(self.loss)
+        grid = np.asarray(steps, dtype=np.float64)
+        losses = list(values.T) if values.min() > 0 else []
+        course = (float(values[0].max()), float(values[-1].max()))
+        return tuple(
+            self._condition(
+                map(number, losses), limit, self.loss, name, unit=_UNITS[name], course=course
+            )
+            for name, limit, number in self._asked(grid)
         )
-        falls = replace(falls, name="falls")
-        continued = self.continued
-        if continued is None:
-            return (falls,)
-        settles = self._bounded(
-            f"{self.name}: factor by which training on changes the loss",
-            lambda sample: self._still(sample, continued),
-            self.settles_within,
-            Side.AT_MOST,
-            Scale.LOG,
-        )
-        lowers = replace(settles, name="settles", kindest=lambda s: self._lowered(s, continued))
-        return falls, lowers
 
-    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
-        """The loss, fallen by the factor from its start."""
-        start = float(sample.series(self.loss).values[0])
-        return self.loss, (-math.inf, max(start, self.floor) / self.falls_by)
+    def _asked(self, grid: _Array) -> Iterator[tuple[str, Limit, Callable[[_Array], float]]]:
+        """Name, bound and number of every condition that the audit asks for."""
+        if self.falls is not None:
+            yield "falls", self.falls.limit(1.0), lambda loss: loss[0] / loss[-1]
+        if self.flattens is not None:
+            yield "flattens", self.flattens.limit(), lambda loss: abs(_late_change(grid, loss))
+        if self.ends is not None:
+            yield "ends", self.ends.limit(), lambda loss: loss[-1]
+        if self.to_zero:
+            down = Limit(Side.BELOW, 0.0, Provenance.DERIVED)
+            yield "slope", down, lambda loss: _late_slope(grid, loss)
 
-    def untested(self, _runs: int) -> str | None:
-        """Why it is not tested whether the loss has settled; None where it is."""
-        if self.continued is not None:
-            return None
-        return "whether the loss has settled is not measured: the check names no 'continued' loss"
 
-    def follows_training(self) -> bool:
-        """True: the end of the loss is compared with its start."""
-        return True
+_UNITS = {
+    "falls": "factor",
+    "flattens": "share",
+    "ends": "plain",
+    "slope": "plain",
+}
 
-    def _fall(self, sample: Sample) -> float:
-        """The factor by which the loss falls over training."""
-        values = sample.series(self.loss).values
-        return self._ratio(float(values[0]), float(values[-1]))
 
-    def _still(self, sample: Sample, continued: Quantity) -> float:
-        """The factor, at least 1, by which training on lowers or raises the loss."""
-        lowered = self._lowered(sample, continued)
-        return max(lowered, 1 / lowered)
+def _late_change(steps: _Array, loss: _Array) -> float:
+    """The change of the logarithm between two windows: before the last fifth, and at the end."""
+    span = steps[-1] - steps[0]
+    logs = []
+    for end in (0.8, 1.0):
+        at = steps[0] + end * span
+        inside = (steps >= at - WINDOW * span) & (steps <= at)
+        logs.append(float(np.log(loss[inside]).mean()) if inside.any() else np.nan)
+    return logs[1] - logs[0]
 
-    def _lowered(self, sample: Sample, continued: Quantity) -> float:
-        """The factor by which training on lowers the loss; below 1 it raises it."""
-        end = float(sample.series(self.loss).values[-1])
-        return self._ratio(end, sample.number(continued))
+
+def _late_slope(steps: _Array, loss: _Array) -> float:
+    """The slope of log loss on log time over the last half."""
+    late = (steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0]))
+    if late.sum() < 2:
+        return np.nan
+    return float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])

@@ -1,282 +1,236 @@
-"""The base of every kind of check: its fields, its parts and its conditions."""
+"""The base of every kind of check: bounds, and the conditions that a run meets or not."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated, ClassVar, Literal, Self
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.measurements import Coordinate, Name, Quantity, Sample, StrictModel
-from reproaudit.stats import (
-    Decision,
-    RuleResult,
-    Scale,
-    Side,
-    decide_bound,
-    decide_equivalence,
-    decide_every_seed,
-    decide_every_seed_within,
-    equivalence_range,
-)
-
-Positive = Annotated[float, Field(gt=0)]
-
-Decide = Callable[[Sequence[float], float, float], RuleResult]
-"""Decides on numbers: one per seed, the confidence, and what the error of a miss is divided by."""
+from reproaudit.checks.measurements import Coordinate, Name, Quantity, Run, StrictModel
 
 
-SKEW_DIVISOR = 5
-"""The divisor of every error on the linear scale, where no transformation takes skew out.
+class Provenance(StrEnum):
+    """Where a bound comes from."""
 
-Exponential data, judged on five seeds, then err at 4.9 % instead of 11.3 %, at α = 5 %.
-"""
-
-
-COUNT_LEVEL = 0.05
-"""The error at which the runs of an ablation are counted, where a check is over every seed.
-
-A claim's own runs are counted at the error of the look instead.
-"""
+    PAPER = "paper"
+    DERIVED = "derived"
+    NULL = "null"
+    CEILING = "ceiling"
+    OURS = "ours"
 
 
-def confidence_on(scale: Scale, confidence: float, two_tests: bool = False) -> float:
-    """The confidence that a rule on the mean is decided with on a scale.
+class Side(StrEnum):
+    """The side of a bound on which a number meets it."""
 
-    Args:
-        scale: where the numbers are compared.
-        confidence: 1 − α of the audit.
-        two_tests: whether *met* is decided by two one-sided tests; on the linear scale each has the
-            error of a bound there, α/2 divided by `SKEW_DIVISOR`.
+    AT_MOST = "at_most"
+    AT_LEAST = "at_least"
+    BELOW = "below"
+    ABOVE = "above"
+    WITHIN = "within"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound as a run's number is held against it.
+
+    Attributes:
+        side: where the number must lie.
+        at: the bound; of `WITHIN`, the margin around `target`.
+        origin: where the bound comes from.
+        zero: the number at which nothing is allowed: 0 for a distance or a tolerance, 1 for a
+            factor, a share or a cosine. Halving and doubling act on the distance from it.
+        target: of `WITHIN`, the number that is to be equalled.
+        relative: of `WITHIN`, whether the margin is a share of the target.
     """
-    if scale is not Scale.LINEAR:
-        return confidence
-    return round(1 - (1 - confidence) / SKEW_DIVISOR / (2 if two_tests else 1), 12)
+
+    side: Side
+    at: float
+    origin: Provenance
+    zero: float = 0.0
+    target: float = 0.0
+    relative: bool = False
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """The range that meets the bound, infinite at an open end."""
+        if self.side is Side.WITHIN:
+            if self.relative:
+                ends = self.target / (1 + self.at), self.target * (1 + self.at)
+                return min(ends), max(ends)
+            return self.target - self.at, self.target + self.at
+        upper = self.side in (Side.AT_MOST, Side.BELOW)
+        return (-math.inf, self.at) if upper else (self.at, math.inf)
+
+    def met_by(self, value: float | None) -> bool:
+        """Tell whether a number meets the bound; a number that does not exist meets none."""
+        if value is None:
+            return False
+        if self.side is Side.BELOW:
+            return value < self.at
+        if self.side is Side.ABOVE:
+            return value > self.at
+        low, high = self.accepted
+        return low <= value <= high
+
+    def worst(self, values: Sequence[float]) -> float:
+        """Return the number farthest from meeting the bound, of at least one."""
+        if self.side is Side.WITHIN:
+            return max(values, key=lambda one: abs(one - self.target))
+        return max(values) if self.side in (Side.AT_MOST, Side.BELOW) else min(values)
+
+    def scaled(self, by: float) -> Limit:
+        """Return the bound that allows a multiple of what this one allows."""
+        return replace(self, at=self.zero + (self.at - self.zero) * by)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One number per seed, and the rule that decides on these numbers.
+    """One number of one run, and the bound that it meets or not.
 
     Attributes:
-        label: the name of the number, for the reader of the scorecard.
-        value: takes the number out of one seed's sample.
-        side: "at_most", "at_least" or "within", for display.
-        margin: of an equivalence, how far from the target still counts as equal.
-        decide: decides on the numbers, given the confidence and the divisor of a miss's error.
-        scale: the scale on which the numbers are compared.
-        floor: the resolution of the measurement on that scale.
-        accepted: the range that satisfies the rule, in natural units; infinite at an open end.
-        kindest: for a number that depends on how it is defined, its most favourable reading, where
-            `value` is the least favourable one. The condition is missed only if both readings miss
-            it; if they disagree, it is undecided.
-        counted: the decision is a count over the seeds, which has no error to be divided.
-        name: of a kind with several conditions, what this one is called in an audit; conditions of
-            one name count as one, which is missed if one of them is.
+        name: of a kind with several conditions, which one; else the kind's name.
+        noun: the measurement that the number is of.
+        value: the run's number, of the worst coordinate; None where it does not exist, as the onset
+            of a change that never comes.
+        limit: the bound.
+        contrast: whether it compares two quantities with no margin, which noise meets in half of
+            all runs, so that it must beat the null's too.
+        unit: the form of the number: as measured, a factor, or a share.
+        course: of a quantity observed over training, its number at the start and at the end.
+        check: the place of its check among those that were put to the run.
     """
 
-    label: str
-    value: Callable[[Sample], float]
-    side: str
-    margin: float | None
-    decide: Decide
-    scale: Scale
-    floor: float
-    accepted: tuple[float, float]
-    kindest: Callable[[Sample], float] | None = None
-    counted: bool = False
-    name: str = ""
+    name: str
+    noun: str
+    value: float | None
+    limit: Limit
+    contrast: bool = False
+    unit: Literal["plain", "factor", "share"] = "plain"
+    course: tuple[float, float] | None = None
+    check: int = 0
 
-    def judge(
-        self,
-        samples: Sequence[Sample],
-        values: Sequence[float],
-        confidence: float,
-        divisor: float,
-    ) -> RuleResult:
-        """The result for these seeds; it shows the least favourable reading unless both miss.
+    @property
+    def met(self) -> bool:
+        """Whether the run meets the bound."""
+        return self.limit.met_by(self.value)
 
-        Args:
-            samples: one per seed.
-            values: `value` of each.
-            confidence: two-sided.
-            divisor: by which the error of a miss is divided, see `reproaudit.checks.deciding`.
-        """
-        result = self.decide(values, confidence, divisor)
-        if self.kindest is None or result.decision is not Decision.MISSED:
-            return result
-        kindest = self.decide([self.kindest(s) for s in samples], confidence, divisor)
-        if kindest.decision is Decision.MISSED:
-            return kindest
-        return replace(result, decision=Decision.UNDECIDED)
+
+# --- in an audit --------------------------------------------------------------------------------
+
+
+class Bound(StrictModel):
+    """A bound with its provenance."""
+
+    at_most: float | None = None
+    """The largest number that meets it."""
+    at_least: float | None = None
+    """The smallest number that meets it."""
+    below: float | None = None
+    """The number that must not be reached from below."""
+    above: float | None = None
+    """The number that must be exceeded."""
+    origin: Provenance = Field(alias="from")
+    """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
+    constructed solution reaches (`ceiling`), or us (`ours`)."""
+    why: str | None = Field(default=None, min_length=1)
+    """Of a bound of ours, and only there: the reason for it, in one line."""
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if len(list(self._sides())) != 1:
+            raise PydanticCustomError(
+                "bound", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
+            )
+        return self._with_reason()
+
+    def _with_reason(self) -> Self:
+        if self.origin is Provenance.OURS and self.why is None:
+            raise PydanticCustomError(
+                "bound", "a bound from 'ours' needs 'why': the reason for it, in one line"
+            )
+        if self.origin is not Provenance.OURS and self.why is not None:
+            raise PydanticCustomError("bound", "'why' belongs to a bound from 'ours' alone")
+        return self
+
+    def _sides(self) -> Iterator[tuple[Side, float]]:
+        for side in (Side.AT_MOST, Side.AT_LEAST, Side.BELOW, Side.ABOVE):
+            if (at := getattr(self, side.value)) is not None:
+                yield side, at
+
+    def limit(self, zero: float = 0.0) -> Limit:
+        """Return the bound as a number is held against it."""
+        side, at = next(self._sides())
+        return Limit(side, at, self.origin, zero)
 
 
 class Kind(StrictModel):
-    """The fields of every kind of check; a kind adds its own and defines its `conditions`."""
+    """The fields of every kind of check; a kind adds its own and defines `conditions`."""
 
-    condition_names: ClassVar[tuple[str, ...]] = ()
-    """The names of the conditions; empty for a kind with a single one."""
+    means: ClassVar[bool] = False
+    """Whether the kind is decided on the mean of the runs unless an audit says otherwise."""
 
-    name: str
-    """The part of the claim that this check decides, in a few words."""
-    reason: str
-    """Why the tolerance is what it is; fixed before the run."""
-    ablation: Name | None = None
-    """The control that must miss this part, by name: it lacks the claimed mechanism and nothing
-    else. May be left out where the claim has one control."""
-    ablation_misses: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
-    """Of a kind with several conditions: those that the ablation must miss, by name. All of them
-    unless stated; what is left out needs no mechanism, and the verdict says so."""
-    over: Literal["mean", "every_seed"] = "mean"
-    """Judged on the mean over seeds (with an interval) or on every seed (as a count)."""
-    each: Name | None = None
-    """An axis: the check is repeated for every coordinate of it, as parts of the claim."""
-    among: tuple[Coordinate, ...] | None = None
-    """With `each`: only these coordinates."""
-    floor: Positive = 1.0e-12
-    """The resolution of the measurement on a logarithmic scale: what lies below counts as this."""
+    at: dict[Name, Coordinate] = Field(default_factory=dict)
+    """Coordinates at which every quantity of the check is read, by axis."""
+    standard: Literal["typical", "mean"] | None = None
+    """typical: more than half of all runs meet it; mean: the mean of the runs does, with its 90 %
+    interval. Left out, equality with a constant and exponents are decided on the mean."""
+    log: bool | None = None
+    """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers."""
+    stands_for: str | None = Field(default=None, min_length=1)
+    """What the paper measures where the check measures something else in its place."""
 
-    def reading(self, substitutes: Mapping[str, str]) -> Self:
-        """The same check with measurements replaced, by name."""
-        replaced = {
-            field: one.model_copy(update={"measurement": substitutes[one.measurement]})
-            for field, one in self.by_field().items()
-            if one.measurement in substitutes
-        }
-        return self.model_copy(update=replaced)
+    @property
+    def by_mean(self) -> bool:
+        """Whether the mean of the runs decides."""
+        return self.means if self.standard is None else self.standard == "mean"
 
-    def by_field(self) -> dict[str, Quantity]:
-        """Every quantity that the check uses, by field."""
-        # A model has no subclasses, and this is asked very often.
-        return {field: one for field, one in self.__dict__.items() if type(one) is Quantity}
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the conditions that one run meets or not; defined by each kind.
 
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that the check uses."""
-        return tuple(self.by_field().values())
-
-    def parts(self, sample: Sample) -> tuple[Self, ...]:
-        """The check itself, or one copy for every coordinate of its `each` axis."""
-        if self.each is None:
-            return (self,)
-        coordinates = sample.coordinates(self.quantities()[0], self.each)
-        return tuple(self._placed(c) for c in coordinates if c in (self.among or coordinates))
-
-    def _placed(self, coordinate: Coordinate) -> Self:
-        axis = str(self.each)
-        fixed = {field: one.placed(axis, coordinate) for field, one in self.by_field().items()}
-        label = {"each": None, "among": None, "name": f"{self.name}, {axis} {coordinate}"}
-        return self.model_copy(update={**fixed, **label})
-
-    def conditions(self) -> tuple[Condition, ...]:
-        """The conditions that must all be met; defined by each kind."""
+        Raises:
+            MeasurementMissingError: if the run lacks what the check reads.
+        """
         raise NotImplementedError
 
-    def follows_training(self) -> bool:
-        """True if the check uses measurements during training, and not only at its end."""
-        return False
+    def bounds(self) -> tuple[Bound, ...]:
+        """Return every bound that the check states."""
+        own = (self,) if isinstance(self, Bound) else ()
+        return (*own, *(one for one in self.__dict__.values() if isinstance(one, Bound)))
 
-    def spans(self) -> str | None:
-        """The axis along which the check reads its quantities whole, if there is one."""
-        return None
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Return every quantity that the check reads."""
+        return tuple(_quantities(self))
 
-    def goal(self, _sample: Sample) -> tuple[Quantity, tuple[float, float]] | None:
-        """The quantity that is held against a range, and the range that meets the check.
-
-        The range is one run's, in the quantity's own units; infinite at an open end. Pictures show
-        it. None if what is judged is no level of a quantity, such as the order of two onsets.
-        """
-        return None
-
-    def untested(self, _runs: int) -> str | None:
-        """Why a part cannot be tested with so many runs, or at all, so that it is never met.
-
-        None if it can. It can still be missed.
-        """
-        return None
-
-    def levels(self) -> Iterator[tuple[str, float, Scale]]:
-        """The levels that the check states, as (field, level, scale on which it must exist)."""
-        return iter(())
-
-    def _ratio(self, over: float, under: float) -> float:
-        """The ratio of two positive numbers, each raised to the floor if it is smaller."""
-        return max(over, self.floor) / max(under, self.floor)
-
-    def _relative(self, value: float, other: float, scale: Scale) -> float:
-        """The difference of two numbers on the linear scale, their ratio on the log scale."""
-        return value - other if scale is Scale.LINEAR else self._ratio(value, other)
-
-    def _beside(self, other: float, number: float, scale: Scale) -> float:
-        """The value whose `_relative` to another one is a number: the inverse of `_relative`."""
-        return number + other if scale is Scale.LINEAR else number * max(other, self.floor)
-
-    def _bounded(
-        self, label: str, value: Callable[[Sample], float], bound: float, side: Side, scale: Scale
+    def _condition(
+        self, values: Iterable[float], limit: Limit, quantity: Quantity, name: str | None = None, **more: Any
     ) -> Condition:
-        """A condition that holds a number against a one-sided bound."""
-        every_seed = partial(decide_every_seed, bound=bound, side=side)
-        mean = partial(decide_bound, bound=bound, side=side, scale=scale, floor=self.floor)
-        accepted = (-math.inf, bound) if side is Side.AT_MOST else (bound, math.inf)
-        decide = self._over(every_seed, mean, lambda c: confidence_on(scale, c))
-        return Condition(
-            label,
-            value,
-            side.value,
-            None,
-            decide,
-            scale,
-            self.floor,
-            accepted,
-            counted=self.over == "every_seed",
-        )
+        """The condition on the worst of some numbers; without a number if one of them is none."""
+        numbers = [float(one) for one in values]
+        worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
+        return Condition(name or self.name, quantity.measurement, worst, limit, **more)
 
-    def _equal(
-        self,
-        label: str,
-        value: Callable[[Sample], float],
-        target: float,
-        margin: float,
-        scale: Scale,
-    ) -> Condition:
-        """A condition that holds a number against a target, within a margin."""
-        every_seed = partial(
-            decide_every_seed_within, target=target, margin=margin, scale=scale, floor=self.floor
-        )
-        mean = partial(
-            decide_equivalence, target=target, margin=margin, scale=scale, floor=self.floor
-        )
-        decide = self._over(every_seed, mean, lambda c: confidence_on(scale, c, two_tests=True))
-        accepted = equivalence_range(target, margin, scale)
-        return Condition(
-            label,
-            value,
-            "within",
-            margin,
-            decide,
-            scale,
-            self.floor,
-            accepted,
-            counted=self.over == "every_seed",
-        )
+    @property
+    def name(self) -> str:
+        """The kind's name."""
+        return str(self.__dict__["kind"])
 
-    def _over(
-        self,
-        every_seed: Callable[..., RuleResult],
-        mean: Callable[..., RuleResult],
-        on_scale: Callable[[float], float],
-    ) -> Decide:
-        """The rule over every seed or over the mean, as the check states.
 
-        Beside a mean the runs are counted, with the error α = 1 − confidence that the look has.
-        """
+class OneBound(Kind, Bound):
+    """A kind with a single bound, whose fields stand beside the kind's own."""
 
-        def decide(values: Sequence[float], confidence: float, divisor: float) -> RuleResult:
-            if self.over == "every_seed":
-                return every_seed(values)
-            at, level = on_scale(confidence), round(1 - confidence, 12)
-            return mean(values, confidence=at, divisor=divisor, level=level)
 
-        return decide
+def _quantities(model: StrictModel) -> Iterator[Quantity]:
+    for one in model.__dict__.values():
+        for part in one if isinstance(one, tuple) else (one,):
+            if isinstance(part, Quantity):
+                yield part
+            elif isinstance(part, StrictModel):
+                yield from _quantities(part)
+
+
+Positive = Annotated[float, Field(gt=0)]

@@ -1,77 +1,58 @@
-"""A quantity ends on one side of a level."""
+"""A quantity ends on one side of a bound."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from reproaudit.checks.kind import Condition, Kind
-from reproaudit.checks.measurements import Quantity, Sample
-from reproaudit.stats import Scale, Side
+from reproaudit.checks.kind import Condition, OneBound
+from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.lazy import np
 
 
-class Reaches(Kind):
-    """A quantity ends on one side of a level: an accuracy, a share, a loss beside the best one.
+class Reaches(OneBound):
+    """A quantity ends on one side of a bound: as it is, as a multiple, as a growth, or as a place.
 
-    With `relative_to`, what is held against the level is the ratio to another quantity of the same
-    seed (log scale) or the difference from it (linear scale). The scale is one on which the seeds'
-    values are near normal: log for positive skewed measures, log_complement for shares near 1.
+    With `relative_to` the number is a ratio; with `grown_from` a difference; with `between` it is
+    the place s = (x − null) / (ceiling − null), 0 where the null ends and 1 at the ceiling. Halving
+    and doubling act on the distance of the bound from `zero`.
     """
 
     kind: Literal["reaches"]
     """The kind of check."""
-    quantity: Quantity
-    """The quantity that is measured."""
+    value: Quantity
+    """The quantity that is judged."""
     relative_to: Quantity | None = None
-    """Another quantity of the same seed that it is taken relative to."""
-    at_least: float | None = None
-    """The level, when it must be reached from below."""
-    at_most: float | None = None
-    """The level, when it must be reached from above."""
-    scale: Literal["linear", "log", "logit", "log_complement"]
-    """The scale on which the mean over seeds is judged."""
+    """A positive quantity by which it is divided."""
+    grown_from: Quantity | None = None
+    """A quantity that is subtracted, mostly the same at the start: `sharpness@first`."""
+    between: tuple[Quantity, Quantity] | None = Field(default=None)
+    """The null and the ceiling between which the quantity has its place."""
+    zero: float | None = None
+    """The number at which nothing is allowed, if it is not 0, or 1 of a ratio or a place: 1 for a
+    share near 1, what a guess gives for one that must stay near it."""
 
     @model_validator(mode="after")
-    def _one_level(self) -> Self:
-        if (self.at_least is None) == (self.at_most is None):
-            raise ValueError("state either at_least or at_most")
-        if self.relative_to is not None and self.scale not in ("linear", "log"):
-            raise ValueError("relative to another quantity, the scale is linear or log")
+    def _one_form(self) -> Self:
+        if sum(one is not None for one in (self.relative_to, self.grown_from, self.between)) > 1:
+            raise ValueError("state at most one of 'relative_to', 'grown_from' and 'between'")
         return self
 
-    def conditions(self) -> tuple[Condition, ...]:
-        """The quantity is on its side of the level."""
-        below = self.at_most is not None
-        level = float(self.at_most if self.at_most is not None else self.at_least or 0.0)
-        side = Side.AT_MOST if below else Side.AT_LEAST
-        return (self._bounded(self.name, self._value, level, side, Scale(self.scale)),)
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the number against its bound."""
+        values = run.numbers(self.value)
+        zero, unit = 0.0, "plain"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.relative_to is not None:
+                values, zero, unit = values / run.numbers(self.relative_to), 1.0, "factor"
+            elif self.grown_from is not None:
+                values = values - run.numbers(self.grown_from)
+            elif self.between is not None:
+                null, ceiling = map(run.numbers, self.between)
+                values = (values - null) / (ceiling - null)
+                zero, unit = 1.0, "share"
+        limit = self.limit(zero if self.zero is None else self.zero)
+        contrast = self.grown_from is not None and limit.at == 0
+        return (self._condition(values, limit, self.value, contrast=contrast, unit=unit),)
 
-    def goal(self, sample: Sample) -> tuple[Quantity, tuple[float, float]]:
-        """The quantity and its side of the level."""
-        scale, other = Scale(self.scale), self.relative_to
-        ends = (
-            -math.inf if self.at_least is None else self.at_least,
-            math.inf if self.at_most is None else self.at_most,
-        )
-        if other is None:
-            return self.quantity, ends
-        beside = sample.number(other)
-        low, high = (
-            self._beside(beside, end, scale) if math.isfinite(end) else end for end in ends
-        )
-        return self.quantity, (low, high)
-
-    def levels(self) -> Iterator[tuple[str, float, Scale]]:
-        """The level that must be reached."""
-        for field, level in (("at_least", self.at_least), ("at_most", self.at_most)):
-            if level is not None:
-                yield field, level, Scale(self.scale)
-
-    def _value(self, sample: Sample) -> float:
-        value = sample.number(self.quantity)
-        if self.relative_to is None:
-            return value
-        return self._relative(value, sample.number(self.relative_to), Scale(self.scale))

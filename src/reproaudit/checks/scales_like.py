@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal, Self
 
-from reproaudit.checks.kind import Condition, Kind, Positive
-from reproaudit.checks.measurements import Name, Quantity, Sample
+from pydantic import Field, model_validator
+
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
+from reproaudit.checks.measurements import MeasurementMissingError, Name, Quantity, Run
 from reproaudit.lazy import np
-from reproaudit.stats import Scale, Side
 
 FEWEST_SIZES = 3
 """The fewest sizes that tell a straight line in logarithms from a bent one."""
@@ -17,61 +17,54 @@ FEWEST_SIZES = 3
 class ScalesLike(Kind):
     """A quantity is a power of a size: width, depth, number of samples, sequence length.
 
-    A line is fitted to the logarithms of quantity and size, for each seed. Two conditions: its
-    slope equals the exponent within a margin; and the quantity lies nowhere farther from the line
-    than `bend`, on a logarithmic scale, so that an exponential, a logarithm or a floor, which have
-    a slope too, are no power law.
+    A line is fitted to the logarithms of quantity and size. Its slope equals an exponent within a
+    margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
+    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line.
     """
 
-    condition_names: ClassVar[tuple[str, ...]] = ("exponent", "bend")
+    means = True
 
     kind: Literal["scales_like"]
     """The kind of check."""
-    quantity: Quantity
+    value: Quantity
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name
     """The axis of sizes: positive numbers, at least three."""
-    exponent: float
-    """The exponent of the power law, for example −0.5."""
-    margin: Positive
-    """The largest difference from the exponent that still counts as equal."""
-    bend: Positive
-    """The largest relative distance from the fitted power law, at any size: 0.1 for ten per
-    cent."""
+    exponent: float | Bound
+    """The exponent of the power law, or a bound on it."""
+    within: Positive | None = None
+    """The largest difference from a claimed exponent that still counts as equal."""
+    bend: Bound | None = None
+    """The bound on the largest relative distance from the power law, at any size."""
+    origin: Provenance = Field(default=Provenance.PAPER, alias="from")
+    """Where a claimed exponent and its margin come from."""
 
-    def conditions(self) -> tuple[Condition, ...]:
-        """The exponent is the claimed one, and the power law fits at every size."""
-        exponent = self._equal(
-            f"{self.name}: exponent",
-            lambda sample: self._line(sample)[0],
-            self.exponent,
-            self.margin,
-            Scale.LINEAR,
-        )
-        bend = self._bounded(
-            f"{self.name}: largest relative distance from the power law",
-            lambda sample: self._line(sample)[1],
-            self.bend,
-            Side.AT_MOST,
-            Scale.LOG,
-        )
-        return replace(exponent, name="exponent"), replace(bend, name="bend")
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if isinstance(self.exponent, Bound) == (self.within is not None):
+            raise ValueError("a number as exponent, and only it, needs 'within'")
+        return self
 
-    def spans(self) -> str:
-        """The axis of sizes, along which the quantity is read."""
-        return self.axis
-
-    def _line(self, sample: Sample) -> tuple[float, float]:
-        """The slope in logarithms, and the largest relative distance from the line."""
-        sizes = sample.coordinates(self.quantity, self.axis)
-        numbers = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
-        if len(set(numbers)) < FEWEST_SIZES or len(numbers) < len(sizes):
-            raise ValueError(
-                f"a power law across '{self.axis}' needs at least {FEWEST_SIZES} positive sizes"
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the exponent and, if asked, the distance from the power law."""
+        sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
+        if len(set(sizes)) < FEWEST_SIZES or min(sizes) <= 0:
+            raise MeasurementMissingError(
+                f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes"
             )
-        values = [sample.number(self.quantity.placed(self.axis, one)) for one in sizes]
-        if min(values) < -self.floor:
-            raise ValueError(f"a power law is positive, and {min(values):g} is not")
-        x, y = np.log(numbers), np.log(np.maximum(values, self.floor))
-        middle, slope = np.polynomial.polynomial.polyfit(x, y, 1)
-        return float(slope), float(np.expm1(np.abs(y - middle - slope * x).max()))
+        values, slope, bend = run.numbers(self.value), [], []
+        if len(values) == len(sizes) and values.min() > 0:
+            x, y = np.log(sizes), np.log(values)
+            line = np.polyfit(x, y, 1)
+            slope, bend = [line[0]], np.expm1(np.abs(y - np.polyval(line, x)))
+        if isinstance(self.exponent, Bound):
+            limit = self.exponent.limit()
+        else:
+            limit = Limit(Side.WITHIN, self.within or 0.0, self.origin, target=self.exponent)
+        found = (self._condition(slope, limit, self.value, "exponent"),)
+        if self.bend is None:
+            return found
+        return (
+            *found,
+            self._condition(bend, self.bend.limit(), self.value, "bend", unit="share"),
+        )

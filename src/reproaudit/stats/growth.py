@@ -13,9 +13,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from reproaudit.lazy import np
-from reproaudit.stats.scales import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FloatArray: TypeAlias = "NDArray[np.float64]"
+
+LAWS = ("logarithm", "power")
+"""The laws of growth that a claim may state."""
 
 RESOLVED = 1e-6
 """A misfit is not told from a smaller one below this share of the spread of the observations."""
@@ -23,7 +31,6 @@ RESOLVED = 1e-6
 _MOST_EXPONENT = 4.0
 _LEAST_EXPONENT = 0.02
 _MOST_RATE = 60.0
-_MOST_OFFSET = 0.25
 
 
 @dataclass(frozen=True)
@@ -40,13 +47,13 @@ class Law:
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """The names of the rivals: other powers, bounded courses, and to a power the logarithm."""
+        """Return the names of the rivals: other powers, bounded courses, to a power the logarithm."""
         logarithm = ("logarithm",) if self.exponent >= self.apart else ()
         return ("power", "bounded", *logarithm)
 
 
 def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, FloatArray]:
-    """The misfit of the law, of the law with an offset of the time, of each rival, and of none.
+    """Compute the misfit of a law, of each rival, and of a constant.
 
     Args:
         steps: positive and increasing; at least six.
@@ -54,9 +61,8 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, F
         law: which law is claimed.
 
     Returns:
-        By name ("law", "law with an offset", `Law.rivals`, and "constant" for a course that does
-        not grow), arrays of shape (…). The time of the law with an offset is counted from up to a
-        quarter of the last step before the start.
+        By name ("law", `Law.rivals`, and "constant" for a course that does not grow), arrays of
+        shape (…).
     """
     centred = values - values.mean(axis=-1, keepdims=True)
     whole = (centred**2).sum(axis=-1)
@@ -72,7 +78,6 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, F
 def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
     """Courses by family, centred and of length 1; shape (course, step)."""
     t = np.asarray(steps, dtype=np.float64) / steps[-1]
-    offsets = np.linspace(0.0, _MOST_OFFSET, 101)
     exponents = np.arange(_LEAST_EXPONENT, _MOST_EXPONENT, 0.01)
     far = exponents[np.abs(exponents - law.exponent) >= law.apart - 1e-9]
     far = np.union1d(far, [law.exponent + law.apart])
@@ -80,7 +85,6 @@ def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
     rates = np.geomspace(law.apart, _MOST_RATE, 800)
     families = {
         "law": _power(t[None], law.exponent),
-        "law with an offset": _power(t + offsets[:, None], law.exponent),
         "power": _power(t, far[:, None]),
         "bounded": np.concatenate(
             [

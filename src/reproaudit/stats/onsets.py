@@ -1,62 +1,74 @@
-"""The onset of a change over training: the step at which it set in."""
+"""The step at which a change over training sets in."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reproaudit.stats.scales import FloatArray, finite
+from reproaudit.lazy import np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import NDArray
 
-FINAL_SHARE = 0.1
+LAST = 0.1
 """The last part of the observations (at least one), whose mean is the final value."""
 
+STILL = 0.1
+"""The share of its change that a quantity which saturates makes over the last fifth of training at
+most: half of what a straight line makes."""
 
-def onset(
-    steps: ArrayLike, values: ArrayLike, *, share: float = 0.5, least_change: float
-) -> float | None:
-    """The step at which a change set in: the last crossing of `share` of it.
 
-    The change is the final value (the mean of the last tenth of the observations) minus the first
-    one; it may be negative. Between observations the crossing is interpolated linearly. A change
-    smaller than `least_change` has no onset: it is yet to come.
+def final_value(values: NDArray[np.float64]) -> float:
+    """Return the mean of the last tenth of the observations."""
+    return float(values[-max(1, int(LAST * len(values))) :].mean())
 
-    How far an onset moves with its definition is for the caller: `ordered_onsets` judges over
-    several shares and horizons.
+
+def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
+    """Find the step at which a series last crosses a fixed level, and stays beyond.
 
     Args:
-        steps: training steps, increasing; shape (step,), at least two.
-        values: the observations at these steps; shape (step,).
-        share: of the change, between 0 and 1.
-        least_change: the smallest size of change that counts, in the values' units; positive.
+        steps: training steps, increasing; shape (step,).
+        values: observations; shape (step,).
+        level: the level, which the series crosses from the side on which it starts.
 
-    Raises:
-        ValueError: for shapes, an order or numbers other than these.
+    Returns:
+        The step, interpolated; None if the series does not end beyond the level.
     """
-    s, v = finite(steps, "a step"), finite(values, "a value")
-    if s.ndim != 1 or s.shape != v.shape or s.size < 2:
-        raise ValueError(f"an onset needs two or more steps, a value each: {s.shape}, {v.shape}")
-    if (s[1:] <= s[:-1]).any():
-        raise ValueError("the steps of an onset increase")
-    if not 0 < share < 1:
-        raise ValueError(f"a share lies between 0 and 1: {share:g}")
-    if not (math.isfinite(least_change) and least_change > 0):
-        raise ValueError(f"the least change is a positive number: {least_change:g}")
-    change = final_value(v) - float(v[0])
-    if abs(change) < least_change:
+    side = math.copysign(1.0, level - float(values[0]))
+    beyond = side * (values - level) >= 0
+    if not beyond[-1] or side * (final_value(values) - level) < 0:
         return None
-    progress = (v - v[0]) / change - share
-    reached = progress >= 0
-    (crossings,) = (reached[1:] & ~reached[:-1]).nonzero()
-    if crossings.size == 0:  # rounding alone hides the crossing of a share next to 1
-        return float(s[-1])
-    i = int(crossings[-1])
-    part = -progress[i] / (progress[i + 1] - progress[i])
-    return float(s[i] + part * (s[i + 1] - s[i]))
+    return _last_crossing(steps, side * (values - level), beyond)
 
 
-def final_value(values: FloatArray) -> float:
-    """The final value of a series: the mean of the last tenth of its observations."""
-    return float(values[-max(1, int(FINAL_SHARE * values.size)) :].mean())
+def half_change(steps: Sequence[int], values: NDArray[np.float64], least: float) -> float | None:
+    """Find the step at which a series last crosses half of a change that saturates.
+
+    Args:
+        steps: training steps, increasing; shape (step,).
+        values: observations; shape (step,).
+        least: the smallest size of change that counts, in the values' units.
+
+    Returns:
+        The step, interpolated; None if the change is smaller, or still goes on at the end.
+    """
+    change = final_value(values) - float(values[0])
+    if abs(change) < least:
+        return None
+    progress = (values - values[0]) / change
+    late = steps[0] + 0.8 * (steps[-1] - steps[0])
+    if 1 - float(np.interp(late, steps, progress)) > STILL:
+        return None
+    return _last_crossing(steps, progress - 0.5, progress >= 0.5)
+
+
+def _last_crossing(
+    steps: Sequence[int], height: NDArray[np.float64], beyond: NDArray[np.bool_]
+) -> float | None:
+    (rises,) = (beyond[1:] & ~beyond[:-1]).nonzero()
+    if rises.size == 0:
+        return None
+    i = int(rises[-1])
+    part = -height[i] / (height[i + 1] - height[i])
+    return float(steps[i] + part * (steps[i + 1] - steps[i]))

@@ -1,0 +1,49 @@
+"""One quantity is smaller than another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from reproaudit.checks.kind import Condition, Kind, Limit, Provenance, Side
+from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.lazy import np
+
+
+class Beats(Kind):
+    """One quantity is smaller than another, run by run: a model beats a baseline, a loss falls.
+
+    The number is the larger quantity over the smaller one, above 1 (or `by`); of quantities with a
+    sign, their difference, above 0. Without a margin this is a contrast: noise meets it in half of
+    all runs, so that it must beat the null's contrast, too.
+    """
+
+    kind: Literal["beats"]
+    """The kind of check."""
+    lower: Quantity
+    """The quantity that is claimed to be smaller."""
+    upper: Quantity
+    """The quantity that is claimed to be larger."""
+    difference: bool = False
+    """Whether the two are subtracted, since they may have either sign."""
+    by: float | None = Field(default=None, gt=1)
+    """The factor by which the larger must exceed the smaller; left out, any excess counts."""
+    origin: Provenance = Field(alias="from")
+    """Where the comparison, or the factor, comes from."""
+    why: str | None = Field(default=None, min_length=1)
+    """Of a factor of ours: the reason for it."""
+
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the factor, or the difference, against its bound."""
+        lower, upper = run.numbers(self.lower), run.numbers(self.upper)
+        if self.difference:
+            limit = Limit(Side.ABOVE, 0.0, self.origin)
+            return (self._condition(upper - lower, limit, self.lower, contrast=True),)
+        limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0)
+        if np.min(lower) <= 0 or np.min(upper) < 0:
+            return (self._condition((), limit, self.lower, unit="factor"),)
+        found = self._condition(upper / lower, limit, self.lower, unit="factor")
+        course = (float(np.max(upper)), float(np.max(lower)))
+        return (replace(found, contrast=self.by is None, course=course),)

@@ -1,0 +1,66 @@
+"""A quantity equals a number or another quantity."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Provenance, Side
+from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.lazy import np
+
+
+class Equals(Kind):
+    """A quantity equals a number, or another quantity of the same run, within a margin.
+
+    Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
+    Halving and doubling act on the margin.
+    """
+
+    kind: Literal["equals"]
+    """The kind of check."""
+    value: Quantity
+    """The quantity that is judged."""
+    to: float | Quantity
+    """The number, or the quantity of the same run, that it equals."""
+    within: Positive
+    """The largest distance that still counts as equal."""
+    relative: bool = False
+    """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
+    origin: Provenance = Field(alias="from")
+    """Where the margin comes from."""
+    why: str | None = Field(default=None, min_length=1)
+    """Of a margin of ours: the reason for it."""
+
+    @model_validator(mode="after")
+    def _with_reason(self) -> Self:
+        if (self.origin is Provenance.OURS) != (self.why is not None):
+            raise PydanticCustomError(
+                "bound", "a margin from 'ours', and only it, needs 'why': the reason in one line"
+            )
+        return self
+
+    @property
+    def by_mean(self) -> bool:
+        """Whether the mean of the runs decides."""
+        if self.standard is None:
+            return isinstance(self.to, float)
+        return self.standard == "mean"
+
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the quantity, its ratio to or its distance from the other, within the margin."""
+        values, unit = run.numbers(self.value), "plain"
+        target: float = 0.0
+        if isinstance(self.to, float):
+            target = self.to
+        elif self.relative:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values, target, unit = values / run.numbers(self.to), 1.0, "factor"
+        else:
+            values = values - run.numbers(self.to)
+        limit = Limit(
+            Side.WITHIN, self.within, self.origin, target=target, relative=self.relative
+        )
+        return (self._condition(values, limit, self.value, unit=unit),)

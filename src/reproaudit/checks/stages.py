@@ -1,0 +1,113 @@
+"""One quantity changes first, and another waits for it: stage-wise learning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
+from reproaudit.checks.measurements import Quantity, Run, StrictModel
+from reproaudit.lazy import np
+from reproaudit.stats import crossing, half_change
+from reproaudit.stats.onsets import final_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Onset(StrictModel):
+    """The change of one series, and where it sets in."""
+
+    series: Quantity
+    """A series of one number, which cannot cancel: of the worst head, or a norm."""
+    crosses: float | None = None
+    """The fixed level whose crossing is the onset; left out, it is half of a change that
+    saturates."""
+    least: Positive = 0.25
+    """The smallest change that counts, in the series' units."""
+
+
+class Wait(StrictModel):
+    """How little the later quantity may have changed at the earlier one's onset."""
+
+    below: Literal["one_clock"]
+    """one_clock: the share that the later quantity would have made if it took the same course as
+    the earlier one, only slower by the ratio of their onsets."""
+    origin: Provenance = Field(alias="from")
+    """Where the bound comes from."""
+
+
+class Stages(Kind):
+    """One quantity changes before another, and the other waits for it.
+
+    *Order*: the later onset over the earlier one, above 1. *Wait*: what one common clock would have
+    given of the later change at the earlier onset, over what was made, above 1. Both are contrasts.
+    A change that never comes, or is smaller than `least`, has no onset, and the run says no.
+    """
+
+    kind: Literal["stages"]
+    """The kind of check."""
+    earlier: Onset
+    """The quantity that is claimed to change first."""
+    later: Onset
+    """The quantity that is claimed to change afterwards."""
+    order: Bound
+    """The bound on the ratio of the onsets, above 1."""
+    wait: Wait | None = None
+    """Whether the later quantity waits; left out, the order alone is judged."""
+
+    def onsets(self, run: Run) -> tuple[float | None, float | None]:
+        """Return the training steps of the earlier and the later onset; None if not come."""
+        return _onset(run, self.earlier), _onset(run, self.later)
+
+    def conditions(self, run: Run) -> tuple[Condition, ...]:
+        """Return the ratio of the onsets and, if asked, the wait."""
+        early, late = self.onsets(run)
+        ratio = late / early if early and late is not None else None
+        order = self._condition(
+            () if ratio is None else (ratio,),
+            self.order.limit(),
+            self.later.series,
+            "order",
+            contrast=True,
+            unit="factor",
+        )
+        if self.wait is None:
+            return (order,)
+        limit = Limit(Side.ABOVE, 1.0, self.wait.origin)
+        waits = () if early is None or ratio is None else (self._waits(run, early, ratio),)
+        wait = self._condition(
+            waits, limit, self.later.series, "wait", contrast=True, unit="factor"
+        )
+        return order, wait
+
+    def _waits(self, run: Run, early: float, ratio: float) -> float:
+        """What one clock would give of the later change at the earlier onset, over what is made."""
+        clock = _made(run, self.earlier.series, early / ratio)
+        made = _made(run, self.later.series, early)
+        return max(clock, LEAST_SHARE) / max(made, LEAST_SHARE)
+
+
+LEAST_SHARE = 1e-4
+"""A share of a change below this counts as this: observations lie no denser."""
+
+
+def _onset(run: Run, change: Onset) -> float | None:
+    steps, values = run.series(change.series)
+    if values.shape[1] != 1:
+        return None
+    course = values[:, 0]
+    if change.crosses is not None:
+        return crossing(steps, course, change.crosses)
+    return half_change(steps, course, change.least)
+
+
+def _made(run: Run, series: Quantity, at: float) -> float:
+    """The largest share of its whole change that a series has made until a step, either way."""
+    steps, values = run.series(series)
+    course: NDArray[np.float64] = values[:, 0]
+    whole = final_value(course) - float(course[0])
+    until = [float(one) for step, one in zip(steps, course, strict=True) if step <= at]
+    until.append(float(np.interp(at, steps, course)))
+    return max(abs(one - float(course[0])) for one in until) / abs(whole) if whole else 1.0

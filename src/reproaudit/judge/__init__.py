@@ -1,0 +1,36 @@
+"""The engine: from an audit, records and a history to typed outcomes, and nothing else.
+
+`runs` puts the records of all arms with one seed into a bundle and lets each run say yes or no;
+`decisions` counts; `outcomes` concludes on a claim; `certainty` says how sure that makes us and why
+not surer. Nothing here knows a store, git, a clock, or a sentence.
+"""
+
+from __future__ import annotations
+
+from reproaudit.judge.model import (
+    ArmAnswer,
+    ClaimAnswer,
+    History,
+    Level,
+    Note,
+    Outcome,
+    Specificity,
+    Status,
+)
+from reproaudit.judge.outcomes import judge, judge_claim
+from reproaudit.judge.runs import Records, index_records
+
+__all__ = [
+    "ArmAnswer",
+    "ClaimAnswer",
+    "History",
+    "Level",
+    "Note",
+    "Outcome",
+    "Records",
+    "Specificity",
+    "Status",
+    "index_records",
+    "judge",
+    "judge_claim",
+]

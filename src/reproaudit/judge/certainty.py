@@ -1,0 +1,160 @@
+"""How sure the evidence makes us, and each reason why not surer; and the phrase of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reproaudit.audit.claims import Claim
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Role, alternatives_of
+from reproaudit.checks import Provenance
+from reproaudit.judge.decisions import FEWEST, scaled
+from reproaudit.judge.model import ClaimAnswer, History, Level, Note, Specificity
+from reproaudit.records import Record
+from reproaudit.stats import Decision, share_interval
+
+SURE_SHARE = 2 / 3
+"""The share of all runs that must agree with the outcome, at the interval's lower end."""
+
+LEVELS = (Level.HIGH, Level.MODERATE, Level.LOW, Level.VERY_LOW)
+
+
+def certainty(
+    audit: Audit,
+    claim: Claim,
+    tier: str,
+    records: Sequence[Record],
+    found: ClaimAnswer,
+    history: History,
+) -> tuple[Level, tuple[Note, ...]]:
+    """Start at high and step down for each reason that fires.
+
+    Args:
+        audit: the paper.
+        claim: a decided one.
+        tier: of the records.
+        records: by which the headline was judged.
+        found: the answer, without certainty.
+        history: what happened before.
+    """
+    reasons = (
+        *_of_records(tier, records),
+        *_indirect(claim),
+        *_readings(found),
+        *_guesses(audit, claim, found),
+        *_runs(claim, found),
+        *_nulls(found),
+        *_our_bounds(claim, found),
+        *_history(claim, history),
+    )
+    return LEVELS[min(len(reasons), len(LEVELS) - 1)], reasons
+
+
+def _of_records(tier: str, records: Sequence[Record]) -> Iterator[Note]:
+    if tier != "paper":
+        yield Note("scale", {"tier": tier})
+    if proxies := sorted({one.proxy for one in records if one.proxy}):
+        yield Note("proxy", {"proxy": proxies[0]})
+    if origins := sorted({one.origin.who for one in records if one.origin is not None}):
+        yield Note("origin", {"who": origins[0]})
+
+
+def _indirect(claim: Claim) -> Iterator[Note]:
+    if claim.wording == "recalled":
+        yield Note("indirect", {"recalled": True})
+    elif stands := [one.stands_for for one in claim.headline if one.stands_for]:
+        yield Note("indirect", {"stands_for": stands[0]})
+
+
+def _readings(found: ClaimAnswer) -> Iterator[Note]:
+    needed = [one for one in found.readings if not one.arm.excused]
+    late = [one for one in needed if one.valid < FEWEST]
+    if late:
+        yield Note("reading not run", {"varied": late[0].arm.varied, "role": late[0].arm.role})
+        return
+    if unclear := [one for one in needed if one.decision is Decision.OPEN]:
+        one = unclear[0]
+        yield Note("reading open", {"varied": one.arm.varied, "yes": one.yes, "n": one.n})
+
+
+def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
+    """At most one reason for guesses that flip, and one for guesses that were not varied."""
+    if flips := [one for one in found.alternatives if one.flips]:
+        setting, value = flips[0].answer.arm.varied or ("", "")
+        yield Note("guess flips", {"setting": setting, "value": value, "count": len(flips)})
+    varied = {
+        one.answer.arm.varied
+        for one in found.alternatives
+        if one.answer.valid >= FEWEST and not one.unfinished
+    }
+    open_ = [
+        one.varied[0]
+        for one in alternatives_of(audit, claim)
+        if one.varied is not None and one.varied not in varied
+    ]
+    if missing := list(dict.fromkeys(open_)):
+        yield Note("guess not varied", {"settings": tuple(missing)})
+
+
+def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
+    """Too few runs agree with the outcome; means and exact answers are not counted."""
+    base = found.base
+    if claim.exact or all(one.decision is not None for one in base.estimates):
+        return
+    agree = base.yes if 2 * base.yes >= base.n else base.n - base.yes
+    if share_interval(agree, base.n)[0] < SURE_SHARE:
+        yield Note("runs", {"disagree": base.n - agree, "n": base.n})
+
+
+def _nulls(found: ClaimAnswer) -> Iterator[Note]:
+    if weak := [one.arm.name for one in found.nulls if one.decision is Decision.OPEN]:
+        yield Note("weak null", {"null": weak[0]})
+
+
+def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
+    """A bound of ours, halved or doubled, changes the decision."""
+    share = claim.share or 0.5
+    parts = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
+    for part in parts or [found.base]:
+        for place, one in enumerate(part.estimates):
+            if one.limit.origin is not Provenance.OURS:
+                continue
+            as_is = scaled(part, place, 1.0, share, claim.exact)
+            for by in (0.5, 2.0):
+                if scaled(part, place, by, share, claim.exact) is not as_is:
+                    bound = one.limit.scaled(by).at
+                    yield Note("our bound", {"noun": one.condition.noun, "bound": bound, "at": part.at})
+                    return
+
+
+def _history(claim: Claim, history: History) -> Iterator[Note]:
+    if not history.committed:
+        yield Note("rule", {"changed": False})
+    elif claim.id in history.changed:
+        yield Note("rule", {"changed": True})
+
+
+def phrases(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
+    """Return what a row says in at most eight words, the weightiest first."""
+    return tuple(_phrases(claim, found))
+
+
+def _phrases(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
+    for one in found.alternatives:
+        if one.flips:
+            setting, value = one.answer.arm.varied or ("", "")
+            yield Note("depends on", {"setting": setting, "value": value})
+            break
+    base = found.base
+    for one in found.readings:
+        if one.valid >= FEWEST and one.decision is not base.decision:
+            yield Note("under reading", {"varied": one.arm.varied, "decision": one.decision})
+    for ablation in found.ablations:
+        values = {"lacks": ablation.answer.arm.lacks, "effects": ablation.effects}
+        if ablation.specificity in (Specificity.NOT_SPECIFIC, Specificity.SMALLER):
+            yield Note(ablation.specificity.value, values)
+    if claim.elsewhere is not None and 0 < base.n - base.yes < base.n:
+        values = {"runs": base.n - base.yes, "says": claim.elsewhere.says}
+        yield Note("elsewhere", values)
+    if base.arm.role is Role.READING:
+        yield Note("given", {"varied": base.arm.varied})

@@ -1,0 +1,310 @@
+"""The conclusion on a claim: its outcome, what is specific, what flips, and how sure it makes us."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reproaudit.audit.claims import Claim
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
+from reproaudit.checks import Kind, Provenance
+from reproaudit.judge.certainty import certainty, phrases
+from reproaudit.judge.decisions import FEWEST, Question, all_of, beats_null, joined, log_effect
+from reproaudit.judge.model import (
+    DECIDED,
+    AblationAnswer,
+    Alternative,
+    ArmAnswer,
+    ClaimAnswer,
+    History,
+    Note,
+    Outcome,
+    Specificity,
+    Status,
+)
+from reproaudit.judge.runs import Bundles, Records
+from reproaudit.records import Record
+from reproaudit.stats import Decision, fewer_yes
+
+FLIP = 0.05
+"""The one-sided P value of Fisher's test at which runs answer otherwise."""
+
+FAR_ENOUGH = 0.5
+"""The share of the claim's own fall of the training loss, on a log scale, that answers."""
+
+
+def judge(
+    audit: Audit,
+    tier: TierName,
+    records: Records,
+    history: History | None = None,
+    lower: Records | None = None,
+) -> tuple[ClaimAnswer, ...]:
+    """Conclude on every claim of an audit from records of one tier.
+
+    Args:
+        audit: the paper.
+        tier: smoke judges nothing.
+        records: of the tier, alternatives' too.
+        history: what happened before; nothing, if None.
+        lower: of the paper tier, the quick tier's records, where alternatives may have run.
+    """
+    return tuple(
+        judge_claim(audit, claim, tier, records, history or History(), lower)
+        for claim in audit.claims
+    )
+
+
+def judge_claim(
+    audit: Audit,
+    claim: Claim,
+    tier: TierName,
+    records: Records,
+    history: History,
+    lower: Records | None = None,
+) -> ClaimAnswer:
+    """Conclude on one claim; arguments as `judge`."""
+    panel = Panel.of(audit, claim, tier, records)
+    alternatives = (*panel.alternatives(records), *panel.below(lower))
+    nulls = tuple(panel.headline(one) for one in panel.having(Role.NULL))
+    grades = panel.graded(panel.base, nulls)
+    base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
+    constructed = next((panel.headline(one) for one in panel.having(Role.CONSTRUCTED)), None)
+    ablations = tuple(
+        _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
+    )
+    found = ClaimAnswer(
+        claim.id,
+        Outcome.UNDECIDED,
+        None,
+        (),
+        (),
+        (),
+        base,
+        grades if claim.grade is not None else (),
+        tuple(panel.ask((one,), panel.base) for one in claim.support),
+        tuple(panel.ask((one,), panel.base) for one in claim.notes),
+        tuple(panel.headline(one) for one in panel.having(Role.READING) if one != panel.base),
+        nulls,
+        ablations,
+        constructed,
+        alternatives,
+        _cannot_fail(base, nulls),
+    )
+    outcome, why = _outcome(claim, tier, found)
+    found = replace(found, outcome=outcome, reasons=why, clauses=_clauses(claim, found))
+    if outcome in DECIDED:
+        level, reasons = certainty(audit, claim, tier, panel.records_of(found), found, history)
+        found = replace(found, level=level, reasons=reasons)
+    return replace(found, phrases=phrases(claim, found))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A claim before its records: its arms, and the arm whose runs are the claim's own."""
+
+    claim: Claim
+    bundles: Bundles
+    base: PlannedArm
+
+    @classmethod
+    def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
+        """Return the panel of a claim; a reading is its own where the primary one has not run."""
+        bundles = Bundles(audit, tier, {one.name: one for one in arms_of(audit, claim)}, records)
+        own = bundles.arms[OWN]
+        readings = [one for one in bundles.arms.values() if one.role is Role.READING]
+        ran = [one for one in (own, *readings) if bundles.count(one)]
+        return cls(claim, bundles, ran[0] if ran else own)
+
+    def having(self, role: Role) -> list[PlannedArm]:
+        """Return the arms of a role; of readings, the primary one too."""
+        also = (role, Role.OWN) if role is Role.READING else (role,)
+        return [one for one in self.bundles.arms.values() if one.role in also]
+
+    def ask(self, checks: Sequence[Kind], arm: PlannedArm) -> ArmAnswer:
+        """Put checks to an arm, away from any graded coordinate."""
+        return Question(self.claim, tuple(checks), self.bundles).ask(arm)
+
+    def headline(self, arm: PlannedArm) -> ArmAnswer:
+        """Put the headline to an arm, at the primary coordinates together."""
+        question = Question(self.claim, self.claim.headline, self.bundles)
+        if self.claim.grade is None:
+            return question.ask(arm)
+        return joined([question.ask(arm, at) for at in self.claim.grade.primary])
+
+    def graded(self, arm: PlannedArm, nulls: Sequence[ArmAnswer]) -> tuple[ArmAnswer, ...]:
+        """Put the headline to an arm at each coordinate, and its contrasts beside each null's."""
+        question = Question(self.claim, self.claim.headline, self.bundles)
+        grade = self.claim.grade
+        found = []
+        for at in grade.easiest_first if grade is not None else (None,):
+            answer = question.ask(arm, at)
+            beside = [beats_null(answer, question.ask(one.arm, at)) for one in nulls]
+            decisions = [answer.decision, *(one for one in beside if one is not None)]
+            if answer.decision is Decision.MET:
+                answer = replace(answer, decision=all_of(decisions))
+            found.append(answer)
+        return tuple(found)
+
+    def alternatives(self, records: Records, tier: TierName | None = None) -> list[Alternative]:
+        """Put the headline to every alternative that has runs, each against the claim's own."""
+        tier = tier or self.bundles.tier
+        panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
+        own = panel.headline(panel.base)
+        found = []
+        for arm in alternatives_of(self.bundles.audit, self.claim):
+            if panel.bundles.count(arm):
+                found.append(_alternative(own, panel.headline(arm), tier))
+        return found
+
+    def below(self, lower: Records | None) -> list[Alternative]:
+        """Put the headline to alternatives at the quick tier."""
+        return [] if lower is None else self.alternatives(lower, "quick")
+
+    def records_of(self, found: ClaimAnswer) -> list[Record]:
+        """Return the records that the headline was judged by, nulls included."""
+        arms = [found.base.arm, *(one.arm for one in found.nulls)]
+        return [record for one in arms for record in self.bundles.of(one).values()]
+
+
+def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:
+    """The outcome and, if there is none, why; technical failures before all else."""
+    base = found.base
+    if base.broken:
+        crashed = sum(one.status is Status.FAILED for one in base.runs)
+        return Outcome.FAILED, (Note("crashed", {"runs": crashed}),)
+    if tier == "smoke":
+        return Outcome.NOT_TESTED, (Note("smoke"),)
+    if met := [one.arm.name for one in found.nulls if one.decision is Decision.MET]:
+        return Outcome.NOT_TESTED, (Note("null meets", {"null": met[0]}),)
+    if out := _out_of_reach(found):
+        return Outcome.NOT_TESTED, (out,)
+    fewest = 1 if claim.exact else FEWEST
+    if base.valid < fewest:
+        return Outcome.NOT_TESTED, (Note("too few", {"missing": fewest - base.valid}),)
+    decisions = [one.decision for one in found.grades] or [base.decision]
+    if claim.grade is not None:
+        primary = claim.grade.primary
+        decisions = [one.decision for one in found.grades if one.at in primary]
+    readings = {one.decision for one in found.readings}
+    if all_of(decisions) is Decision.MISSED and Decision.MET not in decisions:
+        return _with_readings(Outcome.NOT_SUPPORTED, Decision.MET in readings), ()
+    if Decision.MET not in decisions:
+        return Outcome.UNDECIDED, (_undecided(base),)
+    support = any(one.decision is Decision.MISSED for one in found.support)
+    part = support or set(decisions) != {Decision.MET}
+    return _with_readings(Outcome.SUPPORTED, part or Decision.MISSED in readings), ()
+
+
+def _with_readings(outcome: Outcome, differs: bool) -> Outcome:
+    return Outcome.PARTLY_SUPPORTED if differs else outcome
+
+
+def _out_of_reach(found: ClaimAnswer) -> Note | None:
+    """A bound, not the paper's, that the claim and the constructed solution both miss."""
+    built = found.constructed
+    if built is None or found.base.decision is not Decision.MISSED:
+        return None
+    for mine, theirs in zip(found.base.estimates, built.estimates, strict=False):
+        missed = [
+            one.median is None or not one.limit.met_by(one.median) for one in (mine, theirs)
+        ]
+        if all(missed) and mine.limit.origin is not Provenance.PAPER and theirs.values:
+            return Note("out of reach", {"noun": mine.condition.noun, "bound": mine.limit.at})
+    return None
+
+
+def _undecided(base: ArmAnswer) -> Note:
+    """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
+    split = [
+        one
+        for one in base.estimates
+        if len({one.limit.met_by(value) for value in one.values}) == 2
+    ]
+    if not split:
+        return Note("few runs", {"yes": base.yes, "n": base.n})
+    limit = split[0].limit
+    return Note(
+        "straddles",
+        {
+            "noun": split[0].condition.noun,
+            "bound": limit.at,
+            "ours": limit.origin is Provenance.OURS,
+            "low": min(split[0].values),
+            "high": max(split[0].values),
+        },
+    )
+
+
+def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
+    """What a reader must know without any change of the outcome."""
+    notes = []
+    for role, answers in (("support", found.support), ("reading", found.readings)):
+        for place, one in enumerate(answers):
+            if one.decision is Decision.OPEN or (role == "reading" and one.n):
+                notes.append(
+                    Note(
+                        f"{role} {one.decision.value}",
+                        {"place": place, "varied": one.arm.varied, "yes": one.yes, "n": one.n},
+                    )
+                )
+            elif one.decision is Decision.MISSED:
+                notes.append(Note(f"{role} missed", {"place": place, "yes": one.yes, "n": one.n}))
+    primary = claim.grade.primary if claim.grade is not None else ()
+    for one in found.grades:
+        if one.decision is not Decision.MET:
+            values = {"at": one.at, "yes": one.yes, "n": one.n, "primary": one.at in primary}
+            notes.append(Note(f"grade {one.decision.value}", values))
+    if found.base.same:
+        notes.append(Note("same runs", {"runs": found.base.same}))
+    notes += [Note("null open", {"null": one.arm.name}) for one in found.nulls if _weak(one)]
+    return tuple(notes)
+
+
+def _weak(null: ArmAnswer) -> bool:
+    """True of a null that neither meets nor misses the headline, for whatever cause."""
+    return null.decision is Decision.OPEN
+
+
+def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
+    """The headline conditions that no null misses in more than half of its runs."""
+    judged = [[run for run in one.runs if run.conditions] for one in nulls]
+    judged = [runs for runs in judged if runs]
+    return tuple(
+        place
+        for place in range(len(base.estimates))
+        if judged
+        and all(2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged)
+    )
+
+
+def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
+    """What an ablation tells: specific if missed, smaller if met with under half of the log effect."""
+    mine, theirs = log_effect(base), log_effect(answer)
+    known = mine is not None and theirs is not None
+    effects = (math.exp(theirs), math.exp(mine)) if known else None  # type: ignore[arg-type]
+    if answer.decision is Decision.MISSED:
+        return AblationAnswer(answer, Specificity.SPECIFIC, effects)
+    if answer.decision is Decision.OPEN:
+        return AblationAnswer(answer, Specificity.OPEN, effects)
+    smaller = mine is not None and theirs is not None and theirs < mine / 2
+    found = Specificity.SMALLER if smaller else Specificity.NOT_SPECIFIC
+    return AblationAnswer(answer, found, effects)
+
+
+def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
+    """Whether the runs answer otherwise under an alternative, and whether it had come far enough."""
+    unfinished = False
+    if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
+        fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
+        unfinished = fall > 0 and theirs < FAR_ENOUGH * fall
+    flips = False
+    if answer.n >= FEWEST and own.n >= FEWEST:
+        counts = (answer.yes, answer.n, own.yes, own.n)
+        if own.decision is Decision.MET:
+            flips = fewer_yes(*counts) <= FLIP
+        elif own.decision is Decision.MISSED:
+            flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
+    return Alternative(answer, tier, flips and not unfinished, unfinished)

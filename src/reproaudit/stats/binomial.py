@@ -1,0 +1,94 @@
+"""Exact decisions on a count: how many of n runs say yes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import StrEnum
+
+CONFIDENCE = 0.95
+"""One-sided confidence of every decision."""
+
+
+class Decision(StrEnum):
+    """What the runs decide."""
+
+    MET = "met"
+    MISSED = "missed"
+    OPEN = "open"
+
+
+def decide_count(yes: int, runs: int, share: float = 0.5) -> Decision:
+    """Decide whether more than a share of all runs would say yes, at 95 % one-sided confidence.
+
+    *Met* if so few yes in n runs were improbable for a share this small; *missed* if so many no
+    were improbable for a share this large; *open* otherwise. Fewer than five runs are open.
+
+    Args:
+        yes: the number of runs that say yes.
+        runs: the number of runs.
+        share: of all runs, between 0 and 1.
+
+    Raises:
+        ValueError: for a count that is no share of the runs.
+    """
+    _check(yes, runs)
+    if _at_least(yes, runs, share) <= 1 - CONFIDENCE:
+        return Decision.MET
+    if _at_least(runs - yes, runs, 1 - share) <= 1 - CONFIDENCE:
+        return Decision.MISSED
+    return Decision.OPEN
+
+
+def share_interval(yes: int, runs: int, confidence: float = 0.9) -> tuple[float, float]:
+    """Compute the exact two-sided interval of a share (Clopper and Pearson, Biometrika 26, 1934).
+
+    Returns:
+        Lower and upper end; (0, 1) without runs.
+    """
+    _check(yes, runs)
+    tail = (1 - confidence) / 2
+    low = _root(lambda p: _at_least(yes, runs, p) - tail) if yes else 0.0
+    high = _root(lambda p: tail - _at_least(runs - yes, runs, 1 - p)) if yes < runs else 1.0
+    return low, high
+
+
+def fewer_yes(few: int, of_few: int, many: int, of_many: int) -> float:
+    """Compute the one-sided P value of Fisher's exact test that the first share is the smaller.
+
+    Args:
+        few: yes among the first runs.
+        of_few: the number of first runs.
+        many: yes among the second runs.
+        of_many: the number of second runs.
+    """
+    _check(few, of_few)
+    _check(many, of_many)
+    yes, ways = few + many, math.comb(of_few + of_many, few + many)
+    least = max(0, yes - of_many)
+    found = (math.comb(of_few, k) * math.comb(of_many, yes - k) for k in range(least, few + 1))
+    return sum(found) / ways
+
+
+def _at_least(count: int, runs: int, share: float) -> float:
+    """The probability of at least so many successes."""
+    if count <= 0:
+        return 1.0
+    terms = (
+        math.comb(runs, k) * share**k * (1 - share) ** (runs - k) for k in range(count, runs + 1)
+    )
+    return math.fsum(terms)
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    """The root of a rising function on [0, 1], by bisection to the last bit that matters."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rising(middle) > 0 else (middle, high)
+    return (low + high) / 2
+
+
+def _check(yes: int, runs: int) -> None:
+    if not 0 <= yes <= runs:
+        raise ValueError(f"{yes} of {runs} runs is no share")

@@ -1,0 +1,81 @@
+"""The mean of runs: a Student-t interval, held against an accepted range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from reproaudit.stats.binomial import Decision
+
+CONFIDENCE = 0.9
+"""Two-sided, so that each end is passed by chance in 5 %."""
+
+
+def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, float, float]:
+    """Compute the mean of runs and its 90 % Student-t interval, in natural units.
+
+    Args:
+        values: a number for each run; at least two.
+        log: whether the mean is taken of logarithms; the numbers are then positive.
+
+    Returns:
+        Mean (geometric for logarithms), lower and upper end.
+
+    Raises:
+        ValueError: for fewer than two numbers, or one whose logarithm does not exist.
+    """
+    if len(values) < 2:
+        raise ValueError("an interval needs at least two runs")
+    if log and min(values) <= 0:
+        raise ValueError(f"the logarithm of {min(values):g} does not exist")
+    placed = [math.log(one) for one in values] if log else list(values)
+    count = len(placed)
+    mean = math.fsum(placed) / count
+    spread = math.sqrt(math.fsum((one - mean) ** 2 for one in placed) / (count - 1))
+    half = quantile_t((1 + CONFIDENCE) / 2, count - 1) * spread / math.sqrt(count)
+    ends = (mean, mean - half, mean + half)
+    natural = [math.exp(one) if log else one for one in ends]
+    return natural[0], natural[1], natural[2]
+
+
+def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) -> Decision:
+    """Decide by an interval: met inside the accepted range, missed outside of it, else open.
+
+    Args:
+        interval: lower and upper end, in natural units.
+        accepted: the range that meets the bound; infinite at an open end.
+    """
+    (low, high), (least, most) = interval, accepted
+    if least <= low and high <= most:
+        return Decision.MET
+    if high < least or low > most:
+        return Decision.MISSED
+    return Decision.OPEN
+
+
+def quantile_t(probability: float, freedom: int) -> float:
+    """Compute the quantile of Student's t at a probability of at least one half, by bisection."""
+    low, high = 0.0, 1.0
+    while _cumulative_t(high, freedom) < probability:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _cumulative_t(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _cumulative_t(t: float, freedom: int) -> float:
+    """P(T ≤ t) for t ≥ 0 and whole degrees of freedom, by the finite sums in the angle.
+
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, total = math.cos(angle), 0.0
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    for k in range(freedom // 2):
+        total += term
+        term *= cosine**2 * (2 * k + 2 - (1 - odd)) / (2 * k + 3 - (1 - odd))
+    if odd:
+        return 0.5 + (angle + math.sin(angle) * total) / math.pi
+    return 0.5 + math.sin(angle) * total / 2
