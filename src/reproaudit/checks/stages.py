@@ -86,11 +86,15 @@ class Stages(Kind):
         """What one clock would give of the later change at the earlier onset, over what is made."""
         clock = _made(run, self.earlier.series, early / ratio)
         made = _made(run, self.later.series, early)
-        return max(clock, LEAST_SHARE) / max(made, LEAST_SHARE)
+        return max(clock, LEAST_CLOCK) / max(made, LEAST_SHARE)
 
 
 LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
+
+LEAST_CLOCK = 0.005
+"""One clock gives at least this share: less than half a per cent is not told from nothing, which
+the slower of two sudden changes would give, too."""
 
 
 def _onset(run: Run, change: Onset) -> float | None:
