@@ -11,7 +11,8 @@ from reproaudit.audit.findings import ClaimId
 from reproaudit.audit.settings import Value
 from reproaudit.audit.variables import Text
 from reproaudit.checks import Bound, Check
-from reproaudit.checks.measurements import Coordinate, Name, Quantity, StrictModel
+from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Coordinate, Name, StrictModel
 
 MOST_WORDS_SAID = 25
 MOST_WORDS_SHORT = 10
@@ -49,7 +50,9 @@ class Arm(StrictModel):
     @model_validator(mode="after")
     def _differs(self) -> Self:
         if not self.settings and not self.reads and self.experiment is None:
-            raise ValueError("state 'settings', 'reads' or 'experiment': what the arm does otherwise")
+            raise ValueError(
+                "state 'settings', 'reads' or 'experiment': what the arm does otherwise"
+            )
         return self
 
 

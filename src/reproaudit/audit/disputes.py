@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from reproaudit.audit.findings import ClaimId, SettingName
 from reproaudit.audit.variables import Text
-from reproaudit.checks.measurements import OneComplaint, StrictModel
+from reproaudit.declarations import OneComplaint, StrictModel
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import Audit

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from reproaudit.audit.variables import Text
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 
 ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
 """The id of a claim or a finding: the slug, a dot, and words joined by hyphens."""

@@ -20,10 +20,10 @@ from pydantic import Field
 
 from reproaudit.audit.claims import Arm, Claim
 from reproaudit.audit.findings import Finding, NotAudited
-from reproaudit.audit.settings import TIERS, Setting, Source, TierName, Value
+from reproaudit.audit.settings import TIERS, Setting, Source, TierName
 from reproaudit.audit.variables import Text, Variable
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Declaration, Name, StrictModel
+from reproaudit.declarations import Declaration, Name, StrictModel
 
 __all__ = ["TIERS", "Setting", "Source", "Text", "TierName"]
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from reproaudit.audit.claims import Arm, Claim, StartBound
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.checks.measurements import Quantity
+from reproaudit.checks.quantities import Quantity
 
 OWN = "own"
 """The name of a claim's own arm."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from reproaudit.audit.disputes import Dispute, SignOff
 from reproaudit.audit.findings import Response
 from reproaudit.audit.variables import Review, VariableName
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 
 
 class Reviews(StrictModel):

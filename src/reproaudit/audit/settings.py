@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Name, OneComplaint, StrictModel
+from reproaudit.declarations import Name, OneComplaint, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 
 TierName = Literal["smoke", "quick", "paper"]

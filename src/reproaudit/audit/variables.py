@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 
 
 def _says_something(text: str) -> str:

@@ -22,7 +22,7 @@ from reproaudit.checks.equals import Equals
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.measurements import Run
+from reproaudit.checks.quantities import Run
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, OneBound, Side
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 
 
 class Aligns(OneBound):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 from reproaudit.lazy import np
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 
 
 class Concentrates(OneBound):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pydantic import Field
 
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 from reproaudit.lazy import np
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
+
 
 class Converges(Kind):
     """A loss falls, and has come to rest by the end of its own schedule, or goes to zero.

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 from reproaudit.lazy import np
 
 
@@ -60,7 +60,5 @@ class Equals(Kind):
                 values, target, unit = values / run.numbers(self.to), 1.0, "factor"
         else:
             values = values - run.numbers(self.to)
-        limit = Limit(
-            Side.WITHIN, self.within, self.origin, target=target, relative=self.relative
-        )
+        limit = Limit(Side.WITHIN, self.within, self.origin, target=target, relative=self.relative)
         return (self._condition(values, limit, self.value, unit=unit),)

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.measurements import MeasurementMissingError, Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.declarations import MeasurementMissingError
 from reproaudit.lazy import np
 
 FEWEST_POINTS = 10

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.measurements import MeasurementMissingError, Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.declarations import MeasurementMissingError
 from reproaudit.lazy import np
 from reproaudit.stats.growth import Law, misfits
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.measurements import Coordinate, Name, Quantity, Run, StrictModel
+from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.declarations import Coordinate, Name, StrictModel
 
 
 class Provenance(StrEnum):
@@ -207,7 +208,12 @@ class Kind(StrictModel):
         return tuple(_quantities(self))
 
     def _condition(
-        self, values: Iterable[float], limit: Limit, quantity: Quantity, name: str | None = None, **more: Any
+        self,
+        values: Iterable[float],
+        limit: Limit,
+        quantity: Quantity,
+        name: str | None = None,
+        **more: Any,
     ) -> Condition:
         """The condition on the worst of some numbers; without a number if one of them is none."""
         numbers = [float(one) for one in values]

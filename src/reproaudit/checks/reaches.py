@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 from reproaudit.lazy import np
 
 
@@ -55,4 +55,3 @@ class Reaches(OneBound):
         limit = self.limit(zero if self.zero is None else self.zero)
         contrast = self.grown_from is not None and limit.at == 0
         return (self._condition(values, limit, self.value, contrast=contrast, unit=unit),)
-

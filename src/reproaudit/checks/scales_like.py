@@ -7,7 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.measurements import MeasurementMissingError, Name, Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.declarations import MeasurementMissingError, Name
 from reproaudit.lazy import np
 
 FEWEST_SIZES = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from reproaudit.checks.kind import Bound, Condition, Kind
-from reproaudit.checks.measurements import Quantity, Run
+from reproaudit.checks.quantities import Quantity, Run
 
 
 class Separates(Kind):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.measurements import Quantity, Run, StrictModel
+from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.declarations import StrictModel
 from reproaudit.lazy import np
 from reproaudit.stats import crossing, half_change
 from reproaudit.stats.onsets import final_value

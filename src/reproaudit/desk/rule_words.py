@@ -14,7 +14,8 @@ from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import Condition, Kind, confidence_on
 from reproaudit.checks.matches import Matches
-from reproaudit.checks.measurements import Declaration, Quantity
+from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Declaration
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.separates import Separates

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.checks.measurements import Coordinate
+from reproaudit.declarations import Coordinate
 from reproaudit.errors import did_you_mean
 
 MAX_NODES = 400

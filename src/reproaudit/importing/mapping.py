@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Coordinate, Name, StrictModel
+from reproaudit.declarations import Coordinate, Name, StrictModel
 from reproaudit.errors import did_you_mean
 from reproaudit.importing.logged import LogError
 from reproaudit.importing.reading import read_yaml

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Coordinate, Declaration, MeasurementKind
+from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.importing.completeness import early_end, gap_in
 from reproaudit.importing.expressions import (

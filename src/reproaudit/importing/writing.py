@@ -17,7 +17,7 @@ import yaml
 
 from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Declaration
+from reproaudit.declarations import Declaration
 from reproaudit.importing.assembling import ImportedRole
 from reproaudit.importing.logged import on_one_line
 from reproaudit.importing.measuring import Measured

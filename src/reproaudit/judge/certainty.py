@@ -123,7 +123,9 @@ def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
             for by in (0.5, 2.0):
                 if scaled(part, place, by, share, claim.exact) is not as_is:
                     bound = one.limit.scaled(by).at
-                    yield Note("our bound", {"noun": one.condition.noun, "bound": bound, "at": part.at})
+                    yield Note(
+                        "our bound", {"noun": one.condition.noun, "bound": bound, "at": part.at}
+                    )
                     return
 
 

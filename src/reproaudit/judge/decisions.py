@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.plan import PlannedArm, Role, runs_of
 from reproaudit.checks import Condition, Kind, Side
-from reproaudit.checks.measurements import Coordinate
+from reproaudit.declarations import Coordinate
 from reproaudit.judge.model import ArmAnswer, Estimate, RunAnswer, Status
 from reproaudit.judge.runs import Bundles, answers
 from reproaudit.stats import Decision, decide_count, decide_mean, mean_interval

@@ -10,7 +10,7 @@ from typing import Any
 
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Condition, Limit
-from reproaudit.checks.measurements import Coordinate
+from reproaudit.declarations import Coordinate
 from reproaudit.stats import Decision
 
 

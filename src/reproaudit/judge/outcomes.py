@@ -72,9 +72,7 @@ def judge_claim(
     grades = panel.graded(panel.base, nulls)
     base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
     constructed = next((panel.headline(one) for one in panel.having(Role.CONSTRUCTED)), None)
-    ablations = tuple(
-        _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
-    )
+    ablations = tuple(_ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION))
     found = ClaimAnswer(
         claim.id,
         Outcome.UNDECIDED,
@@ -208,9 +206,7 @@ def _out_of_reach(found: ClaimAnswer) -> Note | None:
     if built is None or found.base.decision is not Decision.MISSED:
         return None
     for mine, theirs in zip(found.base.estimates, built.estimates, strict=False):
-        missed = [
-            one.median is None or not one.limit.met_by(one.median) for one in (mine, theirs)
-        ]
+        missed = [one.median is None or not one.limit.met_by(one.median) for one in (mine, theirs)]
         if all(missed) and mine.limit.origin is not Provenance.PAPER and theirs.values:
             return Note("out of reach", {"noun": mine.condition.noun, "bound": mine.limit.at})
     return None
@@ -219,9 +215,7 @@ def _out_of_reach(found: ClaimAnswer) -> Note | None:
 def _undecided(base: ArmAnswer) -> Note:
     """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
     split = [
-        one
-        for one in base.estimates
-        if len({one.limit.met_by(value) for value in one.values}) == 2
+        one for one in base.estimates if len({one.limit.met_by(value) for value in one.values}) == 2
     ]
     if not split:
         return Note("few runs", {"yes": base.yes, "n": base.n})
@@ -276,7 +270,9 @@ def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]
         place
         for place in range(len(base.estimates))
         if judged
-        and all(2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged)
+        and all(
+            2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged
+        )
     )
 
 

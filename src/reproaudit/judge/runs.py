@@ -12,7 +12,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import Condition, Kind, Run
-from reproaudit.checks.measurements import Coordinate, MeasurementMissingError
+from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.judge.model import RunAnswer, Status
 from reproaudit.records import CellStatus, Record
 

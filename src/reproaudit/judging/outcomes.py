@@ -46,7 +46,8 @@ from reproaudit.checks import (
     judge_conditions,
     part_results,
 )
-from reproaudit.checks.measurements import ROUNDING, MeasurementMissingError, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import ROUNDING, MeasurementMissingError
 from reproaudit.judging.model import Verdict
 from reproaudit.judging.movement import is_inert, medians, movements, untrained, why_unshown
 from reproaudit.lazy import np

@@ -16,7 +16,7 @@ from reproaudit import importing
 from reproaudit.audit.model import Audit
 from reproaudit.audit.training_length import stated_length
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.checks.measurements import Declaration
+from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Declaration, MeasurementKind
+from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.importing.configurations import SEED_NAMES, normal
 from reproaudit.importing.finding import find_runs

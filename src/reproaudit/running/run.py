@@ -16,7 +16,7 @@ from types import FrameType
 import reproaudit
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm
-from reproaudit.checks.measurements import Declaration, misfit
+from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import (
     LARGEST_NUMBER,

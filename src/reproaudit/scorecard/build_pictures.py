@@ -21,11 +21,8 @@ from reproaudit.audit.plan import Role
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Kind
-from reproaudit.checks.measurements import (
-    Coordinate,
-    MeasurementMissingError,
-    Quantity,
-)
+from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.judging.verdict import ClaimOutcome

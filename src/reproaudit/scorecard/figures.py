@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reproaudit.audit.model import Audit, Figure, TierName
 from reproaudit.audit.plan import experiment_batch
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Coordinate, Declaration, misfit
+from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.judging.model import ReportModel
 from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Record

@@ -19,7 +19,8 @@ from reproaudit.cell import SettingValue
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Kind
-from reproaudit.checks.measurements import MeasurementMissingError, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import MeasurementMissingError
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.scorecard.pictures import (

@@ -8,13 +8,8 @@ from dataclasses import dataclass, field
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role
 from reproaudit.checks.kind import Kind
-from reproaudit.checks.measurements import (
-    Coordinate,
-    MeasurementKind,
-    MeasurementMissingError,
-    Quantity,
-    Sample,
-)
+from reproaudit.checks.quantities import Quantity, Sample
+from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError
 from reproaudit.judging.outcomes import BatchOutcome
 from reproaudit.records import CellStatus
 

@@ -60,7 +60,9 @@ def quantile_t(probability: float, freedom: int) -> float:
         high *= 2
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _cumulative_t(middle, freedom) < probability else (low, middle)
+        low, high = (
+            (middle, high) if _cumulative_t(middle, freedom) < probability else (low, middle)
+        )
     return (low + high) / 2
 
 

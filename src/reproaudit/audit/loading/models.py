@@ -32,7 +32,7 @@ from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.papers import UNFINISHED
 from reproaudit.audit.rules.values import quoted
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import closest, did_you_mean
 
 CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])

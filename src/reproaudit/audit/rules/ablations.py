@@ -12,7 +12,7 @@ from reproaudit.audit.rules.values import key, keys, shown
 from reproaudit.audit.scale import Rescaled, rescaled_settings
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import Coordinate, MeasurementKind
+from reproaudit.declarations import Coordinate, MeasurementKind
 
 
 def _written(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:

@@ -19,8 +19,8 @@ from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import key, keys, shown
 from reproaudit.checks import Check
 from reproaudit.checks.failure_rate import FailureRate
-from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
 from reproaudit.checks.scales_like import FEWEST_SIZES
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.stats import Scale
 
 _RANGES = {

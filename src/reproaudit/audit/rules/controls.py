@@ -12,7 +12,7 @@ from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import key, keys, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks import all_quantities
-from reproaudit.checks.measurements import Declaration, MeasurementKind
+from reproaudit.declarations import Declaration, MeasurementKind
 
 _RATE = re.compile(r"(^|_)(lr|learning_rate)(_|$)")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Claim, Control
 from reproaudit.audit.rules.rule import Violation, error
-from reproaudit.checks.measurements import MeasurementKind
+from reproaudit.declarations import MeasurementKind
 
 
 @error(

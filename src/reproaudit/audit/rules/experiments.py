@@ -8,7 +8,7 @@ from reproaudit.audit.model import Audit, Figure
 from reproaudit.audit.rules.names import known_settings, not_of, unknown, unknown_experiment
 from reproaudit.audit.rules.rule import Loc, Violation, error
 from reproaudit.audit.rules.values import repeated, shown
-from reproaudit.checks.measurements import Axis, Coordinate, Declaration, MeasurementKind
+from reproaudit.declarations import Axis, Coordinate, Declaration, MeasurementKind
 
 
 def _declarations(audit: Audit) -> Iterator[tuple[Loc, str, Declaration]]:

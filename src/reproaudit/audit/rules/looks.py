@@ -10,7 +10,8 @@ from reproaudit.audit.rules.rule import Loc
 from reproaudit.audit.rules.values import key, keys
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check, all_quantities
-from reproaudit.checks.measurements import Axis, Coordinate, Declaration, Quantity
+from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Axis, Coordinate, Declaration
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers with verdicts; smoke only shows that an experiment runs."""

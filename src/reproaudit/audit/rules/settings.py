@@ -10,7 +10,7 @@ from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Coordinate
+from reproaudit.declarations import Coordinate
 
 
 def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:

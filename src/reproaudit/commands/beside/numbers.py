@@ -22,7 +22,7 @@ from reproaudit.checks.converges import Converges
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.kind import Condition, Kind
-from reproaudit.checks.measurements import Quantity, Sample
+from reproaudit.checks.quantities import Quantity, Sample
 from reproaudit.commands.beside.courses import told_of_courses
 from reproaudit.commands.beside.judged import JudgedFrom
 from reproaudit.commands.beside.runs import CURVE, JudgedRun, runs_of

@@ -9,7 +9,8 @@ from typing import TypeVar
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.checks import Check
 from reproaudit.checks.kind import Kind
-from reproaudit.checks.measurements import MeasurementKind, Quantity, Sample
+from reproaudit.checks.quantities import Quantity, Sample
+from reproaudit.declarations import MeasurementKind
 from reproaudit.commands.beside.judged import RunsBehind
 from reproaudit.records import CellStatus, Record
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.checks.measurements import Coordinate, Declaration, MeasurementKind
+from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.judging.submissions.files import Block, Found, Table, TableRow
 from reproaudit.judging.submissions.misfit import Misfits, clipped

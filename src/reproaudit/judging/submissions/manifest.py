@@ -15,7 +15,7 @@ from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
 from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Name, StrictModel
+from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.judging.submissions.files import read_bounded, unique
 from reproaudit.judging.submissions.misfit import Misfits, clipped

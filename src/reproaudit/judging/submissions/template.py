@@ -15,7 +15,7 @@ from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, Control, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches
 from reproaudit.audit.scope import Scope, scope_of
-from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
 
 
 def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import MeasurementKind
+from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission, read_submission

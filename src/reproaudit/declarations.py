@@ -1,0 +1,166 @@
+"""Declarations of measurements: what an experiment measures, and how it fits what was measured.
+
+Declarations are part of the audit. So `reproaudit check` can hold claims against them (the
+measurement, its axes and their coordinates exist) without importing a paper's module, and
+measurements made elsewhere can be judged by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reproaudit.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reproaudit import records
+
+
+@dataclass(frozen=True)
+class OneComplaint:
+    """Makes a union of types complain once about a wrong value, not once for each type.
+
+    Attributes:
+        expected: the types in a reviewer's words.
+    """
+
+    expected: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return the schema of the union, with the error type "union"."""
+        return {
+            **handler(source),
+            "custom_error_type": "union",
+            "custom_error_message": "expected {expected}",
+            "custom_error_context": {"expected": self.expected},
+        }
+
+
+Coordinate = Annotated[int | float | str, OneComplaint("a number or text")]
+"""A position on an axis: a layer's number, a context length, a baseline's name."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""A name in an audit: lower-case words joined by underscores."""
+
+
+class StrictModel(BaseModel):
+    """A strict model: no value is converted, no unknown field passes, and it never changes.
+
+    A model's validator is built when it is first used, and the text below a field is read when it
+    is needed (`reproaudit.audit.field_docs`), so that every command starts sooner.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+# --- declarations -------------------------------------------------------------------------------
+
+
+class MeasurementKind(StrEnum):
+    """The three shapes that a measurement can have."""
+
+    SCALAR = "scalar"
+    SERIES = "series"
+    ARRAY = "array"
+
+
+class Axis(StrictModel):
+    """One axis of a measurement; the training step of a series is none of them."""
+
+    name: Name
+    """The axis's name, in the singular: layer, depth, baseline."""
+    values: tuple[Coordinate, ...] | None = None
+    """The coordinates along the axis in order. Give one of `values`, `setting` and `size`."""
+    setting: Name | None = None
+    """The name of the setting whose list holds the coordinates, which a tier may change."""
+    size: int | None = Field(default=None, ge=1)
+    """The length of an axis whose coordinates are 0, 1, 2 …, such as the rows of a matrix."""
+
+    def coordinates(self, settings: Mapping[str, Any]) -> tuple[Coordinate, ...]:
+        """Return the coordinates along the axis under these settings."""
+        if self.values is not None:
+            return self.values
+        if self.setting is not None:
+            return tuple(settings[self.setting])
+        return tuple(range(self.size or 0))
+
+
+class Declaration(StrictModel):
+    """The declaration of one measurement: its kind, its axes, its unit and its meaning."""
+
+    kind: MeasurementKind
+    """scalar: one number; series: values at several training steps; array: values along axes."""
+    axes: tuple[Axis, ...] = ()
+    """The axes in order. The training steps of a series are not listed; they come first."""
+    unit: str
+    """The unit, for example nat; "1" (in quotes) for a pure number."""
+    meaning: str
+    """The measured quantity, in a sentence that a reviewer can hold against the paper."""
+    noun: str | None = Field(default=None, max_length=40)
+    """What a page calls the quantity, in at most four words: test loss, distance."""
+    range: Annotated[tuple[float | None, ...], Field(min_length=2, max_length=2)] | None = None
+    """The least and the largest value that it can have, null for an open end: [0, null] for a loss,
+    [0, 1] for a share."""
+
+    def shape(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the shape under these settings, without the step axis of a series."""
+        return tuple(len(axis.coordinates(settings)) for axis in self.axes)
+
+
+class MeasurementMissingError(LookupError):
+    """A record lacks a measurement that a check reads."""
+
+
+ROUNDING = 1e-6
+"""The share by which a number may lie beyond its range, for rounding, and still count as inside."""
+
+
+def misfit(
+    name: str,
+    declaration: Declaration,
+    measurements: records.Measurements,
+    settings: Mapping[str, Any],
+) -> str | None:
+    """Describe how a measurement differs from its declaration; None if they agree.
+
+    A record of other code, or measurements made elsewhere, may hold anything under a name.
+    """
+    if name not in measurements.names:
+        return f"has no '{name}'"
+    found = values_of(name, declaration, measurements)
+    if found is None:
+        return f"has '{name}', but not as the declared {declaration.kind}"
+    if declaration.kind is MeasurementKind.SERIES and not len(found):
+        return f"has no observation of '{name}'"
+    shape = declaration.shape(settings)
+    inner = found.shape[1:] if declaration.kind is MeasurementKind.SERIES else found.shape
+    if inner != shape:
+        return f"has '{name}' of shape {inner}; the audit declares {shape}"
+    if declaration.range is None or not found.size:
+        return None
+    low, high = declaration.range
+    least, most = float(found.min()), float(found.max())
+    if low is not None and least < low - ROUNDING * max(1.0, abs(low)):
+        return f"has {least:g} as '{name}'; the audit declares at least {low:g}"
+    if high is not None and most > high + ROUNDING * max(1.0, abs(high)):
+        return f"has {most:g} as '{name}'; the audit declares at most {high:g}"
+    return None
+
+
+def values_of(
+    name: str, declaration: Declaration, measurements: records.Measurements
+) -> NDArray[np.float64] | None:
+    """Return the numbers under a name, if they are of the declared kind."""
+    if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
+        return np.asarray(measurements.scalars[name], dtype=np.float64)
+    if declaration.kind is MeasurementKind.ARRAY and name in measurements.arrays:
+        return measurements.arrays[name]
+    if declaration.kind is MeasurementKind.SERIES and name in measurements.series:
+        return measurements.series[name].values
+    return None
