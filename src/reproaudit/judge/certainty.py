@@ -107,7 +107,7 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
 
 
 def _nulls(found: ClaimAnswer) -> Iterator[Note]:
-    if weak := [one.arm.name for one in found.nulls if one.decision is Decision.OPEN]:
+    if weak := [one.arm.name for one in found.nulls if one.weak]:
         yield Note("weak null", {"null": weak[0]})
 
 

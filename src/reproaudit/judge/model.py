@@ -147,6 +147,8 @@ class ArmAnswer:
         same: how many further runs were identical in every number.
         at: the graded coordinate, if there is one.
         trained: the median training loss at the start and at the end.
+        weak: of a null, whether it neither misses the headline nor is beaten by the claim's
+            contrasts, seed by seed: a contrast with nothing in it is a coin.
     """
 
     arm: PlannedArm
@@ -158,6 +160,7 @@ class ArmAnswer:
     same: int = 0
     at: Coordinate | None = None
     trained: tuple[float, float] | None = None
+    weak: bool = False
 
     @property
     def yes(self) -> int:
@@ -218,12 +221,12 @@ class ClaimAnswer:
 
     Attributes:
         id: the claim's.
+        base: the headline's runs, at the primary coordinates together.
         outcome: the conclusion.
         level: how sure; None for what is not decided.
         reasons: why not surer, each a step down; why there is no outcome, where there is none.
         clauses: what else a reader must know, outcome unchanged.
         phrases: the weightiest first.
-        base: the headline's runs, at the primary coordinates together.
         grades: the headline at each coordinate, easiest first.
         support: the answer to each check beside the headline.
         notes: the answer to each stricter check of ours.
@@ -236,12 +239,12 @@ class ClaimAnswer:
     """
 
     id: str
-    outcome: Outcome
-    level: Level | None
-    reasons: tuple[Note, ...]
-    clauses: tuple[Note, ...]
-    phrases: tuple[Note, ...]
     base: ArmAnswer
+    outcome: Outcome = Outcome.UNDECIDED
+    level: Level | None = None
+    reasons: tuple[Note, ...] = ()
+    clauses: tuple[Note, ...] = ()
+    phrases: tuple[Note, ...] = ()
     grades: tuple[ArmAnswer, ...] = ()
     support: tuple[ArmAnswer, ...] = ()
     notes: tuple[ArmAnswer, ...] = ()

@@ -67,29 +67,23 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records)
-    alternatives = (*panel.alternatives(records), *panel.below(lower))
-    nulls = tuple(panel.headline(one) for one in panel.having(Role.NULL))
-    grades = panel.graded(panel.base, nulls)
+    grades = panel.graded(panel.base, panel.having(Role.NULL))
     base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
-    constructed = next((panel.headline(one) for one in panel.having(Role.CONSTRUCTED)), None)
-    ablations = tuple(_ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION))
+    nulls = tuple(map(panel.null, panel.having(Role.NULL)))
     found = ClaimAnswer(
         claim.id,
-        Outcome.UNDECIDED,
-        None,
-        (),
-        (),
-        (),
         base,
-        grades if claim.grade is not None else (),
-        tuple(panel.ask((one,), panel.base) for one in claim.support),
-        tuple(panel.ask((one,), panel.base) for one in claim.notes),
-        tuple(panel.headline(one) for one in panel.having(Role.READING) if one != panel.base),
-        nulls,
-        ablations,
-        constructed,
-        alternatives,
-        _cannot_fail(base, nulls),
+        grades=grades if claim.grade is not None else (),
+        support=tuple(panel.ask((one,), panel.base) for one in claim.support),
+        notes=tuple(panel.ask((one,), panel.base) for one in claim.notes),
+        readings=tuple(map(panel.headline, panel.other_readings())),
+        nulls=nulls,
+        ablations=tuple(
+            _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
+        ),
+        constructed=next(map(panel.headline, panel.having(Role.CONSTRUCTED)), None),
+        alternatives=(*panel.alternatives(records), *panel.below(lower)),
+        cannot_fail=_cannot_fail(base, nulls),
     )
     outcome, why = _outcome(claim, tier, found)
     found = replace(found, outcome=outcome, reasons=why, clauses=_clauses(claim, found))
@@ -117,9 +111,14 @@ class Panel:
         return cls(claim, bundles, ran[0] if ran else own)
 
     def having(self, role: Role) -> list[PlannedArm]:
-        """Return the arms of a role; of readings, the primary one too."""
-        also = (role, Role.OWN) if role is Role.READING else (role,)
-        return [one for one in self.bundles.arms.values() if one.role in also]
+        """Return the arms of a role."""
+        return [one for one in self.bundles.arms.values() if one.role is role]
+
+    def other_readings(self) -> list[PlannedArm]:
+        """Return the readings whose runs are not the claim's own, the primary one among them."""
+        readings = self.having(Role.READING)
+        own = self.having(Role.OWN) if readings else []
+        return [one for one in (*own, *readings) if one != self.base]
 
     def ask(self, checks: Sequence[Kind], arm: PlannedArm) -> ArmAnswer:
         """Put checks to an arm, away from any graded coordinate."""
@@ -132,14 +131,21 @@ class Panel:
             return question.ask(arm)
         return joined([question.ask(arm, at) for at in self.claim.grade.primary])
 
-    def graded(self, arm: PlannedArm, nulls: Sequence[ArmAnswer]) -> tuple[ArmAnswer, ...]:
-        """Put the headline to an arm at each coordinate, and its contrasts beside each null's."""
+    def null(self, arm: PlannedArm) -> ArmAnswer:
+        """Put the headline to a null, and tell whether it is weak."""
+        answer = self.headline(arm)
+        beaten = beats_null(self.headline(self.base), answer)
+        weak = answer.decision is Decision.OPEN and beaten is not Decision.MET
+        return replace(answer, weak=weak)
+
+    def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
+        """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
         question = Question(self.claim, self.claim.headline, self.bundles)
         grade = self.claim.grade
         found = []
         for at in grade.easiest_first if grade is not None else (None,):
             answer = question.ask(arm, at)
-            beside = [beats_null(answer, question.ask(one.arm, at)) for one in nulls]
+            beside = [beats_null(answer, question.ask(one, at)) for one in nulls]
             decisions = [answer.decision, *(one for one in beside if one is not None)]
             if answer.decision is Decision.MET:
                 answer = replace(answer, decision=all_of(decisions))
@@ -253,13 +259,7 @@ def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
             notes.append(Note(f"grade {one.decision.value}", values))
     if found.base.same:
         notes.append(Note("same runs", {"runs": found.base.same}))
-    notes += [Note("null open", {"null": one.arm.name}) for one in found.nulls if _weak(one)]
     return tuple(notes)
-
-
-def _weak(null: ArmAnswer) -> bool:
-    """True of a null that neither meets nor misses the headline, for whatever cause."""
-    return null.decision is Decision.OPEN
 
 
 def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
