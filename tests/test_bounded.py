@@ -151,7 +151,6 @@ def test_such_a_scorecard_is_one_line(
     for command in (
         ["report", "mini", "--tier", "quick", *where],
         ["diff", str(file.parent), str(file.parent)],
-        ["multiverse", "mini", "--explain", "mini.supported", "--against", str(file), *where],
     ):
         code = run_command(command)
         said = capsys.readouterr().err

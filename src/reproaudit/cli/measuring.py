@@ -113,19 +113,8 @@ def run(
 def multiverse(
     slug: PaperName,
     tier: Tier = "quick",
-    whole: Annotated[bool, typer.Option("--full", help="Every combination.")] = False,
-    draws: Annotated[
-        int | None, typer.Option("--sample", help="So many combinations, spread over all.")
-    ] = None,
     budget: Annotated[
         str | None, typer.Option("--budget", help="Start nothing more after 90s, 10m, 1.5h.")
-    ] = None,
-    explain: Annotated[
-        str | None, typer.Option("--explain", help="A claim that another run decides otherwise.")
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     computing: Computing = COMPUTING,
     out: Out = None,
@@ -133,19 +122,15 @@ def multiverse(
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
 
-    Runs those settings with other values: one alternative at a time, unless --full or --sample.
-    With --explain and --against, names the smallest set of settings that makes a claim come out
-    otherwise.
+    Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
+    from reproaudit.commands.multiverse import Varied, show_multiverse
     from reproaudit.commands.recording import enter_alternatives, enter_run, record_multiverse
     from reproaudit.commands.run import parse_duration
     from reproaudit.scorecard.from_store import cells_of_tier
 
     how, chosen = computing.how(), chosen_tier(tier)
-    if (explain is None) != (not against):
-        raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = how.catalog[slug]
     ask_to_run([entry], computing.trust)
@@ -156,13 +141,7 @@ def multiverse(
     varied = Varied(entry, audit, chosen, how, seconds)
     if chosen == "paper":
         varied.on_begin = lambda: enter_alternatives(entry, how.store, rule)
-    if explain is not None:
-        from reproaudit.commands.explain import show_explanation
-
-        code = show_explanation(varied, explain, against or (), as_json)
-    else:
-        design = design_of(varied.audit, chosen, whole, draws)
-        code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
+    code = show_multiverse(varied, report_folder(out, computing.store), as_json)
     if chosen == "paper":
         record_multiverse(entry, audit, how.store, rule)
         if not varied.is_finished:

@@ -145,7 +145,7 @@ class Alternatives:
             return {}
         known = {record.key for record in self.store.records(slug, varied_tier(tier))}
         found: dict[str, list[str]] = {}
-        for completion in one_at_a_time(choices_of(self.audit, tier)).completions:
+        for completion in one_at_a_time(choices_of(self.audit, tier)):
             for experiment in self.audit.experiments:
                 batch = batch_of(self.audit, completion, experiment, tier)
                 keys = {cell.key for cell in cells_of_batches(self.audit, [batch], tier)}
