@@ -140,14 +140,13 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--tear", "quick"], "--tear"),
         (["rum", "mini"], "rum"),
         (["check", "absent.yaml"], "absent.yaml"),
-        (["check", "--explain", "RA999"], "RA999"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )
 def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], text: str) -> None:
     code, out, errors = at(*command)
     assert code == 2
-    said = errors if command[0] != "check" or "--explain" in command else out
+    said = out if command[0] == "check" else errors
     assert text in said
     if command[0] != "check":
         told = [line for line in errors.strip().splitlines() if " will run" not in line]
@@ -594,10 +593,6 @@ def test_check(at: Place) -> None:
     assert "1 audit: no errors" in out
     code, out, _ = at("check", path, "--json")
     assert (code, {f["severity"] for f in json.loads(out)} - {"warning"}) == (0, set())
-    code, out, _ = at("check", "--explain", "ra111")
-    assert code == 0
-    assert "RA111" in out
-    assert json.loads(at("check", "--explain", "RA111", "--json")[1])["id"] == "RA111"
 
 
 @pytest.mark.parametrize("name", ["nowhere", "no/audits", "nowhere/"])

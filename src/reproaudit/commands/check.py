@@ -9,7 +9,7 @@ from typing import Literal
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
 from reproaudit.audit.loading.fault import START
-from reproaudit.audit.rules import RULES, explain_rule
+from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.audit.rules.seals import DAMAGED, DIFFERS
 from reproaudit.commands.consent import ask_to_run
@@ -136,8 +136,6 @@ def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
         say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
     audits = "1 audit" if files == 1 else f"{files} audits"
     say(f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}")
-    if faults:
-        say("reproaudit check --explain RULE says why a rule exists.")
 
 
 def _count(number: int, noun: str) -> str:
@@ -155,19 +153,3 @@ def _as_data(fault: Fault) -> dict[str, object]:
         "message": fault.message,
         "remedy": fault.remedy,
     }
-
-
-def show_rule(rule: str, as_json: bool) -> int:
-    """Prints why a rule exists and what to do.
-
-    Raises:
-        UsageError: if there is no such rule.
-    """
-    text = explain_rule(rule)
-    if as_json:
-        found = RULES[rule.upper()]
-        data = {"id": found.id, "severity": found.severity.value, "why": found.why}
-        print_json({**data, "remedy": found.remedy})
-    else:
-        say(text)
-    return 0
