@@ -509,21 +509,6 @@ def test_run_and_report_write_to_the_same_folder_beside_the_store(
     assert ra.open_scorecard("mini", store="../no-runs", audits=at.audits).tier == "smoke"
 
 
-def test_pages_of_another_store_are_not_replaced_in_silence(at: Place) -> None:
-    replaced = "replaced pages that were made from other records"
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
-    assert at("run", "mini", "--tier", "quick")[0] == 0
-    assert replaced not in at("report", "mini", "--tier", "smoke")[2], "the store has only grown"
-    at.store = at.folder / "others"
-    code, _, errors = at("run", "mini", "--tier", "smoke")
-    assert code == 0
-    assert replaced in errors
-    at.store = at.folder / "runs"
-    assert replaced in at("report", "mini", "--tier", "smoke")[2]
-    assert replaced not in at("report", "mini", "--tier", "smoke")[2]
-
-
 def test_a_report_in_json_prints_json_alone(done: Place) -> None:
     code, out, errors = done("report", "mini", "--json")
     assert code == 0

@@ -97,7 +97,7 @@ def run(
     else:
         scorecards, failures = run_and_judge(papers, chosen, how)
     folder = report_folder(out, computing.store)
-    finish_run(scorecards, how.store, folder, as_json, computing.verbose)
+    finish_run(scorecards, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
     if chosen == "smoke":

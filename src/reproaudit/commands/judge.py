@@ -13,7 +13,6 @@ from reproaudit.audit.scope import scope_of
 from reproaudit.commands.beside.conditions import Conditions
 from reproaudit.commands.beside.judged import JudgedFrom
 from reproaudit.commands.beside.told import told_beside
-from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.recording import sealed_of
 from reproaudit.diff.results import part_change
@@ -38,7 +37,7 @@ from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
-from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.from_store import has_records, scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.stated import with_sources
 from reproaudit.seals.kept import Chains
