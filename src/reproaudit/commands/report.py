@@ -57,7 +57,6 @@ class ReportRequest:
         group: the beginning of the id of the group of records to show; None for today's.
         go_on: whether a paper that cannot be shown leaves the others to be shown.
         details: whether to print everything before every claim on one line.
-        history: whether everything has the claims' histories in full.
     """
 
     entries: Sequence[Entry]
@@ -69,7 +68,6 @@ class ReportRequest:
     group: str | None
     go_on: bool
     details: bool
-    history: bool
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def _print(request: ReportRequest, cards: Sequence[Scorecard], written: Sequence
     if request.as_json:
         print_scorecards(cards)
     elif TERMINAL in request.formats:
-        show_scorecards(cards, written, request.details, history=request.history)
+        show_scorecards(cards, written, request.details)
         return
     _say_written(written, request.as_json)
 
@@ -313,11 +311,7 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
 
 
 def show_scorecards(
-    scorecards: Sequence[Scorecard],
-    written: Sequence[Path],
-    details: bool,
-    *,
-    history: bool = True,
+    scorecards: Sequence[Scorecard], written: Sequence[Path], details: bool
 ) -> None:
     """Prints scorecards, and last each claim on one line with the page that has the details.
 
@@ -325,11 +319,10 @@ def show_scorecards(
         scorecards: the papers.
         written: the files that were written; the pages among them are named.
         details: whether to print everything, and every file.
-        history: whether everything has the claims' histories in full.
     """
     if details:
         for one in scorecards:
-            show(scorecard_document(one, history=history))
+            show(scorecard_document(one))
         say("")
         _say_written(written, as_json=False)
     name = PAGE if len(scorecards) > 1 else "scorecard.html"

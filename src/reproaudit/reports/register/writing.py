@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from reproaudit.errors import StoreError
-from reproaudit.reports.files import folder_name, read_scorecard, replace_file
+from reproaudit.reports.files import OtherVersionError, folder_name, read_scorecard, replace_file
 from reproaudit.reports.formats import json_text
 from reproaudit.reports.register.badges import claim_badge_svg, paper_badge_svg
 from reproaudit.reports.register.entries import EntrySource, paper_entry
@@ -78,8 +78,8 @@ def _entry(folder: Path, slug: str, given: Scorecard | None) -> PaperEntry | Non
         ours = _read_source(folder, place)
     if ours is not None and ours.card.origin is not None:
         ours = None  # somebody moved it here
-    submitted = [_read_source(folder, file.parent) for file in _submitted(place)]
-    elsewhere = [one for one in submitted if one.card.origin is not None]
+    submitted = (_read_source(folder, file.parent) for file in _submitted(place))
+    elsewhere = [one for one in submitted if one is not None and one.card.origin is not None]
     if ours is None and not elsewhere:
         return None
     try:
@@ -92,8 +92,13 @@ def _entry(folder: Path, slug: str, given: Scorecard | None) -> PaperEntry | Non
     return entry
 
 
-def _read_source(folder: Path, at: Path) -> EntrySource:
-    return _source(folder, at, read_scorecard(at / SCORECARD), _bytes(at / SCORECARD))
+def _read_source(folder: Path, at: Path) -> EntrySource | None:
+    """Returns a scorecard of the folder; None if another version of this program wrote it."""
+    try:
+        card = read_scorecard(at / SCORECARD)
+    except OtherVersionError:
+        return None
+    return _source(folder, at, card, _bytes(at / SCORECARD))
 
 
 def _source(folder: Path, at: Path, card: Scorecard, text: bytes) -> EntrySource:
