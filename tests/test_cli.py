@@ -480,7 +480,6 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     assert {f.name for f in folder.iterdir()} == {
         *pages,
         "pictures.csv",
-        "register.json",
         "badge.svg",
         "badges",
     }
