@@ -73,7 +73,6 @@ bench-paper-tier: $(READY)
 
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling
-	$(BIN)/python -m benchmarks.register
 
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks.checking

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Control, Source
-from reproaudit.audit.rules import RULES, Severity, broken_rules, explain_rule
+from reproaudit.audit.rules import RULES, Severity, broken_rules
 from reproaudit.audit.rules.rule import DEFINED_RULES, error
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
 from reproaudit.checks.measurements import Declaration
-from reproaudit.errors import UsageError
 from test_loading import TEXT, TODAY, TOY
 
 AUDIT = load_audit(TOY, today=TODAY)
@@ -77,15 +76,6 @@ def test_no_id_is_given_twice() -> None:
     with pytest.raises(AssertionError, match="RA101 is defined twice"):
         error("RA101", "Again.", "Again.")(lambda _audit: ())
     assert list(RULES) == sorted(DEFINED_RULES)
-
-
-def test_explain() -> None:
-    text = explain_rule("ra112")
-    assert text.splitlines()[0] == "RA112 (error)"
-    assert RULES["RA112"].why in text
-    assert RULES["RA112"].remedy in text
-    with pytest.raises(UsageError, match="Unknown rule 'RA999'"):
-        explain_rule("RA999")
 
 
 def test_only_doubtful_things_are_warnings() -> None:

@@ -105,9 +105,8 @@ class ClaimTests:
                 ask=_never,
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.commands.one_paper import has_records
         from reproaudit.running.store import Store
-        from reproaudit.scorecard.from_store import highest_tier
+        from reproaudit.scorecard.from_store import has_records, highest_tier
 
         audit, store = api.open_audit(file), Store(self.store)
         tier = self.tier or highest_tier(store, audit)

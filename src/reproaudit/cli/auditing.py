@@ -30,9 +30,6 @@ def check(
             autocompletion=known_slugs,
         ),
     ] = None,
-    explain: Annotated[
-        str | None, typer.Option("--explain", help="Say why a rule exists, and what to do.")
-    ] = None,
     audits: Audits = None,
     as_json: Json = False,
     as_sarif: Annotated[
@@ -48,12 +45,10 @@ def check(
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
     """
-    from reproaudit.commands.check import Form, audit_files, check_files, show_rule
+    from reproaudit.commands.check import Form, audit_files, check_files
 
-    if as_sarif and (as_json or explain is not None):
-        raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
-    if explain is not None:
-        return show_rule(explain, as_json)
+    if as_sarif and as_json:
+        raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
     files = audit_files(audits_named or (), Catalog(audits))
     form: Form = "sarif" if as_sarif else "json" if as_json else "text"
     return check_files(files, form, run=run, trust=trust)

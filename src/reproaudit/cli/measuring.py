@@ -29,7 +29,6 @@ from reproaudit.cli.options import (
     fail_on_outcomes,
     with_computing,
 )
-from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
 
 
@@ -78,7 +77,7 @@ def run(
         return run_custom(papers, chosen, custom, how, as_json)
     scorecards, failures = run_and_judge(papers, chosen, how)
     folder = report_folder(out, computing.store)
-    finish_run(scorecards, how.store, folder, as_json, computing.verbose)
+    finish_run(scorecards, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
     if chosen == "smoke":
@@ -94,19 +93,8 @@ def run(
 def multiverse(
     slug: PaperName,
     tier: Tier = "quick",
-    whole: Annotated[bool, typer.Option("--full", help="Every combination.")] = False,
-    draws: Annotated[
-        int | None, typer.Option("--sample", help="So many combinations, spread over all.")
-    ] = None,
     budget: Annotated[
         str | None, typer.Option("--budget", help="Start nothing more after 90s, 10m, 1.5h.")
-    ] = None,
-    explain: Annotated[
-        str | None, typer.Option("--explain", help="A claim that another run decides otherwise.")
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     computing: Computing = COMPUTING,
     out: Out = None,
@@ -114,29 +102,20 @@ def multiverse(
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
 
-    Runs those settings with other values: one alternative at a time, unless --full or --sample.
-    With --explain and --against, names the smallest set of settings that makes a claim come out
-    otherwise.
+    Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
+    from reproaudit.commands.multiverse import Varied, show_multiverse
     from reproaudit.commands.run import parse_duration
 
     how, chosen = computing.how(), chosen_tier(tier)
-    if (explain is None) != (not against):
-        raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = how.catalog[slug]
     ask_to_run([entry], computing.trust)
     audit = entry.audit()
     how.require_device()
     varied = Varied(entry, audit, chosen, how, seconds)
-    if explain is not None:
-        from reproaudit.commands.explain import show_explanation
-
-        return show_explanation(varied, explain, against or (), as_json)
-    design = design_of(varied.audit, chosen, whole, draws)
-    return show_multiverse(varied, design, report_folder(out, computing.store), as_json)
+    return show_multiverse(varied, report_folder(out, computing.store), as_json)
 
 
 @app.command()

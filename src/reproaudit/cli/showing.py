@@ -69,7 +69,7 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.reporting import ReportRequest, report_once
+    from reproaudit.commands.report import ReportRequest, report_papers
 
     wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
     entries = Catalog(audits).select(slugs or (), everything)
@@ -84,7 +84,7 @@ def report(
         go_on=everything or len(entries) > 1,
         details=verbose or not everything,
     )
-    return report_once(request, wanted)
+    return report_papers(request, wanted)
 
 
 @app.command()

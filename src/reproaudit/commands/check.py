@@ -8,7 +8,6 @@ from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
-from reproaudit.audit.rules import RULES, explain_rule
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
@@ -110,8 +109,6 @@ def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
         say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
     audits = "1 audit" if files == 1 else f"{files} audits"
     say(f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}")
-    if faults:
-        say("reproaudit check --explain RULE says why a rule exists.")
 
 
 def _count(number: int, noun: str) -> str:
@@ -129,19 +126,3 @@ def _as_data(fault: Fault) -> dict[str, object]:
         "message": fault.message,
         "remedy": fault.remedy,
     }
-
-
-def show_rule(rule: str, as_json: bool) -> int:
-    """Prints why a rule exists and what to do.
-
-    Raises:
-        UsageError: if there is no such rule.
-    """
-    text = explain_rule(rule)
-    if as_json:
-        found = RULES[rule.upper()]
-        data = {"id": found.id, "severity": found.severity.value, "why": found.why}
-        print_json({**data, "remedy": found.remedy})
-    else:
-        say(text)
-    return 0

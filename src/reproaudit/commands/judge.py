@@ -8,7 +8,6 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
-from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.diff.results import part_change
 from reproaudit.folders import new_folder
@@ -31,7 +30,7 @@ from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
-from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.from_store import has_records, scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 

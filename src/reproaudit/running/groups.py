@@ -14,14 +14,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import CellKey, RunForm
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.files import sha256
-from reproaudit.running.fingerprint import CodeClosure, closure_of, versions, versions_of
-from reproaudit.running.memo import Memo, look_at, tool_files
+from reproaudit.running.fingerprint import closure_of, versions, versions_of
 
 TierKey = tuple[str, CellKey]
 """A cell within its paper: tier and cell key."""
@@ -93,26 +91,10 @@ def todays_groups(
     """
     if module is None:
         return ()
-    closure = _remembered_closure(module)
+    closure = closure_of(module)
     return tuple(
         made_with(closure.digest, versions(device, closure.packages)) for device in devices
     )
-
-
-def _remembered_closure(module: Module) -> CodeClosure:
-    """`closure_of`, without reading the code if no file that it may be in was touched since."""
-    if isinstance(module, CommandModule):  # what it depends on is not known here
-        return closure_of(module)
-    places = [module.file, module.file.resolve().parent, *module.roots]
-    files, tool = look_at(places, suffix=".py"), tool_files()
-    seen = None if files is None or tool is None else {**files, **tool}
-    memo = Memo(["code", str(module.file), *map(str, module.roots)], seen)
-    known = memo.answer()
-    if known is not None:
-        return CodeClosure(known["digest"], frozenset(known["packages"]))
-    closure = closure_of(module)
-    memo.keep({"digest": closure.digest, "packages": sorted(closure.packages)})
-    return closure
 
 
 def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:

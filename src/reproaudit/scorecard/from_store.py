@@ -127,7 +127,7 @@ def stored_alternatives(
     found: dict[str, list[AlternativeRun]] = {claim.id: [] for claim in audit.claims}
     at_or_below = TIERS[1 : TIERS.index(tier) + 1]
     for at in at_or_below:
-        if next(iter(store.records(audit.paper.slug, varied_tier(at))), None) is None:
+        if not has_records(store, audit.paper.slug, varied_tier(at)):
             continue
         lookup = lookup_variations(store, audit, group)
         for claim, runs in alternatives_run(audit, at, lookup).items():
@@ -164,9 +164,11 @@ def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> li
     ]
 
 
+def has_records(store: Store, slug: str, tier: str) -> bool:
+    """True if a store holds a record of a paper at a tier."""
+    return next(iter(store.records(slug, tier)), None) is not None
+
+
 def highest_tier(store: Store, audit: Audit) -> TierName | None:
     """Returns the highest tier with a record of one of the paper's experiments in the store."""
-    for tier in reversed(TIERS):
-        if next(iter(store.records(audit.paper.slug, tier)), None) is not None:
-            return tier
-    return None
+    return next((one for one in reversed(TIERS) if has_records(store, audit.paper.slug, one)), None)

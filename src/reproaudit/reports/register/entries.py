@@ -1,25 +1,14 @@
-"""A paper's entry in the register, out of its scorecard and those of measurements from elsewhere.
-
-An entry is kept beside the scorecard and is taken again while the scorecards' bytes and its own
-content are unchanged, and the code that writes entries would write the same. So a register of many
-papers reads anew only what has changed.
-"""
+"""A paper's entry in the register: our own scorecard, and those of measurements from elsewhere."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import reproaudit
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.bounded import decode_json, read_regular
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import identifiers
@@ -31,22 +20,10 @@ from reproaudit.reports.register.model import (
     VariableEntry,
 )
 from reproaudit.reports.register.strip import strip_entry
-from reproaudit.running.memo import Memo
 from reproaudit.scorecard.documentation import DocumentationModel
-from reproaudit.scorecard.model import (
-    ClaimModel,
-    Scorecard,
-    content_digest,
-)
-
-ENTRY = "register.json"
-"""The name of an entry's file, in the paper's folder."""
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 _Entry = TypeVar("_Entry", bound=ReportModel)
-
-
-MOST_ENTRY_BYTES = 2**24
-"""Of a paper's entry in a register."""
 
 
 @dataclass(frozen=True)
@@ -67,38 +44,6 @@ class EntrySource:
 def is_plain(name: str) -> bool:
     """Returns whether a name can be a file's; a foreign scorecard may hold anything."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._()-]{0,200}", name) is not None
-
-
-@cache
-def entry_code() -> str:
-    """Returns a hash of the code that makes entries: reports, scorecards and their words."""
-    root = Path(reproaudit.__file__).parent
-    whole = hashlib.sha256()
-    for folder in ("reports", "scorecard"):
-        for file in sorted((root / folder).rglob("*.py")):
-            whole.update(file.read_bytes())
-    return whole.hexdigest()[:16]
-
-
-def kept_entry(file: Path) -> PaperEntry | None:
-    """Returns the entry that a file holds, whatever code wrote it; None if it is damaged."""
-    with suppress(OSError, ValueError, RecursionError):
-        data = decode_json(read_regular(file, MOST_ENTRY_BYTES))
-        stated = data.pop("digest", None) if isinstance(data, dict) else None
-        if stated and stated == content_digest(data):
-            return PaperEntry.model_validate(data)
-    return None
-
-
-def written_alike(kept: PaperEntry) -> Memo:
-    """Returns where it is remembered that today's code would write a kept entry as it is."""
-    return Memo(["register entry", entry_code(), content_digest(kept.as_data())], {})
-
-
-def entry_data(entry: PaperEntry) -> dict[str, Any]:
-    """Returns an entry as its file holds it, with the digest of the rest."""
-    data = entry.as_data()
-    return {**data, "digest": content_digest(data)}
 
 
 def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> PaperEntry:
@@ -127,7 +72,6 @@ def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> P
         documentation=_documentation(card.documentation),
         ours=None if ours is None else _measured(ours),
         elsewhere=tuple(_measured(one) for one in elsewhere),
-        written_by=entry_code(),
     )
 
 

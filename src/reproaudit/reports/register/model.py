@@ -11,7 +11,7 @@ from reproaudit.scorecard.model import Coverage
 from reproaudit.scorecard.verdicts import LIMITS, VERDICTS
 from reproaudit.stats import Decision
 
-REGISTER_VERSION = 1
+REGISTER_VERSION = 2
 """Grows when a key is taken away or changes its meaning; a new key leaves it as it is."""
 
 
@@ -181,7 +181,7 @@ class MeasuredEntry(ReportModel):
 
 
 class PaperEntry(ReportModel):
-    """One paper at one tier; `SLUG/register.json` and `doi/DOI.json` hold it alone."""
+    """One paper at one tier."""
 
     schema_version: int = REGISTER_VERSION
     tier: str
@@ -202,9 +202,6 @@ class PaperEntry(ReportModel):
     ours: MeasuredEntry | None
     """null if only others measured."""
     elsewhere: tuple[MeasuredEntry, ...]
-    written_by: str
-    """A hash of the code that wrote the entry. Other code makes it anew, and leaves it as it is
-    where nothing else comes out otherwise."""
 
     @property
     def measured(self) -> tuple[MeasuredEntry, ...]:
