@@ -30,8 +30,9 @@ from urllib.parse import urlsplit
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.running.code import CodeClosure, closure_of
 from reproaudit.running.executors import STOP_SECONDS
-from reproaudit.running.fingerprint import NOT_PACKAGES, CodeClosure, closure_of, versions
+from reproaudit.running.fingerprint import NOT_PACKAGES, versions
 from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
