@@ -59,7 +59,14 @@ def test_a_package_is_named_as_it_is_installed(imported: str, installed: str) ->
 
 
 def test_packages_that_compute_nothing_have_no_version() -> None:
-    nothing = ["reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"]
+    nothing = [
+        "reproaudit",
+        "jaxtyping",
+        "pydantic",
+        "typing_extensions",
+        "beartype",
+        "threadpoolctl",
+    ]
     assert package_versions(nothing) == package_versions()
 
 

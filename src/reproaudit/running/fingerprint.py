@@ -19,7 +19,7 @@ NOT_PACKAGES = frozenset({"python", "device", "form"})
 """The keys of `versions` that name no package."""
 
 COMPUTING_NOTHING = frozenset(
-    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
+    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype", "threadpoolctl"}
 )
 """Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
