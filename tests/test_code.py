@@ -90,7 +90,7 @@ def mutants(text: str, sample: random.Random, count: int) -> Iterator[str]:
     tree = ast.parse(text)
     words = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
     nodes = [one for one in ast.walk(tree) if id(one) not in words]
-    changes = [(one, *other) for one in nodes if (other := _other(one))]
+    changes = [(one, *change) for one in nodes if (change := _other(one))]
     for node, name, other in sample.sample(changes, min(count, len(changes))):
         before = getattr(node, name)
         setattr(node, name, other)
@@ -101,8 +101,10 @@ def mutants(text: str, sample: random.Random, count: int) -> Iterator[str]:
 def _other(node: ast.AST) -> tuple[str, object] | None:
     """The name of a field, and another value for it."""
     match node:
-        case ast.Constant(value=int() | float() | str() as value):
-            return "value", value * 2 + type(value)(1)
+        case ast.Constant(value=int() | float() as value):
+            return "value", value * 2 + 1
+        case ast.Constant(value=str(value)):
+            return "value", f"{value}x"
         case ast.BinOp(op=op) | ast.AugAssign(op=op):
             return "op", ast.Sub() if isinstance(op, ast.Add) else ast.Add()
         case ast.Compare(ops=[op, *rest]):

@@ -90,9 +90,9 @@ def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def _archive(*members: tarfile.TarInfo, preset: int = 0) -> bytes:
+def _archive(*members: tarfile.TarInfo) -> bytes:
     whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w:xz", preset=preset) as archive:
+    with tarfile.open(fileobj=whole, mode="w:xz", preset=0) as archive:
         for one in members:
             archive.addfile(one, io.BytesIO(bytes(one.size)) if one.isreg() else None)
     return whole.getvalue()
@@ -153,7 +153,7 @@ def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, 4 * 512))
         whole[at] = data.draw(st.integers(0, 255))
         start = at // 512 * 512  # the checksum of the header that was hit is made to fit
-        total = tarfile.calc_chksums(bytes(whole[start : start + 512]))[0]
+        total = sum(whole[start : start + 512]) - sum(whole[start + 148 : start + 156]) + 8 * 32
         whole[start + 148 : start + 156] = b"%06o\0 " % total
     with TemporaryDirectory() as folder, suppress(StoreError):
         shipped._unpack(lzma.compress(bytes(whole), preset=0), Path("x"), Path(folder))

@@ -62,7 +62,7 @@ def _files_of(entries: Sequence[Entry], store: Path) -> Files:
 def code_folders(entry: Entry) -> Iterator[Path]:
     """The folders from which a paper's module may import, besides reproaudit itself."""
     if entry.code is not None and not entry.code.importable:
-        yield from entry.code.roots[1:]
+        yield entry.code.file.parent
         yield entry.code.file.resolve().parent
 
 
