@@ -7,9 +7,14 @@ import json
 import lzma
 import shutil
 import tarfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
@@ -87,24 +92,71 @@ def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
 
 def _archive(*members: tarfile.TarInfo) -> bytes:
     whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w:xz") as archive:
+    with tarfile.open(fileobj=whole, mode="w:xz", preset=0) as archive:
         for one in members:
-            archive.addfile(one, io.BytesIO(b"x" * one.size) if one.isreg() else None)
+            archive.addfile(one, io.BytesIO(bytes(one.size)) if one.isreg() else None)
     return whole.getvalue()
 
 
-def test_hostile_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "MAX_BYTES", 50_000)
-    out, link, large = (tarfile.TarInfo(name) for name in ("../out", "link", "large"))
-    out.size, large.size = 1, 60_000
-    link.type, link.linkname = tarfile.SYMTYPE, "/etc"
+def _member(name: str, size: int = 1, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.type, member.linkname = size, kind, "/etc" if kind != b"0" else ""
+    return member
+
+
+def _sparse() -> bytes:
+    member = _member(shipped._MANIFEST, 2**40)
+    member.type, member.pax_headers = tarfile.REGTYPE, {"GNU.sparse.map": "0,1"}
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as archive:
+        member.size, member.pax_headers["GNU.sparse.size"] = 1, str(2**40)
+        archive.addfile(member, io.BytesIO(b"1"))
+    return lzma.compress(whole.getvalue())
+
+
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "out": (lambda: _archive(_member("../out")), "outside the destination"),
+    "a link": (lambda: _archive(_member("manifest.log", 0, tarfile.SYMTYPE)), "no list of its"),
+    "a pipe": (lambda: _archive(_member("manifest.log", 0, tarfile.FIFOTYPE)), "no list of its"),
+    "deep": (lambda: _archive(_member("a/" * 900 + "a")), "no list of its"),
+    "large": (lambda: _archive(_member("manifest.log", 2**28)), "more than 134,217,728 bytes"),
+    "a terabyte": (
+        lambda: lzma.compress(_member("a", 2**40).tobuf(tarfile.GNU_FORMAT)),
+        "cannot be unpacked",
+    ),
+    "sparse": (_sparse, "no list of its"),
+    "many": (lambda: _archive(*[_member(f"{n}", 0) for n in range(20_001)]), "20,000 files"),
+    "a bad number": (
+        lambda: lzma.compress(_member("a").tobuf().replace(b"ustar", b"us\xfftr")),
+        "cannot be unpacked",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_archives_are_refused(name: str, tmp_path: Path) -> None:
+    make, says = HOSTILE[name]
     file = tmp_path / FILE_NAME
-    for member, says in ((out, "unpacked"), (link, "no plain file"), (large, "more than 50,000")):
-        file.write_bytes(_archive(member))
-        with pytest.raises(StoreError, match=says):
-            unpack_records(file, tmp_path / "cache")
-    assert not (tmp_path / "out").exists()
-    assert list((tmp_path / "cache").iterdir()) == []
+    file.write_bytes(make())
+    with pytest.raises(StoreError, match=says) as refused:
+        unpack_records(file, tmp_path / "cache")
+    assert "\n" not in str(refused.value)
+    assert not list(tmp_path.rglob("out"))
+    assert not any(one.is_symlink() or one.is_fifo() for one in tmp_path.rglob("*"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
+    whole = bytearray(lzma.decompress(_archive(_member("long/" * 9 + "é" * 90, 700), _member("b"))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, 4 * 512))
+        whole[at] = data.draw(st.integers(0, 255))
+        start = at // 512 * 512  # the checksum of the header that was hit is made to fit
+        total = sum(whole[start : start + 512]) - sum(whole[start + 148 : start + 156]) + 8 * 32
+        whole[start + 148 : start + 156] = b"%06o\0 " % total
+    with TemporaryDirectory() as folder, suppress(StoreError):
+        shipped._unpack(lzma.compress(bytes(whole), preset=0), Path("x"), Path(folder))
 
 
 def test_a_report_is_judged_again_from_the_records_beside_it(

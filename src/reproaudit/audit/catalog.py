@@ -219,5 +219,5 @@ def _modules(folder: Path) -> dict[str, Path]:
 def _module(slug: str, file: Path, shipped: bool) -> Module:
     if shipped:
         name = f"reproaudit.papers.{slug}"
-        return Module(name=name, file=file, roots=(PACKAGE,))
-    return Module(name=slug, file=file, roots=(PACKAGE, file.parent), importable=False)
+        return Module(name=name, file=file)
+    return Module(name=slug, file=file, importable=False)
