@@ -21,7 +21,8 @@ from itertools import product
 from typing import Literal
 
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
-from reproaudit.audit.plan import Batch, plan, seeds_of
+from reproaudit.audit.plan import Batch, plan
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
 from reproaudit.errors import UsageError
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
@@ -245,7 +246,7 @@ def batch_of(audit: Audit, completion: Completion, experiment: str, tier: TierNa
     """The batch of an experiment in a completion; completions with the same settings share it."""
     seen = projected(audit, completion, experiment)
     overrides = tuple(sorted((change.name, change.value) for change in seen))
-    return Batch(experiment, tier, overrides, seeds_of(audit, tier))
+    return Batch(experiment, tier, overrides, seeds_of(audit, tier, experiment))
 
 
 def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...]:

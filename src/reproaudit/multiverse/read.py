@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, seeds_of
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.checks import ConditionResult, deciding_index
 from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_own
@@ -66,7 +67,7 @@ def read(audit: Audit, tier: TierName, design: Design, lookup: Lookup) -> Multiv
         tier=tier,
         design=design.kind,
         completions=len(design.completions),
-        seeds=seeds_of(audit, tier),
+        seeds=seeds_of(audit, tier, next(iter(audit.experiments), "")),
         confidence=audit.confidence,
         claims=tuple(claim.model(design) for claim in claims),
         seconds=sum(record.seconds for records in found.values() for record in records.values()),
