@@ -107,11 +107,6 @@ class Entry:
             )
         return self.code
 
-    @property
-    def seals_file(self) -> Path:
-        """The chain of the audit's seals, whether it exists or not."""
-        return self.audit_file.parent / "seals" / f"{self.slug}.jsonl"
-
     def audit(self) -> Audit:
         """Reads and validates the audit.
 

@@ -209,7 +209,7 @@ class Claim(StrictModel):
     `controls`, or `not_constructible` with the reason why there is none."""
     trains: bool = True
     """false for a claim that something exists: nothing is trained, its ablation takes away a part
-    of what is built, and rules on learning, looks and confirmation do not apply."""
+    of what is built, and rules on learning do not apply."""
     movement: Movement | None = None
     """Of a claim on one stage of a training: how far that stage moved, in place of the audit's own
     `movement`."""

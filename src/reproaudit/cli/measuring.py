@@ -51,9 +51,6 @@ def run(
     form: FormName = "fast",
     computing: Computing = COMPUTING,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Run the seal's own seeds, once (paper tier).")
-    ] = False,
     out: Out = None,
     fail_on: FailOn = None,
     as_json: Json = False,
@@ -61,14 +58,12 @@ def run(
     """Run the experiments that have no records yet, write the pages, and print the verdicts.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no verdict. With --confirm, the seeds follow from the last seal. Records of
-    the plain form, which computes straight from the paper's equations, are never mixed with others.
+    records, which feed no verdict. Records of the plain form, which
+    computes straight from the paper's equations, are never mixed with others.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.recording import enter_run
     from reproaudit.commands.report import finish_run
     from reproaudit.commands.run import Custom, run_and_judge, run_custom, shows_that_it_runs
-    from reproaudit.scorecard.from_store import CUSTOM
 
     how = computing.how(fresh, chosen_form(form))
     entries = how.catalog.select(slugs or (), everything)
@@ -77,25 +72,11 @@ def run(
     chosen, wanted = chosen_tier(tier), fail_on_outcomes(fail_on)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    if confirm and how.form == "plain":
-        raise UsageError("--confirm runs the fast form: leave --form plain out.")
-    if confirm and (custom is not None or chosen != "paper"):
-        raise UsageError(
-            "--confirm runs the paper tier on the seal's own seeds: give --tier paper, and neither "
-            "--seeds, --set nor --experiment."
-        )
     ask_to_run(entries, computing.trust)
     how.require_device()
     if custom is not None:
-        for entry, audit in papers:
-            enter_run(entry, audit, how.store, CUSTOM, custom.cells(audit, chosen))
         return run_custom(papers, chosen, custom, how, as_json)
-    if confirm:
-        from reproaudit.commands.confirm import confirm_papers
-
-        scorecards, failures = confirm_papers(papers, how)
-    else:
-        scorecards, failures = run_and_judge(papers, chosen, how)
+    scorecards, failures = run_and_judge(papers, chosen, how)
     folder = report_folder(out, computing.store)
     finish_run(scorecards, how.store, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
@@ -139,9 +120,7 @@ def multiverse(
     """
     from reproaudit.commands.consent import ask_to_run
     from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.recording import enter_alternatives, enter_run, record_multiverse
     from reproaudit.commands.run import parse_duration
-    from reproaudit.scorecard.from_store import cells_of_tier
 
     how, chosen = computing.how(), chosen_tier(tier)
     if (explain is None) != (not against):
@@ -151,23 +130,13 @@ def multiverse(
     ask_to_run([entry], computing.trust)
     audit = entry.audit()
     how.require_device()
-    asked = "paper" if chosen == "paper" else "multiverse"
-    rule = enter_run(entry, audit, how.store, asked, cells_of_tier(audit, chosen))
     varied = Varied(entry, audit, chosen, how, seconds)
-    if chosen == "paper":
-        varied.on_begin = lambda: enter_alternatives(entry, how.store, rule)
     if explain is not None:
         from reproaudit.commands.explain import show_explanation
 
-        code = show_explanation(varied, explain, against or (), as_json)
-    else:
-        design = design_of(varied.audit, chosen, whole, draws)
-        code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
-    if chosen == "paper":
-        record_multiverse(entry, audit, how.store, rule)
-        if not varied.is_finished:
-            enter_alternatives(entry, how.store, rule)
-    return code
+        return show_explanation(varied, explain, against or (), as_json)
+    design = design_of(varied.audit, chosen, whole, draws)
+    return show_multiverse(varied, design, report_folder(out, computing.store), as_json)
 
 
 @app.command()

@@ -58,7 +58,7 @@ def report(
     fail_on: FailOn = None,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="With --all, print every detail, too; and whole histories."),
+        typer.Option("--verbose", help="With --all, print every detail, too."),
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -83,7 +83,6 @@ def report(
         group=group,
         go_on=everything or len(entries) > 1,
         details=verbose or not everything,
-        history=verbose,
     )
     return report_once(request, wanted)
 
@@ -161,7 +160,6 @@ def judge(
         own_scorecard,
         scorecard_of_submission,
         show_judged,
-        told_of_elsewhere,
     )
     from reproaudit.running.store import Store
 
@@ -172,7 +170,6 @@ def judge(
         ),
         claims,
     )
-    card = told_of_elsewhere(card, entry, entry.audit(), Store(store))
     show_judged(card, out, junit, as_json)
     return exit_code([card], wanted, failed=False)
 

@@ -11,7 +11,6 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.commands.beside.alternatives import constructed_batches
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
@@ -69,7 +68,6 @@ class Varied:
         tier: the tier.
         how: where and how they are run.
         budget: the seconds after which nothing more is started; None for no end.
-        on_begin: called before an alternative is measured.
     """
 
     entry: Entry
@@ -77,12 +75,11 @@ class Varied:
     tier: TierName
     how: How
     budget: float | None = None
-    on_begin: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
         (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
-        self.default_failed, self.is_finished = False, True
+        self.default_failed = False
 
     def lookup(self) -> Lookup:
         """Returns the records as they are now."""
@@ -91,8 +88,7 @@ class Varied:
     def run(self, design: Design) -> Multiverse:
         """Runs what a design lacks, and reads it.
 
-        The default is run first; after the alternatives come the ablations of those that are met,
-        and the constructed solution under those that turn a claim to missed.
+        The default is run first; after the alternatives come the ablations of those that are met.
         """
         batches = batches_of(self.audit, design, self.tier)
         default = [batch for batch in batches if not batch.overrides]
@@ -109,19 +105,9 @@ class Varied:
             self._say(f"with the default's times: {self._left(costs, batches)}")
         rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
         self._run(rest, self._within_budget(costs))
-        lookup = self.lookup()
-        beside = dict.fromkeys(
-            (
-                *ablation_batches(self.audit, self.tier, lookup),
-                *constructed_batches(self.audit, self.tier, lookup),
-            )
-        )
-        if beside:
-            self._run(costs.ranked(self.audit, list(beside)), self._within_budget(costs))
-        lookup = self.lookup()
-        self.is_finished = all(
-            len(batch.seeds) <= len(lookup(batch)) for batch in (*batches, *beside)
-        )
+        ablations = ablation_batches(self.audit, self.tier, self.lookup())
+        if ablations:
+            self._run(costs.ranked(self.audit, ablations), self._within_budget(costs))
         return read(self.audit, self.tier, design, self.lookup())
 
     def ensure(self, batches: Sequence[Batch]) -> None:
@@ -133,14 +119,7 @@ class Varied:
         cells = list(cells_of_batches(self.audit, batches, self.tier))
         rules = {claim.id: self.audit.rule_hash(claim, self.tier) for claim in self.audit.claims}
         papers = [(self.entry, self.audit)]
-
-        def begins(several: tuple[Cell, ...]) -> bool:
-            starts = may_start(several)
-            if starts and any(cell.tier == varied_tier(self.tier) for cell in several):
-                self.on_begin()
-            return starts
-
-        return run_now(cells, papers, self.how, {self.entry.slug: rules}, begins).failed
+        return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
 
     def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
         """Returns whether cells may start: while there is time, and if they probably fit in it."""

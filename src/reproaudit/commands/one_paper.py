@@ -18,17 +18,15 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.commands.disclosing import told_by_seals
 from reproaudit.commands.output import say
 from reproaudit.commands.remembering import Files, files_of_paper, together
 from reproaudit.commands.reporting import ReportRequest
 from reproaudit.errors import AuditError, StoreError
 from reproaudit.multiverse.completions import varied_tier
-from reproaudit.reports.files import folder_name, read_scorecard, write_report
+from reproaudit.reports.files import OtherVersionError, folder_name, read_scorecard, write_report
 from reproaudit.reports.register.model import PaperEntry
 from reproaudit.reports.register.writing import write_entry
 from reproaudit.reports.screen import PaperLines, paper_lines
-from reproaudit.reports.warning import WITHOUT_RECORDS
 from reproaudit.running.files import sha256
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.memo import Memo, memo_folder
@@ -168,7 +166,7 @@ def _judged_paper(
         shipped, committed = found
         if shipped.is_file():
             return _Judged(_from_shipped(entry, audit, one, shipped, group))
-        return _Judged(_from_page(entry, audit, store, committed))
+        return _Judged(_from_page(committed))
     audit = entry.audit()
     if audit.claims:
         return None
@@ -190,7 +188,6 @@ def _judged(
     with redirect_stderr(said):
         today = todays_groups(entry.code)
         card = scorecard_of(store, audit, tier, today=today, wanted=group)
-        card = told_by_seals(card, entry, audit, store, group, today)
     sys.stderr.write(said.getvalue())
     judged = _Judged(card)
     if said.getvalue():  # of a damaged record, say, it is to be told each time
@@ -199,28 +196,12 @@ def _judged(
     return judged
 
 
-def _from_page(entry: Entry, audit: Audit, store: Store, file: Path) -> Scorecard:
-    """The scorecard of a page whose records are not here, held against the audit and its chain.
-
-    It may be older than either: of what was sealed, run or found since, only they can tell. Nothing
-    is confirmed by it.
-    """
+def _from_page(file: Path) -> Scorecard:
+    """The scorecard of a page whose records are not here."""
     card = read_scorecard(file)
     if card.digest is None:
         say(f"{file} has no digest: nothing shows whether it was edited.", stderr=True)
-    tier = next(one for one in TIERS if one == card.tier)
-    rules = {one.id: audit.rule_hash(one, tier) for one in audit.claims}
-
-    def held(claim: ClaimModel) -> ClaimModel:
-        """A claim with the word that nobody can judge it again, and whether its rule is today's."""
-        told = (*(one for one in claim.history if one != WITHOUT_RECORDS), WITHOUT_RECORDS)
-        younger = claim.rule_is_younger or rules.get(claim.id) != claim.rule_hash
-        changes = {"history": told, "rule_is_younger": younger, "status": "exploratory"}
-        return claim.model_copy(update=changes)
-
-    if tier == "paper":  # no chain records what a smaller tier gave
-        card = told_by_seals(card, entry, audit, store)
-    return card.model_copy(update={"claims": tuple(map(held, card.claims))})
+    return card
 
 
 def _from_shipped(
@@ -235,7 +216,10 @@ def _from_shipped(
     """
     store = ReadOnce(unpack_records(file, memo_folder().parent / "shipped"))
     root, beside = store.manifest.root(), file.with_name("scorecard.json")
-    theirs = read_scorecard(beside) if beside.is_file() else None
+    theirs = None
+    if beside.is_file():
+        with suppress(OtherVersionError):  # its records say what it would say
+            theirs = read_scorecard(beside)
     stated = None if theirs is None else theirs.store_root
     if stated not in (None, root):
         raise StoreError(
@@ -255,7 +239,6 @@ def _from_shipped(
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
     card = card.model_copy(update={"shipped": True})
-    card = told_by_seals(card, entry, audit, store, group, today)
     if theirs is None or _without_origin(card) != _without_origin(theirs):
         return card
     say(f"{entry.slug}: judged again from {file}, with the result of {beside}", stderr=True)

@@ -16,7 +16,6 @@ from typing import Any, TextIO, cast
 from reproaudit.audit.catalog import Entry
 from reproaudit.commands.output import terminal
 from reproaudit.running.memo import FileState, look_at, tool_files
-from reproaudit.seals.history import reference_files
 
 Files = Mapping[str, FileState] | None
 
@@ -34,26 +33,16 @@ def files_of(entries: Sequence[Entry], store: Path) -> Files:
 
 
 def files_of_paper(entry: Entry, store: Path) -> Files:
-    """A paper's own files among them: its audit, run file, seals, code and records.
-
-    Other sealed audits of the folder are among them, since a report tells of those of the same
-    paper.
-    """
+    """A paper's own files among them: its audit, run file, code and records."""
     return _files_of([entry], store)
 
 
 def _files_of(entries: Sequence[Entry], store: Path) -> Files:
     plain: list[Path] = []
     for entry in entries:
-        plain += [entry.audit_file, entry.seals_file, store / entry.slug]
-        plain.append(store / f"seals.{entry.slug}.jsonl")
+        plain += [entry.audit_file, store / entry.slug]
         if entry.code is not None:
             plain.append(entry.code.file)
-    for folder in {entry.audit_file.parent for entry in entries}:
-        plain += reference_files(folder / "audit")  # other branches have entries, too
-    for chains in {entry.seals_file.parent for entry in entries}:
-        for chain in chains.glob("*.jsonl"):  # of other audits, which may be of the same paper
-            plain += [chain, chains.parent / f"{chain.stem}.yaml"]
     folders = {folder for entry in entries for folder in code_folders(entry)}
     outermost = [one for one in folders if folders.isdisjoint(one.parents)]
     return together(look_at(plain), look_at(outermost, suffix=".py"))

@@ -64,7 +64,7 @@ def report_papers(
         print_scorecards(cards)
     elif TERMINAL in request.formats:
         if request.details:
-            _show_whole(cards, written, history=request.history)
+            _show_whole(cards, written)
         _show_lines([one.lines for one in found if one.lines is not None], written)
     if request.as_json or TERMINAL not in request.formats:
         _say_written(written, request.as_json)
@@ -160,11 +160,9 @@ def show_scorecards(
     _show_lines([paper_lines(one) for one in scorecards], written)
 
 
-def _show_whole(
-    scorecards: Sequence[Scorecard], written: Sequence[Path], *, history: bool = True
-) -> None:
+def _show_whole(scorecards: Sequence[Scorecard], written: Sequence[Path]) -> None:
     for one in scorecards:
-        show(scorecard_document(one, history=history))
+        show(scorecard_document(one))
     say("")
     _say_written(written, as_json=False)
 

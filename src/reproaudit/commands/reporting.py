@@ -43,7 +43,6 @@ class ReportRequest:
         group: the beginning of the id of the group of records to show; None for today's.
         go_on: whether a paper that cannot be shown leaves the others to be shown.
         details: whether to print everything before every claim on one line.
-        history: whether everything has the claims' histories in full.
     """
 
     entries: Sequence[Entry]
@@ -55,7 +54,6 @@ class ReportRequest:
     group: str | None
     go_on: bool
     details: bool
-    history: bool
 
     @property
     def pages(self) -> frozenset[str]:
@@ -78,7 +76,7 @@ class ReportRequest:
             "report",
             named,
             places,
-            [*asked, self.go_on, self.details, self.history],
+            [*asked, self.go_on, self.details],
             looks_of_output(),
         ]
 

@@ -17,10 +17,8 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Role, seeds_of
 from reproaudit.audit.scope import scope_of
 from reproaudit.cell import Cell, RunForm, SettingValue
-from reproaudit.commands.disclosing import disclosed
 from reproaudit.commands.output import print_json, say
 from reproaudit.commands.progress import Roles, live_progress, parts_of
-from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import CellStatus, Record
@@ -129,7 +127,7 @@ class How:
 def run_and_judge(
     papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
 ) -> tuple[list[Scorecard], int]:
-    """Runs what is missing of a tier, and records in the chain of seals what it showed.
+    """Runs what is missing of a tier, and judges its records.
 
     Args:
         papers: what is run, with its consent given.
@@ -141,21 +139,14 @@ def run_and_judge(
         The scorecard of each paper, and how many cells failed.
 
     Raises:
-        SpecError: if a chain is damaged.
         UsageError: if there is no such claim.
     """
     how.require_device()
-    rules = [
-        enter_run(entry, audit, how.store, tier, cells_for(audit, tier, claims))
+    summary = run_tier(papers, tier, how, claims)
+    cards = [
+        scorecard_of(how.store, audit, tier, planned=summary.planned[entry.slug])
         for entry, audit in papers
     ]
-    summary = run_tier(papers, tier, how, claims)
-    cards = []
-    for (entry, audit), rule in zip(papers, rules, strict=True):
-        planned = summary.planned[entry.slug]
-        card = scorecard_of(how.store, audit, tier, planned=planned)
-        told = recorded(card, entry, audit, how.store, planned, rule)
-        cards.append(disclosed(told, entry, audit, how.store))
     return cards, summary.failed
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from reproaudit.importing.mapping import SAID_WHOLE
 from reproaudit.repositories.reading import load_run_file
-from reproaudit.repositories.run_file import NOT_OF_THE_SOURCE
 
 
 def told_of_experiment(path: Path, name: str) -> list[str]:
@@ -29,13 +28,13 @@ def told_of_experiment(path: Path, name: str) -> list[str]:
         program = one.command[0]
         under = "path" if "/" in program else "name"
         told.append(
-            f"{NOT_OF_THE_SOURCE} '{program}' of experiment '{name}': it is whatever this machine, "
+            f"The program '{program}' of experiment '{name}' is whatever this machine, "
             f"or a package, has under that {under}"
         )
     told += [
         f"Experiment '{name}' is measured by the command {' '.join(one.command)}, of the source "
         f"{source.pin}{folder}, in {where}, by what it writes to {', '.join(one.files)}",
-        f"Its source is fetched from {source.git or source.archive}; no seal is of this address",
+        f"Its source is fetched from {source.git or source.archive}",
     ]
     if one.variables:
         said = ", ".join(f"{variable}={value}" for variable, value in one.variables.items())

@@ -55,9 +55,6 @@ Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placehold
 InsidePath = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
 """A path below the source's folder."""
 
-NOT_OF_THE_SOURCE = "No seal is of the program"
-"""Begins the sentence on a program that is neither the source's nor the environment's Python."""
-
 _Address = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_no_option)]
 _Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
 _Revision = Annotated[

@@ -36,16 +36,13 @@ TAKE_AGAIN = "Take the file from where it was published again."
 _MANIFEST = "manifest.log"
 
 
-def pack_records(
-    store: Store, paper: str, tiers: Collection[str], beside: Collection[str] = ()
-) -> bytes:
+def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
     """The finished records of a paper's tiers and the store's manifest, as one file.
 
     Args:
         store: where the records are.
         paper: the slug.
         tiers: the tiers' names, variations' too.
-        beside: names of files at the store's root that go with them, if they are there.
 
     Raises:
         StoreError: if there is none, or one that cannot be used.
@@ -61,9 +58,6 @@ def pack_records(
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, _MANIFEST, store.manifest.file)
-        for name in sorted(beside):
-            if (store.root / name).is_file():
-                _add(archive, name, store.root / name)
         for path in finished:
             _add(archive, store.listed_as(path), path)
     return lzma.compress(whole.getvalue(), preset=9)

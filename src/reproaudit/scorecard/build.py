@@ -47,6 +47,7 @@ from reproaudit.scorecard.model import (
     ValueDecisionModel,
 )
 from reproaudit.scorecard.pictures import PictureModel, StageModel
+from reproaudit.scorecard.stated import judged_measurements, stated_at
 from reproaudit.scorecard.verdicts import VERDICTS, verdict_words
 from reproaudit.stats import Decision, equivalence_range, expected_errors, wilson
 
@@ -105,6 +106,7 @@ def build(
         custom_records=custom_records,
         custom=tuple(custom),
         settings=settings_of(audit, tier),
+        measurements=judged_measurements(audit, tier),
         responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
         disputes=tuple(DisputeModel(**one.model_dump(mode="json")) for one in audit.disputes),
     )
@@ -171,7 +173,6 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         binding_part=bound.name if bound else None,
         undiscriminated=outcome.ablations.parts(Decision.MET),
         rule_hash=outcome.rule_hash,
-        rule_is_younger=outcome.rule_is_younger,
         rule=audit.rule(claim, tier),
         headline=verdict_words(outcome.verdict, tier, outcome.evidence),
         hangs_on=tuple(
@@ -388,6 +389,7 @@ def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
             paper=one.value,
             source=one.source,
             others=one.others,
+            locator=stated_at(one),
         )
 
     shared = [laid_out(None, name, one) for name, one in audit.settings.items()]

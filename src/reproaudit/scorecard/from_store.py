@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.judging.alternatives import AlternativeRun, decisive_before
+from reproaudit.judging.alternatives import AlternativeRun
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
 from reproaudit.judging.verdict import ClaimOutcome, judge_claims
 from reproaudit.multiverse.completions import lookup_variations, varied_tier
@@ -84,22 +84,15 @@ def scorecard_of(
     today: Collection[Group] | None = None,
     wanted: str | None = None,
     planned: Mapping[TierKey, str] | None = None,
-    sealed_audit: Audit | None = None,
 ) -> Scorecard:
     """The scorecard of an audit from the records of a store; other arguments as `choose_records`.
 
     Records of the multiverse feed no decision of a claim. They say what becomes of it under the
     ledger's alternatives, on which its verdict may depend.
-
-    Args:
-        sealed_audit: of a confirmation: the audit as it was sealed. What is decisive on its own
-            seeds is a condition of what the derived seeds show.
     """
     chosen = choose_records(store, audit, tier, today=today, wanted=wanted, planned=planned)
     skip = None if planned is None else lambda _damaged: None  # a run looks at its own cells alone
-    alternatives = stored_alternatives(store, sealed_audit or audit, tier, chosen.group)
-    if sealed_audit is not None:
-        alternatives = {claim: decisive_before(runs) for claim, runs in alternatives.items()}
+    alternatives = stored_alternatives(store, audit, tier, chosen.group)
     custom = list(store.records(audit.paper.slug, CUSTOM, skip))
     scorecard = build(
         audit,

@@ -24,7 +24,6 @@ from reproaudit.audit.rules import (
     nodes,
     papers,
     run_files,
-    seals,
     settings,
 )
 from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
@@ -45,7 +44,6 @@ MODULES = (
     papers,
     disputes,
     run_files,
-    seals,
 )
 """The modules whose import defines the rules."""
 

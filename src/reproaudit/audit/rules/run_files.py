@@ -1,14 +1,21 @@
 """Rules of the file ``<slug>.run.yaml``, which says how an author's repository is run.
 
 `reproaudit.repositories` holds such a file against its audit; the ids, reasons and remedies of what
-it finds are listed here, with those of audits.
+it finds are listed here, with those of audits, and so is the rule of a module that does not fit.
 """
 
 from __future__ import annotations
 
 from reproaudit.audit.rules.rule import Rule, Severity, define
 
+MISFIT = "RA020"
+
 _ERRORS = (
+    (
+        MISFIT,
+        "An experiment that does not take the audit's settings cannot be run.",
+        "Mend the audit, or the settings class of the module.",
+    ),
     (
         "RA081",
         "A command measures an experiment of the audit that stands beside it.",

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.reports import findings, phrasing, status
+from reproaudit.reports import findings, phrasing
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.markdown import escaped
 from reproaudit.reports.numbers import counted, ranges, value_words
-from reproaudit.reports.status import confirmed_words
-from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 TO_WRITE = "> **To be written:**"
@@ -110,21 +108,17 @@ def _means(card: Scorecard) -> Iterator[str]:
 def _results(card: Scorecard) -> Iterator[str]:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     yield escaped(
-        f"{phrasing.upper_first(counts)}, {confirmed_words(card.claims)}. "
-        f"{phrasing.upper_first(phrasing.coverage_words(card))}."
+        f"{phrasing.upper_first(counts)}. {phrasing.upper_first(phrasing.coverage_words(card))}."
     )
-    if (older := phrasing.older_rules(card)) is not None:
-        yield escaped(older)
-    yield from _list(f"{escaped(one.statement)} {_found(one, card.tier)}" for one in card.claims)
+    yield from _list(f"{escaped(one.statement)} {_found(one)}" for one in card.claims)
     yield _to_write("how these numbers compare with those that the paper prints.")
 
 
-def _found(claim: ClaimModel, tier: str) -> str:
+def _found(claim: ClaimModel) -> str:
     title = phrasing.upper_first(phrasing.headline(claim))
-    evidence = f"{phrasing.evidence_label(claim)}; {status.looks_words(claim)}"
-    warned = "".join(f" Warning: {escaped(one)}." for one in warnings(claim, tier))
+    evidence = phrasing.evidence_label(claim)
     said = escaped(phrasing.claim_sentence(claim))
-    return f"**{escaped(title)}.** {said} ({escaped(evidence)}){warned}"
+    return f"**{escaped(title)}.** {said} ({escaped(evidence)})"
 
 
 def _documented(card: Scorecard, wanted: bool) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,9 +22,7 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.bounded import decode_json, read_regular
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
-from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.export.provenance import identifiers
-from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.register.model import (
     ClaimEntry,
     DocumentationEntry,
@@ -33,7 +31,6 @@ from reproaudit.reports.register.model import (
     VariableEntry,
 )
 from reproaudit.reports.register.strip import strip_entry
-from reproaudit.reports.warning import warnings
 from reproaudit.running.memo import Memo
 from reproaudit.scorecard.documentation import DocumentationModel
 from reproaudit.scorecard.model import (
@@ -129,7 +126,7 @@ def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> P
         badge=None if ours is None else f"{quote(slug)}/badge.svg",
         documentation=_documentation(card.documentation),
         ours=None if ours is None else _measured(ours),
-        elsewhere=tuple(_measured(one, ours) for one in elsewhere),
+        elsewhere=tuple(_measured(one) for one in elsewhere),
         written_by=entry_code(),
     )
 
@@ -156,8 +153,7 @@ def _is_disputed(decision: str) -> bool:
     return decision == reviewing.DISPUTED
 
 
-def _measured(source: EntrySource, ours: EntrySource | None = None) -> MeasuredEntry:
-    """The entry of a scorecard; of one from elsewhere, held against our own where we have one."""
+def _measured(source: EntrySource) -> MeasuredEntry:
     card, folder = source.card, quote(source.folder)
     badges = None if card.origin else folder
     return _entry(
@@ -166,36 +162,25 @@ def _measured(source: EntrySource, ours: EntrySource | None = None) -> MeasuredE
         page=f"{folder}/scorecard.html",
         scorecard=f"{folder}/scorecard.json",
         sha256=source.sha256,
-        older_rules=phrasing.older_rules(card),
         verdicts=phrasing.verdict_counts(card.claims),
         strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=[
-            _claim(claim, card.tier, f"{folder}/scorecard.html#claim-{n}", badges)
-            for n, claim in enumerate(_held_against(card, ours), start=1)
+            _claim(claim, f"{folder}/scorecard.html#claim-{n}", badges)
+            for n, claim in enumerate(card.claims, start=1)
         ],
     )
 
 
-def _held_against(card: Scorecard, ours: EntrySource | None) -> Iterator[ClaimModel]:
-    """The claims of a scorecard, each saying where our own has another rule today."""
-    for claim in card.claims:
-        said = () if ours is None else another_rule(claim, card, ours.card)
-        history = tuple(dict.fromkeys([*claim.history, *said]))  # its page may have said so, too
-        yield claim.model_copy(update={"history": history})
-
-
-def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> ClaimEntry:
+def _claim(claim: ClaimModel, page: str, badges: str | None) -> ClaimEntry:
     part = phrasing.deciding_part(claim)
     return _entry(
         ClaimEntry,
         claim,
         verdict_words=phrasing.verdict_title(claim),
-        open_reason=open_reason(claim, tier),
         evidence=phrasing.evidence_label(claim),
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,
         reading=phrasing.claim_sentence(claim),
-        warnings=warnings(claim, tier),
         page=page,
         badge=f"{badges}/badges/{quote(claim.id)}.svg" if badges and is_plain(claim.id) else None,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from reproaudit.errors import StoreError
-from reproaudit.reports.files import folder_name, read_scorecard, replace_file
+from reproaudit.reports.files import OtherVersionError, folder_name, read_scorecard, replace_file
 from reproaudit.reports.formats import json_text
 from reproaudit.reports.register.badges import claim_badge_svg, paper_badge_svg
 from reproaudit.reports.register.entries import (
@@ -142,9 +142,11 @@ def _new_entry(
     """Returns an entry made of the scorecards; None if there is none where it should be."""
     sources = {}
     for at, sha256 in hashes.items():
-        card = (
-            given if given is not None and at == slug else read_scorecard(folder / at / SCORECARD)
-        )
+        try:
+            file = folder / at / SCORECARD
+            card = given if given is not None and at == slug else read_scorecard(file)
+        except OtherVersionError:
+            continue
         if (card.origin is None) == (at == slug):
             sources[at] = EntrySource(at, sha256, card)
     ours = sources.pop(slug, None)
