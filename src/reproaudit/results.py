@@ -20,6 +20,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.model import Audit
+from reproaudit.audit.rules import RULES
+from reproaudit.audit.rules.run_files import BROKEN_LOG
 from reproaudit.audit.seeds import decisive, digest, rule
 from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
@@ -106,7 +108,7 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
     """
     lines: list[Result | FirstVersion] = []
     faults: list[tuple[int, str]] = []
-    for number, text in enumerate(_content(file).split(b"\n")[:-1], start=1):
+    for number, text in enumerate(_content(file).splitlines(), start=1):
         try:
             lines.append(_LINE.validate_json(text))
         except ValidationError as error:
@@ -114,8 +116,6 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
             where = ".".join(map(str, first["loc"]))
             what = f"{where}: {first['msg']}" if where else first["msg"]
             faults.append((number, f"found no result ({what}); expected a line as a run writes it"))
-    if not _content(file).endswith((b"\n", b"")[: 1 + (not _content(file))]):
-        faults.append((len(lines) + len(faults) + 1, "found half a line; expected a whole one"))
     return lines, faults
 
 
@@ -135,11 +135,8 @@ def sound_lines(file: Path) -> list[Result | FirstVersion]:
     """
     lines, faults = read_lines(file)
     for number, what in faults:
-        raise SpecError(f"{file}:{number}: {what}. {REMEDY}")
+        raise SpecError(f"{file}:{number}: {what}. {RULES[BROKEN_LOG].remedy}")
     return lines
-
-
-REMEDY = "Put back the file as git has it, or remove the line."
 
 
 def earlier_results(entry: Entry, store: Path | None = None) -> int:
@@ -236,8 +233,9 @@ def append(
         known = [one for each in _logs(entry, store) for one in sound_lines(each)]
         if any(isinstance(one, Result) and one.digest == measured for one in known):
             return False
-        line = result.model_dump_json(exclude_none=True).encode() + b"\n"
-        write_whole(file, _content(file) + line, durable=True)
+        line = result.model_dump_json(exclude_none=True).encode()
+        whole = b"\n".join([*_content(file).splitlines(), line, b""])
+        write_whole(file, whole, durable=True)
     return True
 
 

@@ -12,12 +12,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from reproaudit.audit.model import REASONS_THAT_COUNT, Audit, TierName
 from reproaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from reproaudit.audit.catalog import Entry
 
 INFORMING = frozenset(
     {
@@ -176,6 +179,6 @@ def known_salt(word: str | None, tier: str | None) -> str:
     return word
 
 
-def stored_tier(audit: Audit, tier: TierName) -> str:
+def stored_tier(of: Audit | Entry, tier: TierName) -> str:
     """The name under which the records and pages of a tier are kept: apart if they are salted."""
-    return f"{tier}-{audit.salt}" if audit.salt and tier == "paper" else tier
+    return f"{tier}-{of.salt}" if of.salt and tier == "paper" else tier

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.seeds import stored_tier
 from reproaudit.commands.output import say
 from reproaudit.commands.remembering import Files, files_of_paper, together
 from reproaudit.commands.reporting import ReportRequest
@@ -143,16 +144,16 @@ def _judged_paper(
         has_records(store, entry.slug, tier or TIERS[0])  # says what stands where
     files = together(tool, files_of_paper(entry, store.root))
     for one in [tier] if tier else reversed(TIERS):
-        memo = None
-        if (store.root / entry.slug / one).is_dir():
-            memo = Memo(_question(entry, store, one, group), files)
+        memo, kept_as = None, stored_tier(entry, one)
+        if (store.root / entry.slug / kept_as).is_dir():
+            memo = Memo(_question(entry, store, kept_as, group), files)
             if (known := memo.answer()) is not None:
                 card = Scorecard.model_validate_json(known)
                 card = card.model_copy(update={"store_root": store.manifest.root()})
                 return _Judged(card)
-            memo = memo if has_records(store, entry.slug, one) else None
+            memo = memo if has_records(store, entry.slug, kept_as) else None
         # what was shipped lies beside the store, wherever the new pages go
-        folders = [place / one / entry.slug for place in (out, store.root.parent / "reports")]
+        folders = [place / kept_as / entry.slug for place in (out, store.root.parent / "reports")]
         files_of = [(folder / FILE_NAME, folder / "scorecard.json") for folder in folders]
         found = next((pair for pair in files_of if any(one.is_file() for one in pair)), None)
         if memo is None and found is None:
@@ -173,7 +174,7 @@ def _judged_paper(
     return _Judged(scorecard_of(store, audit, tier or "quick"))  # documentation is all it has
 
 
-def _question(entry: Entry, store: Store, tier: TierName, group: str | None) -> list[object]:
+def _question(entry: Entry, store: Store, tier: str, group: str | None) -> list[object]:
     below = f"{entry.slug}/"
     digests = store.manifest.digests().items()
     listed = [(path, found) for path, found in digests if path.startswith(below)]
@@ -228,7 +229,7 @@ def _from_shipped(
             "published, or remove the scorecard to judge these records by themselves."
         )
     # alternatives decide, too: without those that flip a claim it would come out better
-    there = [*store.listed(entry.slug, tier).values()]
+    there = [*store.listed(entry.slug, stored_tier(audit, tier)).values()]
     there += store.listed(entry.slug, varied_tier(tier)).values()
     if missing := len(there) - sum(there):
         say(
@@ -236,6 +237,9 @@ def _from_shipped(
             f"alternatives that its list names. {TAKE_AGAIN}",
             stderr=True,
         )
+    seeds = {record.seed for record in store.records(entry.slug, tier)}
+    if seeds.issuperset(own := range(len(audit.seeds.paper))):  # made by version 0.1
+        audit = audit.with_seeds({"paper": tuple(own)})
     today = todays_groups(entry.code)
     card = scorecard_of(store, audit, tier, today=today, wanted=group)
     card = card.model_copy(update={"shipped": True})
@@ -250,7 +254,7 @@ def _without_origin(card: Scorecard) -> dict[str, object]:
     return card.model_dump(mode="json", exclude={"shipped", "digest"})
 
 
-def has_records(store: Store, slug: str, tier: TierName) -> bool:
+def has_records(store: Store, slug: str, tier: str) -> bool:
     """True if a store holds a record of a paper at a tier."""
     return next(iter(store.records(slug, tier)), None) is not None
 

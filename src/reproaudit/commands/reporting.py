@@ -68,7 +68,7 @@ class ReportRequest:
     @property
     def question(self) -> list[Any]:
         """The request as JSON can hold it, with the places and the terminal that it is made in."""
-        named = [(one.slug, str(one.audit_file), str(one.code)) for one in self.entries]
+        named = [(one.slug, str(one.audit_file), str(one.code), one.salt) for one in self.entries]
         store, out = self.store, self.out
         places = [os.path.abspath(store), os.path.abspath(out), os.getcwd(), str(store), str(out)]
         asked = [self.tier, sorted(self.formats), self.as_json, self.group]

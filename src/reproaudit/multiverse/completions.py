@@ -283,7 +283,7 @@ def lookup_variations(store: Store, audit: Audit, group: Group | None) -> Lookup
         group: only what this made; None finds nothing.
     """
 
-    def of_group(tier: TierName) -> dict[CellKey, Record]:
+    def of_group(tier: str) -> dict[CellKey, Record]:
         places = () if group is None else (varied_tier(tier), tier)
         return {
             record.key: record
