@@ -39,57 +39,50 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Answer(StrictModel):
-    """What a run showed of a claim."""
+    """What a run showed of a claim: the outcome in a word, and how many of its runs say yes."""
 
     answer: str
-    """Its outcome, in a word."""
     bounds: Digest
-    """The digest of its bounds."""
     yes: Count | None = None
-    """The number of runs that say yes."""
     n: Count | None = None
-    """The number of runs."""
 
 
 class Result(StrictModel):
-    """One answer at the paper tier."""
+    """One answer at the paper tier.
+
+    Attributes:
+        date: when it was given.
+        revision: of the checkout that holds the audit.
+        committed: whether the audit was committed as it is when the first of these runs began;
+            left out where no checkout tells.
+        salt: the word from which the seeds follow, too.
+        rules: of each experiment's claims.
+        code: the fingerprints of the code that made the records.
+        records: how many were judged.
+        digest: of everything that they measured.
+        claims: the answers by claim.
+    """
 
     kind: Literal["result"] = "result"
-    """The form of the line."""
     date: datetime
-    """The time at which it was given."""
     revision: Revision | None = None
-    """The git revision of the checkout that holds the audit."""
     committed: bool | None = None
-    """Whether the audit was committed as it is when the first of these runs began; left out where
-    no checkout tells."""
     salt: str | None = None
-    """The word from which the seeds follow, too."""
     rules: dict[str, Digest]
-    """The rule of each experiment's claims."""
-    code: tuple[Digest, ...]
-    """The fingerprints of the code that made the records."""
+    code: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")], ...]
     records: Count
-    """The number of records."""
     digest: Digest
-    """The digest of everything that they measured."""
     claims: dict[str, Answer]
-    """The answer of each claim."""
 
 
 class FirstVersion(StrictModel):
-    """The results of version 0.1, which were in view when today's claims were designed."""
+    """The records of version 0.1, which were in view when today's claims were designed."""
 
     kind: Literal["version_0.1"]
-    """The form of the line."""
     version: Literal["0.1"]
-    """The version of reproaudit."""
     date: date
-    """The day on which it ended."""
     revision: Revision
-    """Its last git revision."""
     records: Count
-    """The number of its records of the paper."""
 
 
 Line = Annotated[Result | FirstVersion, Field(discriminator="kind")]
@@ -149,11 +142,9 @@ def earlier_results(entry: Entry, store: Path | None = None) -> int:
 
 
 def _logs(entry: Entry, store: Path | None) -> list[Path]:
-    return [entry.results_file, *([] if store is None else [_in_store(entry, store)])]
-
-
-def _in_store(entry: Entry, store: Path) -> Path:
-    return store / f"results.{entry.slug}.jsonl"
+    """The log beside an audit, and the one in a store."""
+    in_store = [] if store is None else [store / f"results.{entry.slug}.jsonl"]
+    return [entry.results_file, *in_store]
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -228,7 +219,7 @@ def append(
             if claim.id in answers
         },
     )
-    file = _in_store(entry, store) if _is_read_only(entry) else entry.results_file
+    file = _logs(entry, store)[_is_read_only(entry)]
     with _locked(file.parent):
         known = [one for each in _logs(entry, store) for one in sound_lines(each)]
         if any(isinstance(one, Result) and one.digest == measured for one in known):
@@ -246,19 +237,12 @@ def _rules(audit: Audit) -> dict[str, str]:
 
 def _digest_of(records: Iterable[Record]) -> str:
     """The digest of what some records measured, whatever code measured it and when."""
-    return digest(
-        sorted(
-            [
-                record.tier,
-                record.experiment,
-                canonical_settings(record.settings),
-                record.seed,
-                record.status.value,
-                sha256(record.measurements.model_dump_json().encode()),
-            ]
-            for record in records
-        )
-    )
+
+    def measured(one: Record) -> list[str | int]:
+        cell = [one.tier, one.experiment, canonical_settings(one.settings), one.seed]
+        return [*cell, one.status.value, sha256(one.measurements.model_dump_json().encode())]
+
+    return digest(sorted(map(measured, records)))
 
 
 def _begun_file(entry: Entry, store: Path) -> Path:

@@ -22,55 +22,15 @@ from reproaudit.errors import UsageError
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
 
-INFORMING = frozenset(
-    {
-        "about",
-        "elsewhere",
-        "from",
-        "lacks",
-        "locator",
-        "main",
-        "meaning",
-        "not_constructible",
-        "notes",
-        "noun",
-        "reason",
-        "reported",
-        "says",
-        "short",
-        "stands_for",
-        "statement",
-        "symbol",
-        "title",
-        "unit",
-        "weight",
-        "why",
-        "wording",
-        "words",
-    }
-)
+_INFORMING = """
+about elsewhere from lacks locator main meaning not_constructible notes noun reason reported says
+short stands_for statement symbol title unit weight why wording words
+"""
+INFORMING = frozenset(_INFORMING.split())
 """Fields of claims, checks and arms that decide nothing: prose, places, provenance, notes."""
 
-APART = frozenset(
-    {
-        "claims",
-        "controls",
-        "disputes",
-        "experiments",
-        "figures",
-        "findings",
-        "measurements",
-        "not_audited",
-        "paper",
-        "responses",
-        "schema_version",
-        "seeds",
-        "settings",
-        "sign_offs",
-        "variables",
-    }
-)
-"""Parts of an audit that decide nothing, or of which a rule takes only what its experiment uses."""
+SHARED = ("confidence", "movement")
+"""The audit's own fields that decide on all of its claims."""
 
 SEEDS_BELOW = 10**9
 """Drawn seeds are smaller, so that ``--seeds`` can name them."""
@@ -82,8 +42,10 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     used = set(_texts(claims))
     controls = {name: decisive(one) for name, one in audit.controls.items() if name in used}
     used = {experiment, *used, *_texts(controls)}
+    shared = {name: getattr(audit, name) for name in SHARED}
+    fields = Audit.model_fields
     data = {
-        "audit": decisive(audit, APART),
+        "audit": {n: decisive(one) for n, one in shared.items() if one != fields[n].default},
         "experiment": experiment,
         "settings": {name: audit.values_of(name, tier) for name in audit.experiments.keys() & used},
         "claims": claims,
@@ -93,19 +55,19 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     return digest(data)
 
 
-def decisive(node: Any, informing: frozenset[str] = INFORMING) -> Any:
+def decisive(node: Any) -> Any:
     """Plain data of what decides in a part of an audit.
 
+    Only a model's own fields are left out, never a name that an author chose, as of a setting.
+
     Args:
-        node: a model, or what a field of a model holds. Only a model's own fields are left out,
-            never a name that an author chose, such as that of a setting.
-        informing: the fields of the node itself that are left out.
+        node: a model, or what a field of a model holds.
     """
     if isinstance(node, BaseModel):
         found = {}
         for name, field in type(node).model_fields.items():
             value = getattr(node, name)
-            if name in informing or value == field.get_default(call_default_factory=True):
+            if name in INFORMING or value == field.get_default(call_default_factory=True):
                 continue
             # of some reasons it counts that they are given, never how they are worded
             found[name] = True if name in REASONS_THAT_COUNT else decisive(value)
