@@ -362,7 +362,7 @@ TWO = "from math import pi as a, pi as b\n"
     ],
 )
 def test_code_that_looks_idle_and_is_not_counts(tmp_path: Path, one: str, other: str) -> None:
-    """The defect: after its seal, a module computed something else under the same hash."""
+    """The defect: a module computed something else under the same hash."""
     ast.parse(one), ast.parse(other)
     assert of(tmp_path, one) != of(tmp_path, other)
 

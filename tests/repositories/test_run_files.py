@@ -19,7 +19,6 @@ from reproaudit.repositories import run_file
 from reproaudit.repositories.arguments import as_argument, filled, placeholders
 from reproaudit.repositories.description import told_of_experiment
 from reproaudit.repositories.reading import check_run_file, load_run_file
-from reproaudit.repositories.run_file import NOT_OF_THE_SOURCE
 
 
 def change(at: str, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -188,7 +187,7 @@ def test_the_example_is_valid(tmp_path: Path) -> None:
         ("bash", {"environment": {"image": f"x@sha256:{'0' * 64}"}}, False),
     ],
 )
-def test_a_program_that_no_seal_is_of_is_told_first(
+def test_a_program_that_is_not_of_the_source_is_told_first(
     tmp_path: Path, program: str, changes: dict[str, Any], is_told: bool
 ) -> None:
     """The defect: a program from the user's PATH was "of the source git …" on the page."""
@@ -196,13 +195,13 @@ def test_a_program_that_no_seal_is_of_is_told_first(
     fixed = {name: value for name, value in ALL_FIXED.items() if f"{{{name}}}" not in program}
     outsider(tmp_path, command=command, fixed=fixed, **changes)
     told = told_of_experiment(tmp_path / "audits" / "soudry2018.run.yaml", "separable")
-    assert told[0].startswith(NOT_OF_THE_SOURCE) is is_told
+    assert told[0].startswith("The program ") is is_told
     assert told[1 if is_told else 0].startswith("Experiment 'separable' is measured by")
     if is_told:
         under = "path" if "/" in program else "name"
         assert told[0] == (
-            f"No seal is of the program '{program}' of experiment 'separable': it is whatever "
-            f"this machine, or a package, has under that {under}"
+            f"The program '{program}' of experiment 'separable' is whatever this machine, or a "
+            f"package, has under that {under}"
         )
 
 
