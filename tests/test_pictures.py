@@ -27,10 +27,10 @@ from reproaudit.records import Measurements, Series
 from reproaudit.reports.areas import Box, crossings
 from reproaudit.reports.axes import PlotAxis
 from reproaudit.reports.chart import picture_chart
+from reproaudit.reports.claim import parts_words
 from reproaudit.reports.files import read_scorecard, write_report
 from reproaudit.reports.frame import CHART_WIDTH, PLOT, XY, path_of
 from reproaudit.reports.html import html_page
-from reproaudit.reports.phrasing import parts_words
 from reproaudit.reports.picture_data import FILE, pictures_csv
 from reproaudit.reports.register.strip import with_broad_stages
 from reproaudit.reports.scorecard import scorecard_document

@@ -8,6 +8,7 @@ from reproaudit.judging.model import Verdict
 from reproaudit.reports import findings, numbers, phrasing, reviewing, status
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
+from reproaudit.reports.printable import clean
 from reproaudit.reports.sources import unstated_words
 from reproaudit.reports.stated_rule import reads, stated_rule
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
@@ -208,6 +209,17 @@ def _part_controls(claim: ClaimModel, index: int) -> Iterator[str]:
 # --- a claim's pictures -------------------------------------------------------------------------
 
 
+def parts_words(parts: Sequence[str]) -> str:
+    """Returns the names of parts; those that differ in a coordinate alone are put together."""
+    told: dict[str, list[str]] = {}
+    for one in parts:
+        name, comma, at = one.rpartition(", ")
+        axis, _, coordinate = at.rpartition(" ")
+        key = f"{name}{comma}{axis}" if name and axis else one
+        told.setdefault(key, []).extend([coordinate] if name and axis else [])
+    return clean("; ".join(f"{key} {', '.join(at)}".rstrip() for key, at in told.items()))
+
+
 def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.Line:
     name, _, condition = rows[0].answer.measured.partition(": ")
     notes = [] if plot.scale == "linear" else [f"{numbers.scale_name(plot.scale)} scale"]
@@ -220,7 +232,7 @@ def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.L
 def _pictures(card: Scorecard, claim: ClaimModel, number: int, data: str) -> Iterator[o.Piece]:
     """Yields the pictures of what is judged and of the estimates, and what else the audit shows."""
     drawn = [
-        o.Picture(o.strong(phrasing.parts_words(one.parts)), one, f"picture-{number}-{place}")
+        o.Picture(o.strong(parts_words(one.parts)), one, f"picture-{number}-{place}")
         for place, one in enumerate(claim.pictures, start=1)
     ]
     estimates = [

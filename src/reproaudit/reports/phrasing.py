@@ -182,17 +182,6 @@ def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
     return f"{found.met} of {found.of} runs meet it ({low:.0f}–{high:.0f} %)"
 
 
-def parts_words(parts: Sequence[str]) -> str:
-    """Returns the names of parts; those that differ in a coordinate alone are put together."""
-    told: dict[str, list[str]] = {}
-    for one in parts:
-        name, comma, at = one.rpartition(", ")
-        axis, _, coordinate = at.rpartition(" ")
-        key = f"{name}{comma}{axis}" if name and axis else one
-        told.setdefault(key, []).extend([coordinate] if name and axis else [])
-    return clean("; ".join(f"{key} {', '.join(at)}".rstrip() for key, at in told.items()))
-
-
 def evidence_label(claim: ClaimModel) -> str:
     """Returns the evidence level; ``none`` of a claim that was not tested."""
     return claim.evidence.value if VERDICTS[claim.verdict].tested else "none"
