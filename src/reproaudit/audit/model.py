@@ -239,7 +239,11 @@ class Figure(StrictModel):
 
 
 class Tiers(StrictModel):
-    """The seeds of each tier. They belong to the rule by which claims are judged."""
+    """How many runs each tier has, as a list of so many seeds.
+
+    The smoke and quick tiers run 0, 1, 2 and so on; the paper tier's follow from the rule
+    (`reproaudit.audit.seeds`).
+    """
 
     smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """The seeds of the smoke tier, which only shows that everything runs and judges nothing."""
