@@ -31,7 +31,8 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.running.fingerprint import closure_of, fingerprint, versions
+from reproaudit.running.code import closure_of
+from reproaudit.running.fingerprint import fingerprint, versions
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import cells_of_tier
 

@@ -97,7 +97,8 @@ def guesses_data(**changes: Any) -> dict[str, Any]:
 
 
 def make(**changes: Any) -> Audit:
-    return Audit.model_validate_json(json.dumps(guesses_data(**changes)))
+    audit = Audit.model_validate_json(json.dumps(guesses_data(**changes)))
+    return audit.with_seeds(dict(audit.seeds))
 
 
 def as_yaml(data: dict[str, Any]) -> str:

@@ -85,11 +85,13 @@ class Entry:
         slug: the short name.
         audit_file: the audit.
         code: the module; None of an audit that stands alone.
+        salt: the word from which, with its rules, the paper tier's seeds follow; empty for none.
     """
 
     slug: str
     audit_file: Path
     code: Module | None
+    salt: str = ""
 
     @property
     def module(self) -> Module:
@@ -107,6 +109,11 @@ class Entry:
             )
         return self.code
 
+    @property
+    def results_file(self) -> Path:
+        """The log of the paper's results, whether it exists or not."""
+        return self.audit_file.with_suffix(".results.jsonl")
+
     def audit(self) -> Audit:
         """Reads and validates the audit.
 
@@ -115,7 +122,8 @@ class Entry:
         """
         from reproaudit.audit.loading import load_audit
 
-        return load_audit(self.audit_file)
+        audit = load_audit(self.audit_file)
+        return audit.salted(self.salt) if self.salt else audit
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from reproaudit.audit.disputes import Dispute, SignOff
 from reproaudit.audit.findings import ClaimId, Finding, NotAudited, Response
@@ -239,7 +239,11 @@ class Figure(StrictModel):
 
 
 class Tiers(StrictModel):
-    """The seeds of each tier. They belong to the rule by which claims are judged."""
+    """How many runs each tier has, as a list of so many seeds.
+
+    The smoke and quick tiers run 0, 1, 2 and so on; the paper tier's follow from the rule
+    (`reproaudit.audit.seeds`).
+    """
 
     smoke: tuple[int, ...] = Field(default=(0,), min_length=1)
     """The seeds of the smoke tier, which only shows that everything runs and judges nothing."""
@@ -289,6 +293,31 @@ class Audit(StrictModel):
     """The reviewers who reviewed a version of this audit. `reproaudit review` writes them."""
     figures: tuple[Figure, ...] = ()
     """The figures on the scorecard."""
+
+    _salt: str = PrivateAttr(default="")
+    _given_seeds: Mapping[TierName, tuple[int, ...]] = PrivateAttr(default_factory=dict)
+
+    @property
+    def salt(self) -> str:
+        """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
+        return self._salt
+
+    @property
+    def given_seeds(self) -> Mapping[TierName, tuple[int, ...]]:
+        """Seeds of tiers that stand in place of its own, as of runs that others made."""
+        return self._given_seeds
+
+    def salted(self, word: str) -> Audit:
+        """Returns this audit with other seeds at the paper tier, which follow from a word, too."""
+        copy = self.model_copy()
+        copy._salt = word
+        return copy
+
+    def with_seeds(self, given: Mapping[TierName, tuple[int, ...]]) -> Audit:
+        """Returns this audit with these seeds at some tiers."""
+        copy = self.model_copy()
+        copy._given_seeds = dict(given)
+        return copy
 
     def settings_of(self, experiment: str) -> dict[str, Setting]:
         """The settings of an experiment by name: the shared ones, replaced by its own."""

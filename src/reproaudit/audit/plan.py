@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reproaudit.audit.model import Audit, Claim, Control, TierName
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue
 
 
@@ -43,23 +44,20 @@ class Batch:
         return audit.values_of(self.experiment, self.tier, dict(self.overrides))
 
 
-def seeds_of(audit: Audit, tier: TierName) -> tuple[int, ...]:
-    """The seeds that belong to a tier's rule."""
-    return {"smoke": audit.seeds.smoke, "quick": audit.seeds.quick, "paper": audit.seeds.paper}[
-        tier
-    ]
-
-
 def experiment_batch(audit: Audit, experiment: str, tier: TierName) -> Batch:
     """An experiment as the audit states it."""
-    return Batch(experiment, tier, (), seeds_of(audit, tier))
+    return Batch(experiment, tier, (), seeds_of(audit, tier, experiment))
 
 
-def control_batch(audit: Audit, control: Control, tier: TierName) -> Batch:
-    """A control of a claim, as `Audit.controls_of` gives it, at its own scale."""
+def control_batch(audit: Audit, claim: Claim, control: Control, tier: TierName) -> Batch:
+    """A control of a claim, as `Audit.controls_of` gives it, at its own scale.
+
+    It has the seeds of the claim's own runs, so that the two are compared run by run.
+    """
     scale: TierName = "quick" if tier == "paper" and control.scale == "quick" else tier
     overrides = tuple(sorted(control.settings.items()))
-    return Batch(str(control.experiment), scale, overrides, seeds_of(audit, scale))
+    seeds = seeds_of(audit, scale, claim.experiment)
+    return Batch(str(control.experiment), scale, overrides, seeds)
 
 
 def runs_apart(claim: Claim, control: Control) -> bool:
@@ -75,10 +73,10 @@ def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[
     """The batches that a claim is judged on: its experiment, its controls, its positive control."""
     yield Role.EXPERIMENT, experiment_batch(audit, claim.experiment, tier)
     for control in audit.controls_of(claim):
-        yield Role.CONTROL, control_batch(audit, control, tier)
+        yield Role.CONTROL, control_batch(audit, claim, control, tier)
     positive = audit.positive_control_of(claim)
     if isinstance(positive, Control):
-        yield Role.POSITIVE_CONTROL, control_batch(audit, positive, tier)
+        yield Role.POSITIVE_CONTROL, control_batch(audit, claim, positive, tier)
 
 
 def plan(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:

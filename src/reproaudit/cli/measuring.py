@@ -18,6 +18,7 @@ from reproaudit.cli.options import (
     Json,
     Out,
     PaperName,
+    Salt,
     Slugs,
     StorePath,
     Tier,
@@ -27,6 +28,7 @@ from reproaudit.cli.options import (
     chosen_tier,
     exit_code,
     fail_on_outcomes,
+    salted,
     with_computing,
 )
 from reproaudit.folders import report_folder
@@ -50,6 +52,7 @@ def run(
     form: FormName = "fast",
     computing: Computing = COMPUTING,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
+    salt: Salt = None,
     out: Out = None,
     fail_on: FailOn = None,
     as_json: Json = False,
@@ -69,6 +72,7 @@ def run(
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     chosen, wanted = chosen_tier(tier), fail_on_outcomes(fail_on)
+    entries = salted(entries, salt, chosen)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
     ask_to_run(entries, computing.trust)

@@ -18,12 +18,14 @@ from reproaudit.cli.options import (
     Out,
     PaperName,
     Reports,
+    Salt,
     Slugs,
     StorePath,
     app,
     chosen_tier,
     exit_code,
     fail_on_outcomes,
+    salted,
 )
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
@@ -55,6 +57,7 @@ def report(
     group: Annotated[
         str | None, typer.Option("--group", help="The group of records to show, by its id.")
     ] = None,
+    salt: Salt = None,
     fail_on: FailOn = None,
     verbose: Annotated[
         bool,
@@ -72,7 +75,7 @@ def report(
     from reproaudit.commands.report import ReportRequest, report_papers
 
     wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
-    entries = Catalog(audits).select(slugs or (), everything)
+    entries = salted(Catalog(audits).select(slugs or (), everything), salt, chosen)
     request = ReportRequest(
         entries=entries,
         store=store,

@@ -8,10 +8,14 @@ from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
+from reproaudit.audit.loading.fault import Place
+from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
+from reproaudit.audit.rules.run_files import BROKEN_LOG
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.results import read_lines
 
 Form = Literal["text", "json", "sarif"]
 """The format in which faults are printed."""
@@ -95,9 +99,12 @@ def _faults(file: Path, run: bool) -> list[Fault]:
 
 
 def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
-    """Yields the faults of an audit, then what is wrong with its module."""
+    """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     audit, faults = read_audit(file)
     yield from faults
+    log = entry_of(file).results_file
+    for line, what in read_lines(log)[1]:
+        yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)
     if run and audit is not None:
         from reproaudit.commands.module_fit import module_faults
 

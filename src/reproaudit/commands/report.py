@@ -23,6 +23,7 @@ from threading import Thread
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.seeds import stored_tier
 from reproaudit.commands.output import print_json, say, say_written, show, terminal
 from reproaudit.errors import AuditError, TechnicalError, UsageError
 from reproaudit.folders import scratch_folder
@@ -207,11 +208,12 @@ def scorecard_of_paper(
     if not audit.claims:
         return scorecard_of(store, audit, tier or "quick")  # documentation is all it has
     for one in [tier] if tier else reversed(TIERS):
-        if has_records(store, entry.slug, one):
+        kept_as = stored_tier(entry, one)
+        if has_records(store, entry.slug, kept_as):
             return scorecard_of(store, audit, one, today=todays_groups(entry.code), wanted=group)
         # what was shipped lies beside the store, wherever the new pages go
         for reports in (out, store.root.parent / "reports"):
-            folder = reports / one / entry.slug
+            folder = reports / kept_as / entry.slug
             if (folder / FILE_NAME).is_file():
                 return _from_archive(entry, audit, one, folder / FILE_NAME, group)
             if (folder / "scorecard.json").is_file():
@@ -226,7 +228,7 @@ def _from_archive(
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         # alternatives decide, too: without those that flip a claim it would come out better
-        there = [*store.listed(entry.slug, tier).values()]
+        there = [*store.listed(entry.slug, stored_tier(audit, tier)).values()]
         there += store.listed(entry.slug, varied_tier(tier)).values()
         if missing := len(there) - sum(there):
             say(
@@ -234,6 +236,9 @@ def _from_archive(
                 f"alternatives that its list names. {TAKE_AGAIN}",
                 stderr=True,
             )
+        seeds = {record.seed for record in store.records(entry.slug, tier)}
+        if seeds.issuperset(own := range(len(audit.seeds.paper))):  # made by version 0.1
+            audit = audit.with_seeds({"paper": tuple(own)})
         card = scorecard_of(store, audit, tier, today=todays_groups(entry.code), wanted=group)
     return card.model_copy(update={"shipped": True})
 

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
-from reproaudit.audit.plan import Batch, plan, seeds_of
+from reproaudit.audit.plan import Batch, plan
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
 from reproaudit.records import Record
@@ -156,7 +157,7 @@ def batch_of(audit: Audit, completion: Completion, experiment: str, tier: TierNa
     """The batch of an experiment in a completion; completions with the same settings share it."""
     seen = projected(audit, completion, experiment)
     overrides = tuple(sorted((change.name, change.value) for change in seen))
-    return Batch(experiment, tier, overrides, seeds_of(audit, tier))
+    return Batch(experiment, tier, overrides, seeds_of(audit, tier, experiment))
 
 
 def batches_of(
@@ -195,7 +196,7 @@ def lookup_variations(store: Store, audit: Audit, group: Group | None) -> Lookup
         group: only what this made; None finds nothing.
     """
 
-    def of_group(tier: TierName) -> dict[CellKey, Record]:
+    def of_group(tier: str) -> dict[CellKey, Record]:
         places = () if group is None else (varied_tier(tier), tier)
         return {
             record.key: record

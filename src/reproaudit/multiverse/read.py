@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, seeds_of
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.checks import ConditionResult, deciding_index
 from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_own
@@ -53,7 +54,7 @@ def read(audit: Audit, tier: TierName, lookup: Lookup) -> Multiverse:
         paper={"slug": audit.paper.slug, "title": audit.paper.title},
         tier=tier,
         completions=len(completions),
-        seeds=seeds_of(audit, tier),
+        seeds=seeds_of(audit, tier, next(iter(audit.experiments), "")),
         confidence=audit.confidence,
         claims=tuple(claim.model() for claim in claims),
         seconds=sum(record.seconds for records in found.values() for record in records.values()),

@@ -222,9 +222,9 @@ def _is_judged_again(one: Scorecard, other: Scorecard) -> bool:
 
 def folder_name(name: object) -> str:
     """Returns a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise StoreError(
-            f"{name!r} cannot name a folder: lower-case letters, digits and underscores can"
+            f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
         )
     return name
 

@@ -8,7 +8,7 @@ from math import inf
 from reproaudit.audit.agreement import agreement
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.model import Audit, Setting, TierName
-from reproaudit.audit.plan import Role, plan, seeds_of
+from reproaudit.audit.plan import Role, plan
 from reproaudit.audit.variables import AuthorsAnswer
 from reproaudit.checks import PartResult, deciding_index
 from reproaudit.judging.alternatives import AlternativeRun
@@ -163,7 +163,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         estimate=bound.result.estimate if bound else None,
         interval=IntervalModel.of(bound.result.interval) if bound else None,
         bound=bound.result.bound if bound else None,
-        seeds=tuple(r.seed for r in own.records) if own.problem else seeds_of(audit, tier),
+        seeds=tuple(r.seed for r in own.records) if own.problem else own.batch.seeds,
         per_seed=bound.result.per_seed if bound else (),
         control=_deciding_control(outcome, audit.confidence),
         controls=controls,

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
+from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.judging.alternatives import AlternativeRun
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
@@ -28,9 +29,9 @@ CUSTOM = "custom"
 
 def cells_of(audit: Audit, batch: Batch) -> Iterable[Cell]:
     """Yields the cells of a batch, one for each seed."""
-    settings = batch.settings(audit)
+    settings, tier = batch.settings(audit), stored_tier(audit, batch.tier)
     for seed in batch.seeds:
-        yield Cell(audit.paper.slug, batch.tier, batch.experiment, settings, seed)
+        yield Cell(audit.paper.slug, tier, batch.experiment, settings, seed)
 
 
 def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
@@ -103,7 +104,11 @@ def scorecard_of(
         alternatives=alternatives,
     )
     return scorecard.model_copy(
-        update={"group": _group(chosen), "store_root": store.manifest.root()}
+        update={
+            "tier": stored_tier(audit, tier),
+            "group": _group(chosen),
+            "store_root": store.manifest.root(),
+        }
     )
 
 
@@ -127,7 +132,7 @@ def stored_alternatives(
     found: dict[str, list[AlternativeRun]] = {claim.id: [] for claim in audit.claims}
     at_or_below = TIERS[1 : TIERS.index(tier) + 1]
     for at in at_or_below:
-        if not has_records(store, audit.paper.slug, varied_tier(at)):
+        if not has_records(store, audit.paper.slug, varied_tier(stored_tier(audit, at))):
             continue
         lookup = lookup_variations(store, audit, group)
         for claim, runs in alternatives_run(audit, at, lookup).items():
