@@ -16,20 +16,17 @@ TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 # The tests start hundreds of programs, which would each compile the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit test machine-code lint types contracts seals slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
+.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
 
 test: $(READY)
-	$(MAKE) --jobs=2 --output-sync lint types contracts seals machine-code
+	$(MAKE) --jobs=2 --output-sync lint types contracts machine-code
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 machine-code: $(READY)
 	$(BIN)/python tests/machine_code.py
-
-seals: $(READY)
-	$(BIN)/reproaudit seal --verify
 
 slow: $(READY)
 	$(BIN)/pytest --slow -n auto --dist worksteal
@@ -76,7 +73,6 @@ bench-paper-tier: $(READY)
 
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling
-	$(BIN)/python -m benchmarks.register
 
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks.checking

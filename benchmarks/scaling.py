@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reproaudit
 from benchmarks import looking
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
@@ -61,7 +60,7 @@ EXPERIMENTS = {"wait": Experiment(Settings, measure)}
 
 
 def locate(_paper: str) -> Module:
-    return Module("benchmarks.scaling", Path(__file__), (Path(reproaudit.__file__).parent, HERE))
+    return Module("benchmarks.scaling", Path(__file__))
 
 
 def cells(count: int, pause: float = 0.0) -> list[Cell]:

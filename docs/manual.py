@@ -29,8 +29,7 @@ HEAD = """\
 
 An audit is one YAML file. This page is made from the models that `reproaudit check` validates it
 with; `reproaudit schema` prints the same as a JSON Schema, which editors complete from. What spans
-several fields (a claim's measurement is declared, a control changes something) is checked by rules,
-each explained by `reproaudit check --explain RA110`.
+several fields (a claim's measurement is declared, a control changes something) is checked by rules.
 
 **Bold** fields are required. Fields that do not exist are refused.
 """

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import reproaudit
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
@@ -41,8 +40,7 @@ def declare(*names: str) -> dict[str, Declaration]:
 
 
 def locate(paper: str) -> Module:
-    package = Path(reproaudit.__file__).parent
-    return Module("toy2020", TOY, roots=(package, TOY.parent), importable=False)
+    return Module("toy2020", TOY, importable=False)
 
 
 def cell(experiment: str = "descent", seed: int = 0, **settings: Any) -> Cell:

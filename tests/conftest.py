@@ -6,27 +6,21 @@ import gc
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from reproaudit.cli import NEW_BEFORE_COLLECTING
-
 
 def pytest_configure() -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
-    What the tests run is their own code. Answers that commands remember stay out of the home.
-    Libraries compute on one thread unless a test asks for more: each core has a worker of its own,
-    and threads that wait for each other there take many times as long as the sums. Cycles of
-    objects are looked for as seldom as in the program.
+    What the tests run is their own code. Libraries compute on one thread unless a test asks for
+    more: each core has a worker of its own, and threads that wait for each other there take many
+    times as long as the sums.
     """
-    gc.set_threshold(NEW_BEFORE_COLLECTING)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["REPROAUDIT_TRUST"] = "1"
-    os.environ["REPROAUDIT_MEMO"] = tempfile.mkdtemp(prefix="reproaudit-answers-")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -53,7 +47,6 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Libraries take what is left at the end for a leak."""
     gc.unfreeze()
-    shutil.rmtree(os.environ.pop("REPROAUDIT_MEMO"), ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

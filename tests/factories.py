@@ -22,7 +22,6 @@ from reproaudit.judging.outcomes import Lookup
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import Scorecard
-from reproaudit.scorecard.stated import with_sources
 from reproaudit.stats import Decision
 
 LAYERS = (1, 2, 3)
@@ -282,7 +281,9 @@ def figure(name: str, kind: str, measurement: str, title: str, **more: Any) -> d
 
 
 def make_audit(slug: str = "toy", **changes: Any) -> Audit:
-    return Audit.model_validate_json(json.dumps(audit_data(slug, **changes)))
+    """The toy audit; at each tier with the seeds that are written in it."""
+    audit = Audit.model_validate_json(json.dumps(audit_data(slug, **changes)))
+    return audit.with_seeds(dict(audit.seeds))
 
 
 # --- the records --------------------------------------------------------------------------------
@@ -376,13 +377,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
 }
 
 
-def make_lookup(audit: Audit, tier: TierName = "paper", *, younger: bool = False) -> Lookup:
-    """Records made on the fly.
-
-    Args:
-        younger: whether the rules were changed after the records were made.
-    """
-    rules = {c.id: "0" * 16 if younger else audit.rule_hash(c, tier) for c in audit.claims}
+def make_lookup(audit: Audit, tier: TierName = "paper") -> Lookup:
+    """Records made on the fly."""
+    rules = {c.id: audit.rule_hash(c, tier) for c in audit.claims}
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = batch.settings(audit)
@@ -423,20 +420,17 @@ def make_record(
             packages={"numpy": "2.4.0", "torch": "2.15.0"},
             revision="0123abc",
         ),
-        "started": datetime(2025, 5, 1, 12, seed, tzinfo=UTC),
-        "seconds": 1.5 + seed,
+        "started": datetime(2025, 5, 1, 12, seed % 60, tzinfo=UTC),
+        "seconds": 1.5 + seed % 60,
     }
     return Record(**{**record, **said})
 
 
-def make_scorecard(
-    slug: str = "toy", tier: TierName = "paper", *, younger: bool = False, **changes: Any
-) -> Scorecard:
+def make_scorecard(slug: str = "toy", tier: TierName = "paper", **changes: Any) -> Scorecard:
     """The toy paper's scorecard; `changes` replace parts of the audit."""
     audit = make_audit(slug, **changes)
-    lookup = make_lookup(audit, tier, younger=younger)
-    card = build(audit, tier, lookup, custom_records=2, alternatives=alternatives(tier))
-    return with_sources(card, audit)
+    lookup = make_lookup(audit, tier)
+    return build(audit, tier, lookup, custom_records=2, alternatives=alternatives(tier))
 
 
 def alternatives(tier: TierName) -> dict[str, list[AlternativeRun]]:

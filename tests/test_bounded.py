@@ -15,7 +15,6 @@ from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_r
 from reproaudit.cli import run_command
 from reproaudit.desk.saving import read_version
 from reproaudit.errors import AuditError
-from reproaudit.reports.register.entries import kept_entry
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
@@ -151,7 +150,6 @@ def test_such_a_scorecard_is_one_line(
     for command in (
         ["report", "mini", "--tier", "quick", *where],
         ["diff", str(file.parent), str(file.parent)],
-        ["multiverse", "mini", "--explain", "mini.supported", "--against", str(file), *where],
     ):
         code = run_command(command)
         said = capsys.readouterr().err
@@ -171,10 +169,3 @@ def test_a_pipe_in_place_of_an_audit_is_one_line(
     run_command(["list", "--audits", "audits"])
     with pytest.raises(AuditError, match="found a pipe"):
         read_version(Path("audits", "zz.yaml"))
-
-
-@pytest.mark.parametrize("content", [NEST, b"[]", b"[" * 900 + b"]" * 900, b'{"digest": "a"}', b""])
-def test_another_entry_of_a_register_is_none(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "register.json"
-    file.write_bytes(content)
-    assert kept_entry(file) is None

@@ -13,7 +13,7 @@ import pytest
 from reproaudit.audit.paper_module import Module
 from reproaudit.lab.compiling import machine_code_folder
 from reproaudit.running import jobs
-from reproaudit.running.code_hash import closure_of
+from reproaudit.running.code import closure_of
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """

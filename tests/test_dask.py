@@ -22,7 +22,7 @@ import reproaudit
 from cells import cell, locate, records, same_numbers, start
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.records import CellStatus
-from reproaudit.running.code_hash import CodeClosure
+from reproaudit.running.code import CodeClosure
 from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store

@@ -102,21 +102,6 @@ def test_nothing_differs_from_itself() -> None:
     assert "0 of 2 claims changed" in printed(found)
 
 
-def test_another_history_of_the_same_numbers_is_shown() -> None:
-    """The defect: "0 of 2 claims changed", though one had been contradicted in between."""
-    contradicted = "An earlier result was contradicted (recorded on 2026-11-25)."
-    first, *others = PLAIN.claims
-    later = first.model_copy(update={"looks": 2, "history": (contradicted,)})
-    found = compared(PLAIN, PLAIN.model_copy(update={"claims": (later, *others)}))
-    said = printed(found)
-    assert "0 of 2 claims changed" in said
-    assert "of 1 more, what is told beside the verdict" in said
-    assert "looks before none counted → 2" in said
-    assert f"told since {contradicted}" in said
-    back = printed(compared(PLAIN.model_copy(update={"claims": (later, *others)}), PLAIN))
-    assert f"no more told {contradicted}" in back
-
-
 # --- classes --------------------------------------------------------------------------------------
 
 

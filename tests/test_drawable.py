@@ -18,7 +18,6 @@ from reproaudit.reports.chart import figure_chart, picture_chart
 from reproaudit.reports.files import as_read, read_scorecard
 from reproaudit.reports.heat_map import heat_maps, scale_words
 from reproaudit.reports.picture_data import pictures_csv
-from reproaudit.reports.seen import seen
 from reproaudit.scorecard.model import content_digest
 
 Steps = tuple[str | int, ...]
@@ -70,7 +69,6 @@ def read(data: Any, folder: Path) -> str:
         return str(error)
     for picture in (one for claim in as_read(card).claims for one in claim.pictures):
         picture_chart(picture)
-        seen(picture)
     for one in card.figures:
         figure_chart(one)
         heat_maps(one)

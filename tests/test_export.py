@@ -444,14 +444,6 @@ def test_junit_goes_to_a_file_or_into_a_folder(command: Command) -> None:
     assert len(ET.fromstring(text).findall(".//testcase")) >= 1
 
 
-def test_a_summary_is_one_file_that_holds_every_claim(command: Command, finished: Path) -> None:
-    assert command("--to", "mlrc")[0] == 0
-    text = Path("exports/mini/quick/mlrc-summary.md").read_text(encoding="utf-8")
-    audit = yaml.safe_load((finished / "audits" / "mini.yaml").read_text(encoding="utf-8"))
-    results = text.partition("## Results")[2].partition("## What was easy")[0]
-    assert results.count("\n- ") == len(audit["claims"]) > 0
-
-
 def test_sarif_needs_no_records_and_has_the_faults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -506,7 +498,7 @@ def test_exporting_needs_no_torch(finished: Path, tmp_path: Path) -> None:
         "import sys; from reproaudit.cli import run_command; "
         f"codes = [run_command(['export', 'mini', '--to', f, '--out', 'out-' + f, *{known!r}, "
         f"*({signed!r} if f == 'codecheck' else [])]) "
-        "for f in ('ro-crate', 'junit', 'sarif', 'mlrc', 'codecheck')]; "
+        "for f in ('ro-crate', 'junit', 'sarif', 'codecheck')]; "
         "sys.exit(repr((codes, {'torch', 'numba'} & set(sys.modules))))"
     )
     done = subprocess.run(
@@ -517,4 +509,4 @@ def test_exporting_needs_no_torch(finished: Path, tmp_path: Path) -> None:
         timeout=120,
         cwd=tmp_path,
     )
-    assert done.stderr.strip() == "([0, 0, 0, 0, 0], set())"
+    assert done.stderr.strip() == "([0, 0, 0, 0], set())"

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import reproaudit
 from miniatures import write_paper
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.paper_module import Module
@@ -66,8 +65,7 @@ DIVERGED = ("all_nan", "huge")
 
 
 def locate(_paper: str) -> Module:
-    package = Path(reproaudit.__file__).parent
-    return Module("hostile", FILE, roots=(package, FILE.parent), importable=False)
+    return Module("hostile", FILE, importable=False)
 
 
 def cell(experiment: str, seed: int = 0) -> Cell:

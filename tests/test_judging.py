@@ -22,7 +22,7 @@ from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns
 from reproaudit.judging.evidence import StatingOrigin, evidence_level
 from reproaudit.judging.model import EvidenceLevel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_batch, lookup_by_cell
-from reproaudit.judging.verdict import ClaimOutcome, decide_verdict, judge_claim, judge_claims
+from reproaudit.judging.verdict import ClaimOutcome, decide_verdict, judge_claim
 from reproaudit.records import CellStatus, Measurements, Origin, Record, Series
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.model import Scorecard
@@ -871,20 +871,6 @@ def test_the_hash_covers_confidence_and_the_seeds_that_decide() -> None:
     assert at_scale[0] == at_scale[1]
 
 
-def test_a_rule_changed_after_the_records_is_told() -> None:
-    audit = toy()
-    changed = toy(checks=[aligns(at_most=0.2)])
-    made_before = lookup_of(audit, fine)
-    assert not judge_claims(audit, "paper", made_before)[0].rule_is_younger
-    (found,) = judge_claims(changed, "paper", made_before)
-    assert found.rule_is_younger
-    assert found.verdict is Verdict.SUPPORTED, "it is judged anew by the rule in force"
-    other = but("full", 3, **fine("full", 3), rules={audit.claims[0].id: "0" * 16})
-    assert verdict_of(audit, other).rule_is_younger, "one record is enough"
-    theirs = but("full", 3, **fine("full", 3), rules={}, origin=ORIGIN)
-    assert not verdict_of(audit, theirs).rule_is_younger, "theirs are judged by any rule"
-
-
 # --- what the scorecard shows of it -------------------------------------------------------------
 
 SHORT = {"value": [1, 2, 3], "source": "paper", "locator": "Figure 2"}
@@ -920,7 +906,7 @@ def by_length(audit: Audit) -> Lookup:
                         arrays={
                             "by_length": LEVELS[str(values["mechanism"])]
                             * np.ones(len(lengths))
-                            * (1 + 0.01 * seed)
+                            * (1 + 0.01 * (seed % 5))
                         }
                     )
                 }

@@ -54,7 +54,6 @@ ALL = [
     "badge.svg",
     "badges",
     "pictures.csv",
-    "register.json",
     *(f"scorecard.{one}" for one in ("html", "json", "md")),
 ]
 

@@ -14,7 +14,8 @@ import pytest
 from factories import CLAIMS, LEVELS, claim, make_audit, make_record, measurements
 from reproaudit.audit.documentation import PUBLISHED_RATES, SharingType, score
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.audit.variables import Variable
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import UsageError
@@ -73,7 +74,7 @@ def test_controls_at_quick_scale_are_the_quick_tiers_cells() -> None:
     paper, quick = batches["paper"], batches["quick"]
     assert paper[Role.CONTROL] == quick[Role.CONTROL]
     assert paper[Role.POSITIVE_CONTROL] == quick[Role.POSITIVE_CONTROL]
-    assert paper[Role.CONTROL].seeds == seeds_of(audit, "quick")
+    assert paper[Role.CONTROL].seeds == seeds_of(audit, "quick", "good")
     assert paper[Role.CONTROL].settings(audit)["steps"] == 100
     assert paper[Role.EXPERIMENT].settings(audit)["steps"] == 1000
     assert batches["smoke"][Role.CONTROL].tier == "smoke"

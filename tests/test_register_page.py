@@ -45,8 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         paper("ball", 4, venue="ICML", year=2024, title="Balls roll"),
         paper("yarn", 2, venue="ICLR", year=2021, title=HOSTILE, authors=["Zoë Zzyzx"]),
     ]
-    confirmed = cards[1].claims[0].model_copy(update={"status": "confirmed"})
-    cards[1] = cards[1].model_copy(update={"claims": (confirmed, *cards[1].claims[1:])})
     for card in (*cards, cards[0].model_copy(update={"origin": ORIGIN})):
         write_report(card, out, ["json"])
     for file in out.rglob("scorecard.json"):
@@ -119,9 +117,6 @@ def test_filters_leave_what_fits_all_of_them(browser: Any, folder: Path) -> None
         page.select_option("[name=year]", "2021")
         assert papers(page) == ["yarn"]
         show_all(page)
-        page.check("[name=status][value=confirmed]")
-        assert shown(page, "claims") == ["ball.layers"]
-        page.uncheck("[name=status][value=confirmed]")
         page.check("[name=evidence][value=proxy]")
         assert shown(page, "claims") == ["toy.proxy", "toy.proxy"]
         page.uncheck("[name=evidence][value=proxy]")

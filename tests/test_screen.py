@@ -10,17 +10,13 @@ import pytest
 from rich.console import Console
 
 import factories
-import rendering
-from reproaudit.judging.model import IntervalModel, Verdict
+from reproaudit.judging.model import IntervalModel
 from reproaudit.reports import phrasing
 from reproaudit.reports.gauge import WIDTH, gauge
 from reproaudit.reports.numbers import short_sentence
-from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.screen import MOST_CLAIMS, paper_lines, print_screen
-from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import AnswerModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
-from reproaudit.stats import Decision
 
 ROOT = Path(__file__).parents[1]
 
@@ -122,78 +118,6 @@ def test_what_a_verdict_hangs_on_stands_in_its_line(card: Scorecard) -> None:
     (conditional,) = [one for one in card.claims if one.hangs_on]
     (line,) = [one for one in screen([card]).splitlines() if " conditional" in one]
     assert line.endswith(f"({conditional.hangs_on[0].setting})")
-
-
-def test_why_a_claim_is_open_stands_in_its_line(card: Scorecard) -> None:
-    """The defect: only the details told apart too few seeds from a control that did not train."""
-    reasons = {one.id: why for one in card.claims if (why := open_reason(one, card.tier))}
-    assert reasons.keys() == {one.id for one in card.claims if one.verdict == "inconclusive"}
-    assert reasons["toy.undecided"] == "too few seeds"
-    assert reasons["toy.missed"] == "guessed settings may not contradict"
-    assert "(too few seeds)" in screen([card], 200)
-    page = rendering.render_html(card)
-    assert "<p>too few seeds</p>" in page
-    assert "<p>too few seeds</p>" in rendering.render_register([card])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("interval and runs together do not decide", ("too few seeds", "seeds do not decide")),
-        ("which may not contradict a paper", ("guessed settings may not contradict",)),
-        ("is inert", ("control inert",)),
-        ("does not decide the part", ("ablation undecided",)),
-        ("is not told from its absence", ("ablation undecided",)),
-    ],
-)
-def test_the_short_reason_is_that_of_the_judge(words: str, said: tuple[str, ...]) -> None:
-    files = sorted((ROOT / "reports" / "paper").glob("*/scorecard.json"))
-    cards = [Scorecard.model_validate_json(one.read_bytes()) for one in files]
-    every = [(c.tier, one) for c in cards for one in c.claims if one.verdict == "inconclusive"]
-    assert all(open_reason(one, tier) for tier, one in every)
-    for tier, one in every:
-        if words in one.why.partition("; not settled")[0]:  # what follows is of alternatives
-            assert open_reason(one, tier) in said, one.id
-
-
-def test_a_smaller_tier_and_a_construction_are_reasons(card: Scorecard) -> None:
-    claims = {one.id: one for one in card.claims}
-    missed, met = claims["toy.missed"], claims["toy.layers"]
-    assert open_reason(missed, "quick") == "a smaller scale may not contradict"
-    assert met.positive_control is not None
-    for decision, said in (
-        (Decision.MISSED, "constructed solution misses"),
-        (Decision.UNDECIDED, "constructed solution undecided"),
-    ):
-        positive = met.positive_control.model_copy(update={"decision": decision})
-        changed = {"verdict": Verdict.INCONCLUSIVE, "positive_control": positive}
-        assert open_reason(met.model_copy(update=changed), "paper") == said
-
-
-def test_looks_before_stand_beside_verdicts_and_chance(card: Scorecard) -> None:
-    looks = (3, None, *[0] * (len(card.claims) - 2))
-    looked = card.model_copy(
-        update={
-            "claims": tuple(
-                claim.model_copy(update={"looks": n})
-                for claim, n in zip(card.claims, looks, strict=True)
-            )
-        }
-    )
-    assert "claims tested; up to 3 looks before" in screen([looked])
-    assert "looks before" not in screen([card])
-    assert phrasing.chance_words(looked) == (
-        f"{phrasing.chance_words(card)}; more where a claim had looks before (up to 3)"
-    )
-
-
-def test_a_warning_is_marked_and_counted(card: Scorecard) -> None:
-    warned = [claim for claim in card.claims if warnings(claim, card.tier)]
-    assert warned
-    text = screen([card])
-    marked = [line for line in text.splitlines() if line[2:3].isalpha() and " ! " in line]
-    assert len(marked) == len(warned)
-    assert f"! {len(warned)} claim" in text
 
 
 def test_colour_only_repeats_what_is_written(card: Scorecard) -> None:

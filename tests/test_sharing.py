@@ -47,6 +47,7 @@ def written_out(audit: Audit) -> dict[str, Any]:
 
 def assert_same_meaning(one: Audit, other: Audit) -> None:
     assert written_out(one) == written_out(other)
+    one, other = (audit.with_seeds({"paper": (5, 6, 7, 8, 9)}) for audit in (one, other))
     for tier in TIERS:
         assert plan(one, tier) == plan(other, tier)
         for mine, its in zip(one.claims, other.claims, strict=True):

@@ -24,7 +24,6 @@ from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurem
 from reproaudit.running import store as store_module
 from reproaudit.running.fingerprint import fingerprint_of
 from reproaudit.running.partial import Clock
-from reproaudit.running.read_once import ReadOnce
 from reproaudit.running.store import Store
 
 ENVIRONMENT = Environment(
@@ -178,21 +177,6 @@ def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kin
     assert [one.path for one in store.unreadable("toy2020", "quick")] == [path]
     readable = store.records("toy2020", "quick", on_unreadable=lambda _one: None)
     assert [one.seed for one in readable] == [7]
-
-
-def test_a_store_read_once_keeps_what_it_read_and_still_finds_damage(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write(record())
-    once = ReadOnce(store)
-    (first,) = once.records("toy2020", "quick")
-    store.write(record(7))
-    place(store).write_bytes(b"")
-    assert any(one is first for one in once.records("toy2020", "quick"))
-    assert {one.seed for one in once.records("toy2020", "quick")} == {first.seed, 7}
-    with pytest.raises(StoreError, match="an empty file"):
-        once.find(CELL, NAME)  # a cell's record is held against the cell anew
-    with pytest.raises(StoreError, match="an empty file"):
-        list(ReadOnce(store).records("toy2020", "quick"))
 
 
 def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> None:

@@ -158,15 +158,6 @@ def test_what_the_constructed_solution_misses_too_is_unattainable() -> None:
     assert "out of reach of the mechanism itself" in found.why
 
 
-def test_met_while_the_construction_misses_is_warned_of() -> None:
-    from reproaudit.reports.warning import warnings
-
-    audit = toy()
-    (one,) = build(audit, "paper", lookup_of(audit, level("constructed", 0.8))).claims
-    assert (one.decision, one.verdict) == (MET, Verdict.INCONCLUSIVE)
-    assert "met, although the solution constructed for it misses" in warnings(one, "quick")
-
-
 # --- what of a control counts -------------------------------------------------------------------
 
 

@@ -27,9 +27,7 @@ The shapes were fixed before the kinds were redesigned to reject them, and none 
 The commit that added them tells how the kinds fared before. `reproaudit check` refuses an audit in
 which a measure whose range has one end alone is judged on the linear scale by a check that states
 it (rule RA191; some conditions of `grows_like`, `ordered_onsets` and `scales_like` use it). The
-table says *refused* for shapes that do so; on the log scale the same data can be judged. A page
-warns where, of runs of one sign that are judged on the linear scale, the largest is more than three
-times the smallest.
+table says *refused* for shapes that do so; on the log scale the same data can be judged.
 
 ## What this cannot show
 
@@ -39,7 +37,6 @@ times the smallest.
   itself. The ablation of the part has to show that. Of two quantities that both move from the
   start, one of them thirty to fifty times as fast, the slower one has made little of its change
   when the other has come, and counts as waiting: the last table of `ordered_onsets` says how often.
-  A page warns where it moved, while it was to wait, at half of its later speed or more.
 - Seeds that share a part of their spread (one data set, one machine, one run under several numbers)
   are fewer runs than they seem, and no check of their numbers sees it. The last table of
   `failure_rate` shows by how much it errs then.
@@ -52,8 +49,7 @@ times the smallest.
   curve plus a line. It races the law against rivals, and asks of none how well it fits.
 - Parts are judged one by one, each over all runs. If each run fails one of the parts, another one
   each time, a claim of 10 parts is met on 20 runs in nine of ten audits, and one of few parts on
-  five runs never. So a page counts the runs that meet every part, and warns where they are fewer
-  than half.
+  five runs never.
 - On the log scale the mean over seeds is that of a typical run (the geometric mean), and rare huge
   values count for little. A claim about the arithmetic mean of a skewed measure needs more seeds
   than an audit has.

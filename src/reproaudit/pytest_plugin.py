@@ -105,9 +105,8 @@ class ClaimTests:
                 ask=_never,
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.commands.one_paper import has_records
         from reproaudit.running.store import Store
-        from reproaudit.scorecard.from_store import highest_tier
+        from reproaudit.scorecard.from_store import has_records, highest_tier
 
         audit, store = api.open_audit(file), Store(self.store)
         tier = self.tier or highest_tier(store, audit)
@@ -322,7 +321,7 @@ class ClaimItem(pytest.Item):
             pytest.fail(str(error), pytrace=False)
         if self._card is not None:
             claim = self._card.claim(self.name)
-            self.user_properties += list(_properties(claim, self._card.tier))
+            self.user_properties += list(_properties(claim))
 
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen verdicts, is skipped otherwise."""
@@ -369,11 +368,11 @@ def _words(claim: ClaimModel) -> str:
     return f"{phrasing.verdict_title(claim)} ({decision}): {phrasing.claim_sentence(claim)}"
 
 
-def _properties(claim: ClaimModel, tier: str) -> Iterator[tuple[str, str]]:
+def _properties(claim: ClaimModel) -> Iterator[tuple[str, str]]:
     from reproaudit.reports.notebook import claim_cells
 
-    names = ("claim", "verdict", "decision", "evidence", "estimate", "warnings")
-    for name, cell in zip(names, claim_cells(claim, tier), strict=True):
+    names = ("claim", "verdict", "decision", "evidence", "estimate")
+    for name, cell in zip(names, claim_cells(claim), strict=True):
         yield PREFIX + name, cell
 
 

@@ -723,31 +723,6 @@ def test_one_cause_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_the_command_foretells_which_claims_will_be_not_tested(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
-    rows = [
-        {"seed": seed, "step": step, "cosine": 0.9, "norm": float(step)}
-        for seed in (0, 1, 2) for step in (0, 10_000, 20_000)
-    ]  # fmt: skip
-    log = encoders.table(tmp_path / "log.csv", rows)
-    command = ["soudry2018", "--audits", str(tutorial)]
-    imported = ["--tier", "quick", "--out", str(tmp_path / "out")]
-    assert run_command(["import", *command, str(log), *imported]) == 0
-    *_, table = capsys.readouterr().out.partition("wrote ")
-    _, *foretold, following = table.strip().splitlines()
-    claims = "the claims soudry2018.direction, soudry2018.logarithmic-norm will be not tested"
-    assert foretold[0] == f"3 of 5 seeds of 'separable': {claims}"
-    assert any(one.startswith("no run of 'separable' with loss = 'squared', a control: ")
-               for one in foretold)  # fmt: skip
-    assert following.startswith("next: reproaudit judge soudry2018")
-    judge = ["judge", *command, "--measurements", str(tmp_path / "out"), "--json"]
-    assert run_command(judge) == 0
-    card = json.loads(capsys.readouterr().out)
-    assert {one["verdict"] for one in card["claims"]} == {"not_tested"}
-
-
 def test_the_command_refuses_in_one_line_with_exit_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,16 +14,12 @@ import pytest
 import yaml
 from samples import AUDIT, SEEDS, falling, protocol, run_import, submitted
 
-from rendering import render_markdown
 from reproaudit.audit.plan import Batch
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.importing import noticing
 from reproaudit.importing.logged import LogError, LoggedConfig, LoggedRun
 from reproaudit.importing.roles import PlacedRun
 from reproaudit.judging.submissions.writing import MeasuredRuns, write_submission
-from reproaudit.reports.register.entries import EntrySource, paper_entry
-from reproaudit.reports.register.table import register_csv
 
 
 def write(logs: Path, seeds: Any = SEEDS, **config: Any) -> Path:
@@ -215,18 +211,6 @@ def test_seeds_that_only_one_role_has_are_told(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "ablation", (0, 1, 2), mechanism="none")
     (said,) = submitted(run_import(tmp_path, [tmp_path / "logs"])).remarks
     assert "a claim needs every seed of each: experiment 'training' has seeds 0, 2 and 4;" in said
-
-
-def test_what_stands_out_stands_beside_each_verdict(tmp_path: Path) -> None:
-    """The defect: it stood at the head of the page alone, not in the index nor in its table."""
-    card = scorecard_of_submission(submitted(imported(tmp_path)), None)
-    page = render_markdown(card).replace("\\", "")
-    said = "Something stands out in these measurements: 1 run that was made is not among these"
-    assert f"Warning: {said}" in page
-    entry = paper_entry(None, [EntrySource("a", "0" * 64, card)])
-    assert said in register_csv([entry])
-    assert entry.elsewhere[0].claims[0].warnings[0].startswith(said)
-    assert AUDIT.claims[0].id in register_csv([entry])
 
 
 @pytest.mark.parametrize("end", [30, 100])

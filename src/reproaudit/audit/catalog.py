@@ -85,11 +85,13 @@ class Entry:
         slug: the short name.
         audit_file: the audit.
         code: the module; None of an audit that stands alone.
+        salt: the word from which, with its rules, the paper tier's seeds follow; empty for none.
     """
 
     slug: str
     audit_file: Path
     code: Module | None
+    salt: str = ""
 
     @property
     def module(self) -> Module:
@@ -108,9 +110,9 @@ class Entry:
         return self.code
 
     @property
-    def seals_file(self) -> Path:
-        """The chain of the audit's seals, whether it exists or not."""
-        return self.audit_file.parent / "seals" / f"{self.slug}.jsonl"
+    def results_file(self) -> Path:
+        """The log of the paper's results, whether it exists or not."""
+        return self.audit_file.with_suffix(".results.jsonl")
 
     def audit(self) -> Audit:
         """Reads and validates the audit.
@@ -120,7 +122,8 @@ class Entry:
         """
         from reproaudit.audit.loading import load_audit
 
-        return load_audit(self.audit_file)
+        audit = load_audit(self.audit_file)
+        return audit.salted(self.salt) if self.salt else audit
 
 
 @dataclass(frozen=True)
@@ -224,5 +227,5 @@ def _modules(folder: Path) -> dict[str, Path]:
 def _module(slug: str, file: Path, shipped: bool) -> Module:
     if shipped:
         name = f"reproaudit.papers.{slug}"
-        return Module(name=name, file=file, roots=(PACKAGE,))
-    return Module(name=slug, file=file, roots=(PACKAGE, file.parent), importable=False)
+        return Module(name=name, file=file)
+    return Module(name=slug, file=file, importable=False)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from reproaudit.audit.claims import Arm, Claim
 from reproaudit.audit.findings import Finding, NotAudited
@@ -175,6 +175,31 @@ class Audit(StrictModel):
     """Discrepancies between the paper, the card, the authors' code and practice."""
     figures: tuple[Figure, ...] = ()
     """The figures on the scorecard."""
+
+    _salt: str = PrivateAttr(default="")
+    _given_seeds: Mapping[TierName, tuple[int, ...]] = PrivateAttr(default_factory=dict)
+
+    @property
+    def salt(self) -> str:
+        """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
+        return self._salt
+
+    @property
+    def given_seeds(self) -> Mapping[TierName, tuple[int, ...]]:
+        """Seeds of tiers that stand in place of its own, as of runs that others made."""
+        return self._given_seeds
+
+    def salted(self, word: str) -> Audit:
+        """Return this audit with other seeds at the paper tier, which follow from a word, too."""
+        copy = self.model_copy()
+        copy._salt = word
+        return copy
+
+    def with_seeds(self, given: Mapping[TierName, tuple[int, ...]]) -> Audit:
+        """Return this audit with these seeds at some tiers."""
+        copy = self.model_copy()
+        copy._given_seeds = dict(given)
+        return copy
 
     def settings_of(self, experiment: str) -> dict[str, Setting]:
         """The settings of an experiment by name: the shared ones, replaced by its own."""

@@ -39,14 +39,12 @@ class Module:
     Attributes:
         name: the dotted name of an importable module, or the stem of a file in a user's folder.
         file: the module's ``.py`` file or its package's folder.
-        roots: the folders of our own code, for the fingerprint of what a cell computes.
         importable: True if ``name`` is found on ``sys.path``; otherwise ``file`` is loaded from
             its folder, where it may import its siblings, relatively or by name.
     """
 
     name: str
     file: Path
-    roots: tuple[Path, ...] = ()
     importable: bool = True
 
     def load(self) -> Mapping[str, Experiment]:

@@ -6,12 +6,13 @@ disagree about the runs that a claim rests on. Nothing here runs anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reproaudit.audit.claims import Arm, Claim, StartBound
 from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.checks.quantities import Quantity
 
@@ -124,27 +125,33 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """An experiment with one set of settings and a number of runs.
+    """An experiment with one set of settings and some seeds.
 
     Attributes:
         experiment: what is run.
         overrides: the settings that differ, as (name, value).
-        runs: how many seeds.
+        seeds: with which it runs.
     """
 
     experiment: str
     overrides: tuple[tuple[str, SettingValue], ...]
-    runs: int
+    seeds: tuple[int, ...]
 
     def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
         """Return the values that the experiment runs with."""
         return audit.values_of(self.experiment, tier, dict(self.overrides))
 
 
+def batch_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> Batch:
+    """Return what is run for an arm: with the seeds of the claim's own runs, so that they pair."""
+    seeds = seeds_of(audit, tier, claim.experiment, runs_of(audit, claim, arm, tier))
+    return Batch(arm.experiment, tuple(sorted(arm.overrides.items())), seeds)
+
+
 def plan(
-    audit: Audit, tier: TierName, claims: tuple[str, ...] = ()
+    audit: Audit, tier: TierName, claims: Collection[str] = ()
 ) -> tuple[tuple[Role, Batch], ...]:
-    """Return every batch that a tier needs, each once with its most runs, own experiments first.
+    """Return every batch that a tier needs, each once with all its seeds, own experiments first.
 
     Args:
         audit: the paper.
@@ -156,15 +163,11 @@ def plan(
         if claims and claim.id not in claims:
             continue
         for arm in arms_of(audit, claim):
-            batch = Batch(
-                arm.experiment,
-                tuple(sorted(arm.overrides.items())),
-                runs_of(audit, claim, arm, tier),
-            )
-            role, known = found.get(arm.key(audit, tier), (arm.role, batch))
-            if batch.runs > known.runs:
-                known = batch
-            found[arm.key(audit, tier)] = (Role.OWN if arm.role is Role.OWN else role, known)
+            key, batch = arm.key(audit, tier), batch_of(audit, claim, arm, tier)
+            role, known = found.get(key, (arm.role, batch))
+            seeds = tuple(dict.fromkeys((*known.seeds, *batch.seeds)))
+            role = Role.OWN if arm.role is Role.OWN else role
+            found[key] = (role, replace(known, seeds=seeds))
     return tuple(sorted(found.values(), key=lambda one: one[0] is not Role.OWN))
 
 

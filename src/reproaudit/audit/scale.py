@@ -23,7 +23,7 @@ def rescaled_settings(
     Args:
         control: as `Audit.controls_of` gives it.
     """
-    batch = control_batch(audit, control, tier)
+    batch = control_batch(audit, claim, control, tier)
     lengths = {"steps", *(stage.steps for stage in audit.experiments[claim.experiment].stages)}
     below: Rescaled = {}
     above: Rescaled = {}

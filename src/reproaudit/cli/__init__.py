@@ -7,7 +7,6 @@ that the others start at once, and without torch.
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,16 +25,12 @@ __all__ = ["app", "auditing", "main", "measuring", "run_command", "showing"]  # 
 
 INTERRUPTED = 130
 
-NEW_BEFORE_COLLECTING = 100_000
-"""Objects; at Python's own number, looking for cycles takes a fifth of `check` and `report`."""
-
 _ClickException: Any = typer.BadParameter.__mro__[2]
 """Typer has brought its own copy of click since 0.20, and exports of its errors this one only."""
 
 
 def main() -> NoReturn:
     """Runs the program: every error that a user can mend is one line, never a traceback."""
-    gc.set_threshold(NEW_BEFORE_COLLECTING)
     output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
     sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -46,7 +41,6 @@ def main() -> NoReturn:
         say(output.fault, stderr=True)
         code = code or TechnicalError.exit_code
     errors.flush()
-    gc.freeze()  # to look for cycles once more takes a quarter of a second after a large report
     sys.exit(code)
 
 

@@ -13,8 +13,6 @@ from reproaudit.cli.options import (
     Audits,
     Json,
     PaperName,
-    Slugs,
-    StorePath,
     Trust,
     app,
     known_slugs,
@@ -32,11 +30,7 @@ def check(
             autocompletion=known_slugs,
         ),
     ] = None,
-    explain: Annotated[
-        str | None, typer.Option("--explain", help="Say why a rule exists, and what to do.")
-    ] = None,
     audits: Audits = None,
-    store: StorePath = Path("runs"),
     as_json: Json = False,
     as_sarif: Annotated[
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
@@ -51,15 +45,13 @@ def check(
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
     """
-    from reproaudit.commands.check import Form, audit_files, check_files, show_rule
+    from reproaudit.commands.check import Form, audit_files, check_files
 
-    if as_sarif and (as_json or explain is not None):
-        raise UsageError("--sarif goes with neither --json nor --explain. Leave one of them out.")
-    if explain is not None:
-        return show_rule(explain, as_json)
+    if as_sarif and as_json:
+        raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
     files = audit_files(audits_named or (), Catalog(audits))
     form: Form = "sarif" if as_sarif else "json" if as_json else "text"
-    return check_files(files, form, store, run=run, trust=trust)
+    return check_files(files, form, run=run, trust=trust)
 
 
 @app.command()
@@ -126,46 +118,6 @@ def review(
 
     file = file_to_edit(Catalog(audits)[slug])
     return review_audit(file, reviewer, orders or (), sign, blind, port, as_json)
-
-
-@app.command("seal")
-def seal_rule(
-    slugs: Slugs = None,
-    why: Annotated[str | None, typer.Option("--why", help="Why it changed, in a sentence.")] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the chain, and hold it against git.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --verify: fail without git's history.")
-    ] = False,
-    reconstruct: Annotated[
-        bool, typer.Option("--reconstruct", help="Enter what git knows from before any seal.")
-    ] = False,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
-    as_json: Json = False,
-) -> int:
-    """Seal the rule of an audit before it is confirmed, or verify the seals.
-
-    The chain is SLUG.jsonl in the folder 'seals' beside the audit; nothing in it is ever removed.
-    --verify without SLUG verifies every paper.
-    """
-    from reproaudit.commands.seal import reconstruct_history, seal_audit, verify_chains
-
-    catalog = Catalog(audits)
-    if verify + reconstruct > 1 or (why is not None and (verify or reconstruct)):
-        raise UsageError("--why, --verify and --reconstruct exclude each other. Give one of them.")
-    if strict and not verify:
-        raise UsageError("--strict goes with --verify.")
-    if verify:
-        papers = catalog.select(slugs or (), everything=not slugs)
-        return verify_chains(papers, store, strict=strict, as_json=as_json)
-    if slugs is None or len(slugs) != 1:
-        raise UsageError("name one paper. Only --verify takes several, or none for all.")
-    entry = catalog[slugs[0]]
-    if reconstruct:
-        return reconstruct_history(entry, as_json)
-    return seal_audit(entry, why, store, as_json)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from reproaudit.cli.options import (
     Json,
     Out,
     PaperName,
+    Salt,
     Slugs,
     StorePath,
     Tier,
@@ -27,9 +28,9 @@ from reproaudit.cli.options import (
     chosen_tier,
     exit_code,
     fail_on_outcomes,
+    salted,
     with_computing,
 )
-from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
 
 
@@ -51,9 +52,7 @@ def run(
     form: FormName = "fast",
     computing: Computing = COMPUTING,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Run the seal's own seeds, once (paper tier).")
-    ] = False,
+    salt: Salt = None,
     out: Out = None,
     fail_on: FailOn = None,
     as_json: Json = False,
@@ -61,43 +60,28 @@ def run(
     """Run the experiments that have no records yet, write the pages, and print the verdicts.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no verdict. With --confirm, the seeds follow from the last seal. Records of
-    the plain form, which computes straight from the paper's equations, are never mixed with others.
+    records, which feed no verdict. Records of the plain form, which
+    computes straight from the paper's equations, are never mixed with others.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.recording import enter_run
     from reproaudit.commands.report import finish_run
     from reproaudit.commands.run import Custom, run_and_judge, run_custom, shows_that_it_runs
-    from reproaudit.scorecard.from_store import CUSTOM
 
     how = computing.how(fresh, chosen_form(form))
     entries = how.catalog.select(slugs or (), everything)
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     chosen, wanted = chosen_tier(tier), fail_on_outcomes(fail_on)
+    entries = salted(entries, salt, chosen)
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
-    if confirm and how.form == "plain":
-        raise UsageError("--confirm runs the fast form: leave --form plain out.")
-    if confirm and (custom is not None or chosen != "paper"):
-        raise UsageError(
-            "--confirm runs the paper tier on the seal's own seeds: give --tier paper, and neither "
-            "--seeds, --set nor --experiment."
-        )
     ask_to_run(entries, computing.trust)
     how.require_device()
     if custom is not None:
-        for entry, audit in papers:
-            enter_run(entry, audit, how.store, CUSTOM, custom.cells(audit, chosen))
         return run_custom(papers, chosen, custom, how, as_json)
-    if confirm:
-        from reproaudit.commands.confirm import confirm_papers
-
-        scorecards, failures = confirm_papers(papers, how)
-    else:
-        scorecards, failures = run_and_judge(papers, chosen, how)
+    scorecards, failures = run_and_judge(papers, chosen, how)
     folder = report_folder(out, computing.store)
-    finish_run(scorecards, how.store, folder, as_json, computing.verbose)
+    finish_run(scorecards, folder, as_json, computing.verbose)
     verdicts = {claim.verdict for one in scorecards for claim in one.claims}
     failed = failures > 0 or "technical_failure" in verdicts
     if chosen == "smoke":
@@ -113,19 +97,8 @@ def run(
 def multiverse(
     slug: PaperName,
     tier: Tier = "quick",
-    whole: Annotated[bool, typer.Option("--full", help="Every combination.")] = False,
-    draws: Annotated[
-        int | None, typer.Option("--sample", help="So many combinations, spread over all.")
-    ] = None,
     budget: Annotated[
         str | None, typer.Option("--budget", help="Start nothing more after 90s, 10m, 1.5h.")
-    ] = None,
-    explain: Annotated[
-        str | None, typer.Option("--explain", help="A claim that another run decides otherwise.")
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option("--against", help="The other run: name=value,… or a record or scorecard."),
     ] = None,
     computing: Computing = COMPUTING,
     out: Out = None,
@@ -133,41 +106,20 @@ def multiverse(
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
 
-    Runs those settings with other values: one alternative at a time, unless --full or --sample.
-    With --explain and --against, names the smallest set of settings that makes a claim come out
-    otherwise.
+    Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.multiverse import Varied, design_of, show_multiverse
-    from reproaudit.commands.recording import enter_alternatives, enter_run, record_multiverse
+    from reproaudit.commands.multiverse import Varied, show_multiverse
     from reproaudit.commands.run import parse_duration
-    from reproaudit.scorecard.from_store import cells_of_tier
 
     how, chosen = computing.how(), chosen_tier(tier)
-    if (explain is None) != (not against):
-        raise UsageError("--explain CLAIM and --against name=value,… go together.")
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = how.catalog[slug]
     ask_to_run([entry], computing.trust)
     audit = entry.audit()
     how.require_device()
-    asked = "paper" if chosen == "paper" else "multiverse"
-    rule = enter_run(entry, audit, how.store, asked, cells_of_tier(audit, chosen))
     varied = Varied(entry, audit, chosen, how, seconds)
-    if chosen == "paper":
-        varied.on_begin = lambda: enter_alternatives(entry, how.store, rule)
-    if explain is not None:
-        from reproaudit.commands.explain import show_explanation
-
-        code = show_explanation(varied, explain, against or (), as_json)
-    else:
-        design = design_of(varied.audit, chosen, whole, draws)
-        code = show_multiverse(varied, design, report_folder(out, computing.store), as_json)
-    if chosen == "paper":
-        record_multiverse(entry, audit, how.store, rule)
-        if not varied.is_finished:
-            enter_alternatives(entry, how.store, rule)
-    return code
+    return show_multiverse(varied, report_folder(out, computing.store), as_json)
 
 
 @app.command()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
 
@@ -15,6 +15,7 @@ from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.reports.formats import page_names
 
 if TYPE_CHECKING:
+    from reproaudit.audit.catalog import Entry
     from reproaudit.audit.settings import TierName
     from reproaudit.commands.run import How
     from reproaudit.scorecard.model import Scorecard
@@ -64,6 +65,10 @@ Out = Annotated[
 Tier = Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")]
 AnyTier = Annotated[
     str | None, typer.Option("--tier", help="smoke, quick or paper; else the highest there is.")
+]
+Salt = Annotated[
+    str | None,
+    typer.Option("--salt", help="A word that draws other seeds, kept apart (paper tier)."),
 ]
 Formats = Annotated[str, typer.Option("--format", help=page_names())]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -203,3 +208,11 @@ def chosen_tier(name: str) -> TierName:
     from reproaudit.audit.settings import known_tier
 
     return known_tier(name)
+
+
+def salted(entries: Sequence[Entry], word: str | None, tier: str | None) -> tuple[Entry, ...]:
+    """Returns papers whose seeds follow from a word, too; as they are if there is none."""
+    from reproaudit.audit.seeds import known_salt
+
+    salt = known_salt(word, tier)
+    return tuple(replace(entry, salt=salt) for entry in entries)

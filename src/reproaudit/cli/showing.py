@@ -18,12 +18,14 @@ from reproaudit.cli.options import (
     Out,
     PaperName,
     Reports,
+    Salt,
     Slugs,
     StorePath,
     app,
     chosen_tier,
     exit_code,
     fail_on_outcomes,
+    salted,
 )
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
@@ -55,10 +57,11 @@ def report(
     group: Annotated[
         str | None, typer.Option("--group", help="The group of records to show, by its id.")
     ] = None,
+    salt: Salt = None,
     fail_on: FailOn = None,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="With --all, print every detail, too; and whole histories."),
+        typer.Option("--verbose", help="With --all, print every detail, too."),
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -69,10 +72,10 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.reporting import ReportRequest, report_once
+    from reproaudit.commands.report import ReportRequest, report_papers
 
     wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
-    entries = Catalog(audits).select(slugs or (), everything)
+    entries = salted(Catalog(audits).select(slugs or (), everything), salt, chosen)
     request = ReportRequest(
         entries=entries,
         store=store,
@@ -83,9 +86,8 @@ def report(
         group=group,
         go_on=everything or len(entries) > 1,
         details=verbose or not everything,
-        history=verbose,
     )
-    return report_once(request, wanted)
+    return report_papers(request, wanted)
 
 
 @app.command()
@@ -161,7 +163,6 @@ def judge(
         own_scorecard,
         scorecard_of_submission,
         show_judged,
-        told_of_elsewhere,
     )
     from reproaudit.running.store import Store
 
@@ -172,7 +173,6 @@ def judge(
         ),
         claims,
     )
-    card = told_of_elsewhere(card, entry, entry.audit(), Store(store))
     show_judged(card, out, junit, as_json)
     return exit_code([card], wanted, failed=False)
 

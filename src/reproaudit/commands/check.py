@@ -8,17 +8,14 @@ from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, read_audit
-from reproaudit.audit.loading.fault import START
-from reproaudit.audit.rules import RULES, explain_rule
+from reproaudit.audit.loading.fault import Place
+from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.audit.rules.seals import DAMAGED, DIFFERS
+from reproaudit.audit.rules.run_files import BROKEN_LOG
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
-from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
-from reproaudit.seals.chain import last_seal
-from reproaudit.seals.kept import Chains, changes_since
-from reproaudit.seals.rule import rule_of
-from reproaudit.seals.telling import MOST_NAMED
+from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.results import read_lines
 
 Form = Literal["text", "json", "sarif"]
 """The format in which faults are printed."""
@@ -56,7 +53,6 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
 def check_files(
     files: Sequence[Path],
     form: Form,
-    store: Path | None = None,
     *,
     run: bool = False,
     trust: bool = False,
@@ -66,7 +62,6 @@ def check_files(
     Args:
         files: the audits.
         form: how to print.
-        store: the store that may have seen entries of their chains of seals.
         run: whether to import the modules, and to hold the audits against them.
         trust: whether consent to code that does not come with reproaudit was given.
 
@@ -76,7 +71,7 @@ def check_files(
     """
     if run:
         ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
-    faults = [fault for file in files for fault in _faults(file, store, run)]
+    faults = [fault for file in files for fault in _faults(file, run)]
     errors = sum(fault.severity is Severity.ERROR for fault in faults)
     if form == "json":
         print_json([_as_data(fault) for fault in faults])
@@ -89,13 +84,13 @@ def check_files(
     return SpecError.exit_code if errors else 0
 
 
-def _faults(file: Path, store: Path | None, run: bool) -> list[Fault]:
+def _faults(file: Path, run: bool) -> list[Fault]:
     """The faults of an audit and of the run file beside it, or of a run file that is named."""
     audit, run_file = file, file.with_suffix(RUN_FILE)
     if file.name.endswith(RUN_FILE):
         audit = file.with_name(f"{file.name.removesuffix(RUN_FILE)}.yaml")
         run_file = file
-    faults = list(_faults_of(audit, store, run)) if audit == file else []
+    faults = list(_faults_of(audit, run)) if audit == file else []
     if run_file.is_file() or run_file == file:
         from reproaudit.repositories.reading import check_run_file
 
@@ -103,32 +98,17 @@ def _faults(file: Path, store: Path | None, run: bool) -> list[Fault]:
     return faults
 
 
-def _faults_of(file: Path, store: Path | None, run: bool) -> Iterator[Fault]:
-    """Yields the faults of an audit, then what is wrong with its module and its seals."""
+def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
+    """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     audit, faults = read_audit(file)
     yield from faults
-    entry = entry_of(file)
+    log = entry_of(file).results_file
+    for line, what in read_lines(log)[1]:
+        yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)
     if run and audit is not None:
         from reproaudit.commands.module_fit import module_faults
 
-        yield from module_faults(file, entry, audit)
-    try:
-        entries = Chains(entry, store).own()
-        last = last_seal(entries)
-        if last is None or audit is None:
-            return
-        rule, text = rule_of(entry, audit)
-    except AuditError as error:
-        yield Fault(str(entry.seals_file), START, (), str(error), RULES[DAMAGED].remedy, DAMAGED)
-        return
-    what = [one.what for one in changes_since(entries, rule)]
-    what += ["the wording"] if text != last.text and not what else []
-    if what:
-        more = f" and {len(what) - MOST_NAMED} more" if len(what) > MOST_NAMED else ""
-        found = f"found changes since the seal of {last.date.date()}: "
-        message = found + "; ".join(what[:MOST_NAMED]) + more
-        remedy = RULES[DIFFERS].remedy.replace("SLUG", file.stem)
-        yield Fault(str(file), START, (), message, remedy, DIFFERS)
+        yield from module_faults(file, entry_of(file), audit)
 
 
 def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
@@ -136,8 +116,6 @@ def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
         say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
     audits = "1 audit" if files == 1 else f"{files} audits"
     say(f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}")
-    if faults:
-        say("reproaudit check --explain RULE says why a rule exists.")
 
 
 def _count(number: int, noun: str) -> str:
@@ -155,19 +133,3 @@ def _as_data(fault: Fault) -> dict[str, object]:
         "message": fault.message,
         "remedy": fault.remedy,
     }
-
-
-def show_rule(rule: str, as_json: bool) -> int:
-    """Prints why a rule exists and what to do.
-
-    Raises:
-        UsageError: if there is no such rule.
-    """
-    text = explain_rule(rule)
-    if as_json:
-        found = RULES[rule.upper()]
-        data = {"id": found.id, "severity": found.severity.value, "why": found.why}
-        print_json({**data, "remedy": found.remedy})
-    else:
-        say(text)
-    return 0

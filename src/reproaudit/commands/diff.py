@@ -15,12 +15,12 @@ from reproaudit.audit.loading import read_audit, read_text
 from reproaudit.audit.loading.fault import has_errors
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.commands.output import print_json, say_written, show
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.diff.compare import compare
 from reproaudit.diff.model import ComparedScorecard
 from reproaudit.errors import SpecError, UsageError, closest
 from reproaudit.reports.difference import comparison_document
-from reproaudit.reports.files import read_scorecard, write_comparison
+from reproaudit.reports.files import OtherVersionError, read_scorecard, write_comparison
 from reproaudit.reports.formats import TERMINAL
 from reproaudit.scorecard.model import Scorecard
 
@@ -121,7 +121,16 @@ def _audit_of(text: str, file: str, name: str) -> Audit:
 def _committed(audits: Path, slug: str) -> Scorecard | None:
     """Returns the paper tier's scorecard of a checkout, beside its folder of audits."""
     file = audits.parent / "reports" / "paper" / slug / "scorecard.json"
-    return read_scorecard(file) if file.is_file() else None
+    return _readable(file) if file.is_file() else None
+
+
+def _readable(file: Path) -> Scorecard | None:
+    """Returns a committed scorecard; None if another version of this program wrote it."""
+    try:
+        return read_scorecard(file)
+    except OtherVersionError as error:
+        say(f"only the audits are compared: {error}", stderr=True)
+        return None
 
 
 # --- git ------------------------------------------------------------------------------------------
@@ -145,11 +154,11 @@ def _at_revision(slug: str, revision: str, folder: Path) -> ComparedScorecard:
     return ComparedScorecard(name, audit, None if report is None else _scorecard_of(report, name))
 
 
-def _scorecard_of(text: str, name: str) -> Scorecard:
+def _scorecard_of(text: str, name: str) -> Scorecard | None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name.replace('/', '_')}-scorecard.json"
         file.write_text(text, encoding="utf-8")
-        return read_scorecard(file)
+        return _readable(file)
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

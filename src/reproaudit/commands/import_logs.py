@@ -16,7 +16,6 @@ from rich.table import Table
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scope import Scope, scope_of
-from reproaudit.commands.foretelling import untested_claims
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.importing.assembling import ImportedRole, assemble
@@ -103,14 +102,13 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
             )
         header = _header(asked, mapping, tier, overrides, placed)
         write_folder(folder, audit, header, roles, protocol, PROTOCOL)
-        submission = read_submission(audit, folder)  # what `judge` would refuse is refused here
-    untested = untested_claims(submission, protocol["claims"])
+        read_submission(audit, folder)  # what `judge` would refuse is refused here
     if as_json:
-        told = {"folder": str(asked.out), "will_be_not_tested": untested, **protocol}
+        told = {"folder": str(asked.out), **protocol}
         text = json.dumps(told, indent=2, ensure_ascii=False)
         sys.stdout.write(text + "\n")
     else:
-        _show(Console(), asked, mapping, roles, protocol, compared, untested)
+        _show(Console(), asked, mapping, roles, protocol, compared)
     return 0
 
 
@@ -261,7 +259,6 @@ def _show(
     roles: Sequence[ImportedRole],
     protocol: Mapping[str, Any],
     compared: Sequence[ComparedSetting],
-    untested: Mapping[str, Sequence[str]],
 ) -> None:
     def line(text: str, style: str | None = None, indent: str = "") -> None:
         console.print(
@@ -291,8 +288,7 @@ def _show(
     for which, names in protocol["absent"].items():
         line(f"not logged by {which}: {', '.join(names)}")
     for which in protocol["absent_roles"]:
-        if not any(reason.startswith(f"no run of {which}, ") for reason in untested):
-            line(f"no run of {which}")
+        line(f"no run of {which}")
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         line(f"ignored tags: {_some(ignored)}")
     if protocol["ignored_runs"]:
@@ -309,9 +305,6 @@ def _show(
             "yellow",
         )
     line(f"wrote {asked.out}")
-    for reason, claims in untested.items():
-        words = "claim" if len(claims) == 1 else "claims"
-        line(f"{reason}: the {words} {', '.join(claims)} will be not tested", "yellow")
     audits = "" if asked.audits is None else f" --audits {asked.audits}"
     line(f"next: reproaudit judge {protocol['paper']}{audits} --measurements {asked.out}")
 

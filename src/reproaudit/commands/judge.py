@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
-from reproaudit.commands.beside.conditions import Conditions
-from reproaudit.commands.beside.judged import JudgedFrom
-from reproaudit.commands.beside.told import told_beside
-from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
-from reproaudit.commands.recording import sealed_of
 from reproaudit.diff.results import part_change
 from reproaudit.folders import new_folder
 from reproaudit.judging.submissions import Submission
 from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
-from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.difference import change_words
 from reproaudit.reports.export.junit import junit_xml
 from reproaudit.reports.files import (
+    OtherVersionError,
     read_scorecard,
     replace_file,
     same_measurements,
@@ -33,18 +26,12 @@ from reproaudit.reports.files import (
 )
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.reports.warning import NO_CHAIN, STANDS_OUT
 from reproaudit.running.groups import todays_groups
 from reproaudit.running.store import Store
 from reproaudit.scorecard.build import build
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
-from reproaudit.scorecard.from_store import scorecard_of
+from reproaudit.scorecard.from_store import has_records, scorecard_of
 from reproaudit.scorecard.model import ClaimModel, Scorecard
-from reproaudit.scorecard.stated import with_sources
-from reproaudit.seals.kept import Chains
-
-ELSEWHERE = "elsewhere"
-"""Stands for a tier where measurements are no draws of the audit's own seeds."""
 
 
 def write_template(
@@ -124,7 +111,11 @@ def own_scorecard(entry: Entry, tier: TierName, store: Store, reports: Path) -> 
     if has_records(store, slug, tier):
         return scorecard_of(store, audit, tier, today=todays_groups(entry.code))
     committed = reports / tier / slug / "scorecard.json"
-    return read_scorecard(committed) if committed.is_file() else None
+    try:
+        return read_scorecard(committed) if committed.is_file() else None
+    except OtherVersionError as error:
+        say(f"our own answers are left out: {error}", stderr=True)
+        return None
 
 
 def scorecard_of_submission(
@@ -153,12 +144,6 @@ def scorecard_of_submission(
     card = _of_whole_audit(build(audit, submission.tier, submission.lookup), submission.audit)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
-    card = _with_history(
-        card, partial(told_beside, JudgedFrom(card, submission.audit, submission.lookup))
-    )
-    if ours is not None:
-        card = _with_history(card, partial(another_rule, card=card, ours=ours))
-    card = with_sources(_standing_out(card, remarks), submission.audit)
     return card.model_copy(
         update={
             "origin": OriginModel(
@@ -191,63 +176,6 @@ def _of_whole_audit(card: Scorecard, audit: Audit) -> Scorecard:
         }
     )
     return card.model_copy(update={"coverage": coverage})
-
-
-def told_of_elsewhere(
-    card: Scorecard, entry: Entry, audit: Audit, store: Store | None
-) -> Scorecard:
-    """Returns a scorecard of measurements from elsewhere that says what its rule's chain says.
-
-    They are of no result in it. But their rule may have been changed after other results, and what
-    those were is told as of any other claim.
-
-    Args:
-        card: the scorecard.
-        entry: the paper.
-        audit: its audit, with its own seeds.
-        store: the store that may have a chain; None if there is none.
-
-    Raises:
-        SpecError: if a chain is damaged.
-    """
-    chains = Chains(entry) if store is None else Chains.of(entry, store)
-    seen = chains.seen()
-    sealed = replace(sealed_of(entry, audit, None, seen), confirming=True)
-    if not sealed.entries:
-        return without_chain(card)
-    tier: TierName = "paper" if card.tier == "paper" else "quick"
-    conditions = Conditions(entry, audit, tier, seen)
-    trains = {claim.id: claim.trains for claim in audit.claims}
-
-    def with_chain(claim: ClaimModel) -> ClaimModel:
-        standing = sealed.standing(claim.id, trains[claim.id], ELSEWHERE, claim.verdict, {})
-        told = (*standing.history, *conditions.told_of(claim), *conditions.told_of_others(claim))
-        update = {"looks": standing.looks, "history": (*claim.history, *told)}
-        return claim.model_copy(update=update)
-
-    return card.model_copy(update={"claims": tuple(map(with_chain, card.claims))})
-
-
-def without_chain(card: Scorecard) -> Scorecard:
-    """Returns a scorecard whose claims say that no chain of seals is known of their rule."""
-    return _with_history(card, lambda _: [f"{NO_CHAIN}."])
-
-
-def _standing_out(card: Scorecard, remarks: Sequence[str]) -> Scorecard:
-    """Returns a scorecard whose claims say, each beside its verdict, that something stands out."""
-    if not remarks:
-        return card
-    first, more = remarks[0].rstrip("."), len(remarks) - 1
-    rest = f"; and {more} more, at the head of the page" if more else ""
-    return _with_history(card, lambda _: [f"{STANDS_OUT}: {first}{rest}."])
-
-
-def _with_history(card: Scorecard, told_of: Callable[[ClaimModel], Iterable[str]]) -> Scorecard:
-    """Returns a scorecard with more sentences in the history of each claim."""
-    claims = tuple(
-        one.model_copy(update={"history": (*one.history, *told_of(one))}) for one in card.claims
-    )
-    return card.model_copy(update={"claims": claims})
 
 
 def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:

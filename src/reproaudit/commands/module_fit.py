@@ -15,7 +15,7 @@ from reproaudit.audit.loading.tree import TreeBuilder, place_of
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.plan import plan
 from reproaudit.audit.rules import RULES, Loc
-from reproaudit.audit.rules.seals import MISFIT
+from reproaudit.audit.rules.run_files import MISFIT
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, did_you_mean
 

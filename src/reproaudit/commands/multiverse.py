@@ -11,22 +11,17 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.commands.beside.alternatives import constructed_batches
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.run import How, run_now
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.judging.outcomes import Lookup
 from reproaudit.lab.settings import build_settings
 from reproaudit.multiverse.completions import (
-    Design,
     batches_of,
     cells_of_batches,
     choices_of,
-    full,
     lookup_variations,
     one_at_a_time,
-    sample,
-    size,
     varied_tier,
 )
 from reproaudit.multiverse.cost import Costs, Steps
@@ -42,20 +37,6 @@ MOST_CELLS = 20_000
 """More cells than this are not started at once."""
 
 
-def design_of(audit: Audit, tier: TierName, whole: bool, draws: int | None) -> Design:
-    """Returns the design that the command line asks for.
-
-    Raises:
-        UsageError: if it asks for two, or for more than can be run.
-    """
-    if whole and draws is not None:
-        raise UsageError("--full and --sample: take one of them.")
-    choices = choices_of(audit, tier)
-    if whole:
-        return full(choices)
-    return one_at_a_time(choices) if draws is None else sample(choices, draws)
-
-
 # --- running ------------------------------------------------------------------------------------
 
 
@@ -69,7 +50,6 @@ class Varied:
         tier: the tier.
         how: where and how they are run.
         budget: the seconds after which nothing more is started; None for no end.
-        on_begin: called before an alternative is measured.
     """
 
     entry: Entry
@@ -77,70 +57,48 @@ class Varied:
     tier: TierName
     how: How
     budget: float | None = None
-    on_begin: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._deadline = None if self.budget is None else time.monotonic() + self.budget
         (self._today,) = todays_groups(self.entry.module, [self.how.chosen_device])
-        self.default_failed, self.is_finished = False, True
+        self.default_failed = False
 
     def lookup(self) -> Lookup:
         """Returns the records as they are now."""
         return lookup_variations(self.how.store, self.audit, self._today)
 
-    def run(self, design: Design) -> Multiverse:
-        """Runs what a design lacks, and reads it.
+    def run(self) -> Multiverse:
+        """Runs the alternatives that lack records, and reads them all.
 
-        The default is run first; after the alternatives come the ablations of those that are met,
-        and the constructed solution under those that turn a claim to missed.
+        The default is run first; after the alternatives come the ablations of those that are met.
         """
-        batches = batches_of(self.audit, design, self.tier)
+        completions = one_at_a_time(choices_of(self.audit, self.tier))
+        batches = batches_of(self.audit, completions, self.tier)
         default = [batch for batch in batches if not batch.overrides]
         cells = len(list(cells_of_batches(self.audit, batches, self.tier)))
         if cells > MOST_CELLS:
             raise UsageError(
-                f"{len(design.completions):,} completions need {cells:,} cells, more than "
-                f"{MOST_CELLS:,}. Take a sample: --sample 64."
+                f"{len(completions):,} completions need {cells:,} cells; expected at most "
+                f"{MOST_CELLS:,}. Remove alternatives from the audit, or take fewer seeds."
             )
-        self._say(self._plan(design, batches, cells))
+        self._say(self._plan(len(completions), batches, cells))
         self.default_failed = self._run(default, lambda _cells: True) > 0
         costs = self._costs()
-        if design.kind != "one_at_a_time" or self.budget is not None:
+        if self.budget is not None:
             self._say(f"with the default's times: {self._left(costs, batches)}")
         rest = [batch for batch in costs.ranked(self.audit, batches) if batch.overrides]
         self._run(rest, self._within_budget(costs))
-        lookup = self.lookup()
-        beside = dict.fromkeys(
-            (
-                *ablation_batches(self.audit, self.tier, lookup),
-                *constructed_batches(self.audit, self.tier, lookup),
-            )
-        )
-        if beside:
-            self._run(costs.ranked(self.audit, list(beside)), self._within_budget(costs))
-        lookup = self.lookup()
-        self.is_finished = all(
-            len(batch.seeds) <= len(lookup(batch)) for batch in (*batches, *beside)
-        )
-        return read(self.audit, self.tier, design, self.lookup())
-
-    def ensure(self, batches: Sequence[Batch]) -> None:
-        """Runs what some batches lack."""
-        self._run(batches, lambda _cells: True)
+        ablations = ablation_batches(self.audit, self.tier, self.lookup())
+        if ablations:
+            self._run(costs.ranked(self.audit, ablations), self._within_budget(costs))
+        return read(self.audit, self.tier, self.lookup())
 
     def _run(self, batches: Sequence[Batch], may_start: Callable[[tuple[Cell, ...]], bool]) -> int:
         """Runs batches, in their order; returns how many cells failed."""
         cells = list(cells_of_batches(self.audit, batches, self.tier))
         rules = {claim.id: self.audit.rule_hash(claim, self.tier) for claim in self.audit.claims}
         papers = [(self.entry, self.audit)]
-
-        def begins(several: tuple[Cell, ...]) -> bool:
-            starts = may_start(several)
-            if starts and any(cell.tier == varied_tier(self.tier) for cell in several):
-                self.on_begin()
-            return starts
-
-        return run_now(cells, papers, self.how, {self.entry.slug: rules}, begins).failed
+        return run_now(cells, papers, self.how, {self.entry.slug: rules}, may_start).failed
 
     def _within_budget(self, costs: Costs) -> Callable[[tuple[Cell, ...]], bool]:
         """Returns whether cells may start: while there is time, and if they probably fit in it."""
@@ -156,14 +114,12 @@ class Varied:
 
     # --- what it will take
 
-    def _plan(self, design: Design, batches: Sequence[Batch], cells: int) -> str:
-        whole = size(choices_of(self.audit, self.tier))
-        of = "" if design.kind == "full" else f" of {whole:,} possible ones"
+    def _plan(self, completions: int, batches: Sequence[Batch], cells: int) -> str:
         costs, ablations = self._costs(), ablation_batches(self.audit, self.tier)
         added = [batch for batch in ablations if batch not in batches]
         also = sum(len(batch.seeds) for batch in added)
         said = (
-            f"{counted(len(design.completions), 'completion')}{of}, {counted(cells, 'cell')}; "
+            f"{counted(completions, 'completion')}, {counted(cells, 'cell')}; "
             f"{self._left(costs, batches)}"
         )
         if also:
@@ -220,9 +176,9 @@ class Varied:
 # --- showing ------------------------------------------------------------------------------------
 
 
-def show_multiverse(varied: Varied, design: Design, out: Path, as_json: bool) -> int:
-    """Runs a design, writes its report and prints it; returns the exit code."""
-    multiverse = varied.run(design)
+def show_multiverse(varied: Varied, out: Path, as_json: bool) -> int:
+    """Runs the alternatives, writes their report and prints it; returns the exit code."""
+    multiverse = varied.run()
     written = write_multiverse(multiverse, out)
     if as_json:
         print_json(multiverse.model_dump(mode="json", by_alias=True))

@@ -40,7 +40,7 @@ ROLE_WORDS = {
 def parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[str, Batch]]:
     """Yields every batch of a tier with its part; a control with its name, else its settings."""
     names = {
-        control_batch(audit, control, tier): control.name
+        control_batch(audit, claim, control, tier): control.name
         for claim in audit.claims
         for control in audit.controls_of(claim)
     }

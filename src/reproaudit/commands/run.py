@@ -12,15 +12,15 @@ from typing import Any
 
 import yaml
 
+from reproaudit import results
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Role, seeds_of
+from reproaudit.audit.plan import Role
 from reproaudit.audit.scope import scope_of
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell, RunForm, SettingValue
-from reproaudit.commands.disclosing import disclosed
 from reproaudit.commands.output import print_json, say
 from reproaudit.commands.progress import Roles, live_progress, parts_of
-from reproaudit.commands.recording import enter_run, recorded
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import CellStatus, Record
@@ -30,7 +30,13 @@ from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import CUSTOM, cells_of, cells_of_tier, scorecard_of
+from reproaudit.scorecard.from_store import (
+    CUSTOM,
+    cells_of,
+    cells_of_tier,
+    choose_records,
+    scorecard_of,
+)
 from reproaudit.scorecard.model import Scorecard
 
 Papers = Sequence[tuple[Entry, Audit]]
@@ -129,7 +135,7 @@ class How:
 def run_and_judge(
     papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
 ) -> tuple[list[Scorecard], int]:
-    """Runs what is missing of a tier, and records in the chain of seals what it showed.
+    """Runs what is missing of a tier, and judges its records; the paper tier logs its answers.
 
     Args:
         papers: what is run, with its consent given.
@@ -141,21 +147,22 @@ def run_and_judge(
         The scorecard of each paper, and how many cells failed.
 
     Raises:
-        SpecError: if a chain is damaged.
+        SpecError: if a log of results is damaged.
         UsageError: if there is no such claim.
     """
     how.require_device()
-    rules = [
-        enter_run(entry, audit, how.store, tier, cells_for(audit, tier, claims))
-        for entry, audit in papers
-    ]
+    for entry, audit in papers if tier == "paper" else ():
+        results.begin(entry, audit, how.store.root)
     summary = run_tier(papers, tier, how, claims)
     cards = []
-    for (entry, audit), rule in zip(papers, rules, strict=True):
+    for entry, audit in papers:
         planned = summary.planned[entry.slug]
-        card = scorecard_of(how.store, audit, tier, planned=planned)
-        told = recorded(card, entry, audit, how.store, planned, rule)
-        cards.append(disclosed(told, entry, audit, how.store))
+        cards.append(scorecard_of(how.store, audit, tier, planned=planned))
+        if tier == "paper":
+            records = choose_records(how.store, audit, tier, planned=planned).records.values()
+            answers = {one.id: one.verdict.value for one in cards[-1].claims}
+            wanted = {name: answers[name] for name in claims or answers}
+            results.append(entry, audit, how.store.root, records, wanted)
     return cards, summary.failed
 
 
@@ -294,7 +301,7 @@ class Custom:
             settings = {**values, **{short: self.settings[name] for name, short in fitting.items()}}
             cells += [
                 Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
-                for seed in self.seeds or seeds_of(audit, tier)
+                for seed in self.seeds or seeds_of(audit, tier, experiment)
             ]
         for name in self.settings:
             if name not in used:

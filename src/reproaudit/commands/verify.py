@@ -16,7 +16,6 @@ from reproaudit.folders import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault, inspect_store, leftovers, remove
-from reproaudit.running.memo import forget_all
 from reproaudit.running.store import Store
 
 
@@ -48,7 +47,6 @@ def verify_store(
         UsageError: if the store has nothing of a paper that is named.
     """
     papers = _papers(store, slugs)
-    forget_all()  # what is read here anew, the next list and report read anew, too
     faults = list(inspect_store(store, papers, repair=repair))
     if recompute:
         known = [catalog[paper] for paper in papers if paper in catalog.entries]

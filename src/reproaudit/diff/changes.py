@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.audit.plan import seeds_of
 from reproaudit.diff.model import Change, ComparedScorecard, tier_of
 from reproaudit.diff.trees import TreePath, unlike, written
 from reproaudit.scorecard.build import settings_of
@@ -44,7 +43,7 @@ def _rules(side: ComparedScorecard, other: ComparedScorecard) -> dict[str, Any]:
         tier = tier_of(other.scorecard) if other.audit is None and other.scorecard else None
         rules = {c.id: side.audit.rule(c, tier or "paper") for c in side.audit.claims}
         if tier is None:
-            seeds = {tier: list(seeds_of(side.audit, tier)) for tier in TIERS}
+            seeds = {tier: list(getattr(side.audit.seeds, tier)) for tier in TIERS}
             return {name: {**rule, "seeds": seeds} for name, rule in rules.items()}
         return rules
     assert side.scorecard is not None, "a side has an audit or a scorecard"

@@ -107,12 +107,6 @@ class ResultModel(ReportModel):
     """The verdict in words, with its scale if that is smaller."""
     hangs_on: tuple[str, ...]
     """Of a conditional verdict: what it depends on, in sentences."""
-    status: Literal["exploratory", "confirmed"] = "exploratory"
-    """Exploratory, or confirmed on seeds that follow from a seal."""
-    looks: int | None = None
-    """The number of looks before this one; None where they do not matter."""
-    history: tuple[str, ...] = ()
-    """The sentences that are told beside the verdict."""
 
 
 class ClaimChange(ReportModel):

@@ -96,9 +96,6 @@ def _result(claim: ClaimModel | None) -> ResultModel | None:
         part=claim.binding_part,
         headline=claim.headline or claim.verdict.value.replace("_", " "),
         hangs_on=tuple(one.sentence for one in claim.hangs_on),
-        status=claim.status,
-        looks=claim.looks,
-        history=claim.history,
     )
 
 

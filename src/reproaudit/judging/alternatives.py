@@ -45,15 +45,6 @@ class AlternativeRun:
     flips: bool
     note: str
 
-    @property
-    def words(self) -> str:
-        """``width = 128``."""
-        return f"{self.setting} = {shown(self.value)}"
-
-
-class EarlierRun(AlternativeRun):
-    """Of a confirmation: an alternative that was run on the audit's own seeds, before it."""
-
 
 @dataclass(frozen=True)
 class HangsOn:
@@ -121,7 +112,6 @@ class LedgerRuns:
                 one for one in known if one.tier != tier and not is_run(one.setting, one.value)
             ),
             every_guess_varied=bool(guesses)
-            and not any(isinstance(one, EarlierRun) for one in here)
             and all(
                 bool(open_ones.get(name)) and all(is_run(name, v) for v in open_ones[name])
                 for name in guesses
@@ -176,10 +166,6 @@ class LedgerRuns:
         if not self.of:
             return "it reads no setting that is left open"
         said = f"{len(self.here)} of {self.of} alternatives run"
-        if before := [one.words for one in self.here if isinstance(one, EarlierRun)]:
-            said = (
-                f"decisive on the audit's own seeds: {', '.join(before)}; no alternative run here"
-            )
         if self.told:
             said += f"; not run again, though a finding says that it flips: {', '.join(self.told)}"
         if self.told_lower:
@@ -188,11 +174,6 @@ class LedgerRuns:
         return said
 
 
-def decisive_before(runs: Iterable[AlternativeRun]) -> tuple[EarlierRun, ...]:
-    """Those of the alternatives on the audit's own seeds that a confirmation has to heed."""
-    return tuple(EarlierRun(**vars(one)) for one in runs if one.flips)
-
-
 def named(runs: Sequence[AlternativeRun]) -> str:
     """Alternatives with their decisions and notes, joined."""
-    return "; ".join(f"{r.words} ({r.decision.value}: {r.note})" for r in runs)
+    return "; ".join(f"{r.setting} = {shown(r.value)} ({r.decision.value}: {r.note})" for r in runs)

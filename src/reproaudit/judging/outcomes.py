@@ -36,6 +36,7 @@ from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.audit.plan import Batch, Role, runs_apart
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scale import rescaled_settings
+from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import CellKey, canonical_settings
 from reproaudit.checks import (
     Check,
@@ -58,20 +59,19 @@ Lookup = Callable[[Batch], Mapping[int, Record]]
 """Finds the records of a batch, by seed; a seed that has not been run is absent."""
 
 
-def lookup_by_cell(
-    audit: Audit, records_of: Callable[[TierName], Mapping[CellKey, Record]]
-) -> Lookup:
+def lookup_by_cell(audit: Audit, records_of: Callable[[str], Mapping[CellKey, Record]]) -> Lookup:
     """A lookup in records by cell.
 
     Args:
         audit: fills in the settings of a batch.
-        records_of: from a tier to the one record of each cell; asked once for each tier.
+        records_of: from the store's name of a tier to the one record of each cell; asked once for
+            each tier.
     """
     known = cache(records_of)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         settings = canonical_settings(batch.settings(audit))
-        records = known(batch.tier)
+        records = known(stored_tier(audit, batch.tier))
         return {
             seed: records[key]
             for seed in batch.seeds

@@ -58,7 +58,6 @@ class ClaimOutcome:
         hangs_on: of a conditional verdict: the settings that it depends on.
         why: the sentence that gives the reason for the verdict.
         rule_hash: of the rule by which it was judged.
-        rule_is_younger: whether some record was made under another rule.
     """
 
     claim: Claim
@@ -72,7 +71,6 @@ class ClaimOutcome:
     verdict: Verdict
     why: str
     rule_hash: str
-    rule_is_younger: bool
 
     @property
     def decision(self) -> Decision | None:
@@ -121,7 +119,6 @@ def judge_claim(
     evidence = evidence_level(audit, claim, tier, own.records)
     ledger = LedgerRuns.of_claim(audit, claim, tier, alternatives)
     verdict, why = decide_verdict(tier, own, controls, ablations, positive, evidence, ledger)
-    rule_hash = audit.rule_hash(claim, tier)
     return ClaimOutcome(
         claim=claim,
         own=own,
@@ -133,10 +130,7 @@ def judge_claim(
         evidence=evidence,
         verdict=verdict,
         why=why,
-        rule_hash=rule_hash,
-        rule_is_younger=any(
-            r.origin is None and r.rules.get(claim.id) != rule_hash for r in own.records
-        ),
+        rule_hash=audit.rule_hash(claim, tier),
     )
 
 

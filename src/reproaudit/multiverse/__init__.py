@@ -3,8 +3,8 @@
 The ledger lists the settings that a paper leaves open, each with its alternatives. A *completion*
 gives each of them a value. `completions` plans completions and the batches that they need, `cost`
 predicts the time of these batches and orders them, `effects` decides whether a difference from the
-default matters for a claim, `read` judges the records of completions into the `model` that is
-shown, and `smallest_set` finds the smallest set of settings behind a changed decision.
+default matters for a claim, and `read` judges the records of completions into the `model` that is
+shown.
 
 A completion varies the claim's own experiment. Of a single alternative that comes out met, the
 claim's ablations are run as well (`ablations`), since it counts as met only if they miss under it.

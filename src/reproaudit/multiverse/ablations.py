@@ -17,10 +17,10 @@ from reproaudit.stats import Decision
 
 
 def ablation_batch(
-    audit: Audit, control: Control, change: Override, tier: TierName
+    audit: Audit, claim: Claim, control: Control, change: Override, tier: TierName
 ) -> Batch | None:
     """The batch of a control under an alternative; None if its scale has no such value."""
-    batch = control_batch(audit, control, tier)
+    batch = control_batch(audit, claim, control, tier)
     if change.name in control.settings or not concerns(audit, change, batch.experiment):
         return batch
     setting = audit.setting_of(batch.experiment, change.name)
@@ -49,7 +49,7 @@ def ablations_under(
     """
     outcomes = []
     for control in audit.ablations_of(claim):
-        batch = ablation_batch(audit, control, change, tier)
+        batch = ablation_batch(audit, claim, control, change, tier)
         if batch is None:
             return None, "met with it, but its ablation has no such value at its scale"
         found = lookup(batch)

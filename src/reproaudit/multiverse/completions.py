@@ -1,8 +1,8 @@
 """Completions of the settings that a paper leaves open, and the batches that they need.
 
-One alternative at a time by default; the whole product; or a space-filling sample of it. A shared
-setting's alternative changes every experiment that shares it, an experiment's own only that
-experiment, so that two completions often need the same batch, which is run once.
+One alternative at a time. A shared setting's alternative changes every experiment that shares it,
+an experiment's own only that experiment, so that two completions often need the same batch, which
+is run once.
 
 A tier may run a number smaller than the paper's value. Its alternatives, stated at the paper's
 scale, are then taken in the same proportion: where 30,000 steps stand for 3,000, an alternative of
@@ -14,29 +14,17 @@ Records of alternatives are stored apart (`varied_tier`), where no tier's verdic
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Literal
 
 from reproaudit.audit.model import Audit, LedgerEntry, Setting, TierName
-from reproaudit.audit.plan import Batch, plan, seeds_of
+from reproaudit.audit.plan import Batch, plan
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell, CellKey, SettingValue, canonical_settings
-from reproaudit.errors import UsageError
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
-from reproaudit.lazy import np
 from reproaudit.records import Record
 from reproaudit.running.groups import Group
 from reproaudit.running.store import Store
-
-MOST_COMPLETIONS = 4096
-"""A larger product is not run: a sample answers the same question."""
-
-SAMPLE_SEED = 20_230_601
-"""The seed of the space-filling sample, so that a repeated command draws the same completions."""
-
-DesignKind = Literal["one_at_a_time", "full", "sample"]
 
 
 def varied_tier(tier: str) -> str:
@@ -94,30 +82,12 @@ class Choice:
         return label(self.experiment, self.name)
 
 
-@dataclass(frozen=True)
-class Design:
-    """The completions to judge.
-
-    Attributes:
-        kind: the way they were chosen.
-        completions: the default first; in a sample, draws may repeat.
-    """
-
-    kind: DesignKind
-    completions: tuple[Completion, ...]
-
-    @property
-    def drawn(self) -> tuple[Completion, ...]:
-        """The random draws of a sample, without the default in front of them; else nothing."""
-        return self.completions[1:] if self.kind == "sample" else ()
-
-
 def label(experiment: str | None, name: str) -> str:
     """A setting's name, with its experiment where it belongs to one."""
     return name if experiment is None else f"{experiment}.{name}"
 
 
-# --- from the ledger to designs -----------------------------------------------------------------
+# --- from the ledger to completions ---------------------------------------------------------------
 
 
 def choices_of(audit: Audit, tier: TierName) -> tuple[Choice, ...]:
@@ -161,67 +131,9 @@ def _is_number(value: SettingValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def one_at_a_time(choices: Sequence[Choice]) -> Design:
+def one_at_a_time(choices: Sequence[Choice]) -> tuple[Completion, ...]:
     """The default, and every alternative alone."""
-    singles = ((change,) for choice in choices for change in choice.changes)
-    return Design("one_at_a_time", ((), *singles))
-
-
-def full(choices: Sequence[Choice]) -> Design:
-    """Every combination, those with few changes first.
-
-    Raises:
-        UsageError: if there are more than `MOST_COMPLETIONS`.
-    """
-    count = size(choices)
-    if count > MOST_COMPLETIONS:
-        raise UsageError(
-            f"the product has {count:,} completions, more than {MOST_COMPLETIONS:,}. "
-            "Take a sample of it: --sample 64."
-        )
-    levels = [(None, *choice.changes) for choice in choices]
-    every = (tuple(c for c in combination if c) for combination in product(*levels))
-    return Design("full", tuple(sorted(every, key=len)))
-
-
-def sample(choices: Sequence[Choice], count: int, seed: int = SAMPLE_SEED) -> Design:
-    """The default and a space-filling sample: a Latin hypercube over each setting's levels.
-
-    Every level of every setting is drawn about equally often (McKay, Beckman and Conover,
-    Technometrics 21, 1979), and the draws are spread by lowering their centred discrepancy. Where
-    the product is no larger than the sample, it is taken whole.
-
-    Args:
-        choices: the open settings.
-        count: the number of draws, at least 2.
-        seed: of the random generator.
-
-    Raises:
-        UsageError: for fewer than 2 draws.
-    """
-    from scipy.stats import qmc  # half a second, which only a sample needs
-
-    if count < 2:
-        raise UsageError(f"--sample {count}: draw at least 2 completions.")
-    if size(choices) <= count:
-        return full(choices)
-    open_ones = [choice for choice in choices if choice.changes]
-    sampler = qmc.LatinHypercube(
-        len(open_ones), rng=np.random.default_rng(seed), optimization="random-cd"
-    )
-    levels = [(None, *choice.changes) for choice in open_ones]
-    sizes = np.array([len(one) for one in levels])
-    picked = np.minimum((sampler.random(count) * sizes).astype(int), sizes - 1)
-    draws = (
-        tuple(c for one, index in zip(levels, row, strict=True) if (c := one[index]))
-        for row in picked
-    )
-    return Design("sample", ((), *draws))
-
-
-def size(choices: Sequence[Choice]) -> int:
-    """The number of completions in the whole product."""
-    return math.prod(1 + len(choice.changes) for choice in choices)
+    return ((), *((change,) for choice in choices for change in choice.changes))
 
 
 # --- from completions to batches and cells ------------------------------------------------------
@@ -245,15 +157,17 @@ def batch_of(audit: Audit, completion: Completion, experiment: str, tier: TierNa
     """The batch of an experiment in a completion; completions with the same settings share it."""
     seen = projected(audit, completion, experiment)
     overrides = tuple(sorted((change.name, change.value) for change in seen))
-    return Batch(experiment, tier, overrides, seeds_of(audit, tier))
+    return Batch(experiment, tier, overrides, seeds_of(audit, tier, experiment))
 
 
-def batches_of(audit: Audit, design: Design, tier: TierName) -> tuple[Batch, ...]:
-    """Every batch that the claims need in a design, each once, those with few overrides first."""
+def batches_of(
+    audit: Audit, completions: Iterable[Completion], tier: TierName
+) -> tuple[Batch, ...]:
+    """Every batch that the claims need in completions, each once; those without overrides first."""
     experiments = dict.fromkeys(claim.experiment for claim in audit.claims)
     found = {
         batch_of(audit, completion, experiment, tier): None
-        for completion in design.completions
+        for completion in completions
         for experiment in experiments
     }
     return tuple(sorted(found, key=lambda batch: len(batch.overrides)))
@@ -282,7 +196,7 @@ def lookup_variations(store: Store, audit: Audit, group: Group | None) -> Lookup
         group: only what this made; None finds nothing.
     """
 
-    def of_group(tier: TierName) -> dict[CellKey, Record]:
+    def of_group(tier: str) -> dict[CellKey, Record]:
         places = () if group is None else (varied_tier(tier), tier)
         return {
             record.key: record

@@ -70,7 +70,7 @@ def ablation_batches(
                 if lookup is not None and reading.judged((change,)).decision is not Decision.MET:
                     continue
                 for control in audit.ablations_of(reading.claim):
-                    batch = ablation_batch(audit, control, change, tier)
+                    batch = ablation_batch(audit, reading.claim, control, change, tier)
                     if batch is not None:
                         found[batch] = None
     return tuple(found)

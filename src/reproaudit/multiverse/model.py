@@ -15,7 +15,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.judging.model import IntervalModel, ReportModel
 from reproaudit.stats import Decision
 
-MULTIVERSE_VERSION = 1
+MULTIVERSE_VERSION = 2
 
 
 class AlternativeClass(StrEnum):
@@ -77,32 +77,6 @@ class AlternativeModel(ReportModel):
     """The reason for the class."""
 
 
-class LevelModel(ReportModel):
-    """A setting's value and the mean estimate of the completions that have it."""
-
-    value: SettingValue
-    completions: int
-    mean: float | None
-    """In natural units; the mean was taken on the fitting scale."""
-    interval: IntervalModel | None
-    """Over the completions of a random sample; None on a designed set."""
-
-
-class EffectModel(ReportModel):
-    """The main effect of a setting on a claim's deciding condition."""
-
-    setting: str
-    measured: str
-    levels: tuple[LevelModel, ...]
-
-
-class ExceptionModel(ReportModel):
-    """A completion in which the result of the claim differs from that by default."""
-
-    changes: dict[str, SettingValue]
-    status: CompletionStatus
-
-
 class ClaimVariationsModel(ReportModel):
     """A claim over the completions of the settings that the paper leaves open."""
 
@@ -126,14 +100,8 @@ class ClaimVariationsModel(ReportModel):
     undecided: int
     failed: int
     """Completions that crashed, or diverged where that is a technical failure."""
-    share: IntervalModel | None
-    """Wilson's interval of the share in which it is met; only of a random sample."""
     alternatives: tuple[AlternativeModel, ...]
     """Decisive ones first."""
-    effects: tuple[EffectModel, ...]
-    """Main effects, of a sample or the whole product."""
-    exceptions: tuple[ExceptionModel, ...]
-    """Combinations of several changes whose result differs from the default's; at most 20."""
     advice: str
     """A sentence of advice to the authors."""
 
@@ -144,51 +112,12 @@ class Multiverse(ReportModel):
     schema_version: int = MULTIVERSE_VERSION
     paper: dict[str, str]
     tier: str
-    design: str
-    """one_at_a_time, full or sample."""
     completions: int
-    """The number of completions in the design, the default included."""
+    """The default, and every alternative alone."""
     seeds: tuple[int, ...]
     confidence: float
     claims: tuple[ClaimVariationsModel, ...]
     seconds: float
     """The computing time of the records that were read."""
     not_run: int
-    """The number of cells of the design that have no record."""
-
-
-class CauseModel(ReportModel):
-    """A smallest set of settings that flips a decision."""
-
-    settings: dict[str, SettingValue]
-    """Setting -> the other run's value; all other settings as in the audit."""
-    status: CompletionStatus
-    measured: str | None
-    """The condition whose difference is shown."""
-    difference: float | None
-    """Paired by seed, from the audit's settings, on the fitting scale."""
-    interval: IntervalModel | None
-    margin: float | None
-    scale: str | None
-    beyond_noise: bool
-    """True if the flip is beyond seed noise, corrected for the sets that were tried."""
-    note: str
-
-
-class Explanation(ReportModel):
-    """The smallest sets of settings that explain a different decision in another run."""
-
-    paper: str
-    tier: str
-    claim: str
-    ours: CompletionStatus
-    """With the audit's settings."""
-    theirs: CompletionStatus
-    """With all settings of the other run."""
-    differing: dict[str, tuple[SettingValue, SettingValue]]
-    """Setting -> the audit's value, the other run's."""
-    causes: tuple[CauseModel, ...]
-    """Every smallest set; empty if the decision does not differ."""
-    exhaustive: bool
-    """True if every smaller set was tried; otherwise a smaller one may exist."""
-    trials: int
+    """The number of cells that have no record."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, seeds_of
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.seeds import seeds_of
 from reproaudit.checks import ConditionResult, deciding_index
 from reproaudit.judging.model import IntervalModel, Verdict
 from reproaudit.judging.outcomes import BatchOutcome, Lookup, judge_own
@@ -17,66 +18,48 @@ from reproaudit.multiverse.ablations import ablations_under
 from reproaudit.multiverse.completions import (
     Choice,
     Completion,
-    Design,
     Override,
     batch_of,
     batches_of,
     choices_of,
     concerns,
     one_at_a_time,
-    projected,
 )
 from reproaudit.multiverse.effects import Answer, Judged, classify
 from reproaudit.multiverse.model import (
     AlternativeClass,
     AlternativeModel,
-    CauseModel,
     ClaimVariationsModel,
     CompletionStatus,
-    EffectModel,
-    ExceptionModel,
-    Explanation,
-    LevelModel,
     Multiverse,
 )
 from reproaudit.records import CellStatus
-from reproaudit.stats import Decision, mean_interval, wilson
-
-MOST_EXCEPTIONS = 20
-"""More combinations than this are counted, not listed."""
+from reproaudit.stats import Decision
 
 RANK = {kind: place for place, kind in enumerate(AlternativeClass)}
 """The order in which classes are listed."""
 
 
-def read(audit: Audit, tier: TierName, design: Design, lookup: Lookup) -> Multiverse:
-    """Judge every claim in every completion of a design.
+def read(audit: Audit, tier: TierName, lookup: Lookup) -> Multiverse:
+    """Judge every claim with the defaults and under every alternative alone.
 
     Args:
         lookup: finds the records (`completions.lookup_variations`).
     """
     choices = choices_of(audit, tier)
     claims = [ClaimReading(audit, claim, tier, lookup, choices) for claim in audit.claims]
-    planned = set(batches_of(audit, design, tier))
-    found = {
-        batch: lookup(batch) for batch in batches_of(audit, _with_singles(design, choices), tier)
-    }
+    completions = one_at_a_time(choices)
+    found = {batch: lookup(batch) for batch in batches_of(audit, completions, tier)}
     return Multiverse(
         paper={"slug": audit.paper.slug, "title": audit.paper.title},
         tier=tier,
-        design=design.kind,
-        completions=len(design.completions),
-        seeds=seeds_of(audit, tier),
+        completions=len(completions),
+        seeds=seeds_of(audit, tier, next(iter(audit.experiments), "")),
         confidence=audit.confidence,
-        claims=tuple(claim.model(design) for claim in claims),
+        claims=tuple(claim.model() for claim in claims),
         seconds=sum(record.seconds for records in found.values() for record in records.values()),
-        not_run=sum(len(batch.seeds) - len(found[batch]) for batch in planned),
+        not_run=sum(len(batch.seeds) - len(records) for batch, records in found.items()),
     )
-
-
-def _with_singles(design: Design, choices: Sequence[Choice]) -> Design:
-    """The design and every single alternative, which is shown if it has been run."""
-    return Design(design.kind, (*design.completions, *one_at_a_time(choices).completions))
 
 
 @dataclass
@@ -151,15 +134,11 @@ class ClaimReading:
 
     # --- the model
 
-    def model(self, design: Design) -> ClaimVariationsModel:
+    def model(self) -> ClaimVariationsModel:
         """The claim as it is shown."""
-        seen = [projected(self.audit, c, self.claim.experiment) for c in design.completions]
-        drawn = [projected(self.audit, c, self.claim.experiment) for c in design.drawn]
-        counted = drawn or list(dict.fromkeys(seen))
-        outcomes = [self.judged(completion) for completion in counted]
+        outcomes = [self.judged(completion) for completion in one_at_a_time(self.open)]
         finished = [one for one in outcomes if one.status is not CompletionStatus.NOT_RUN]
         counts = Counter(one.decision for one in finished)
-        met = counts[Decision.MET]
         alternatives = tuple(sorted(self._alternatives(), key=_place))
         shown = self.deciding_condition
         return ClaimVariationsModel(
@@ -171,18 +150,13 @@ class ClaimReading:
             measured=shown.condition.label if shown else None,
             estimate=shown.result.estimate if shown else None,
             bound=shown.result.bound if shown else None,
-            met=met,
+            met=counts[Decision.MET],
             of=len(finished),
-            planned=len(counted),
+            planned=len(outcomes),
             missed=counts[Decision.MISSED],
             undecided=counts[Decision.UNDECIDED],
             failed=counts[None],
-            share=IntervalModel.of(wilson(met, len(finished), self.audit.confidence))
-            if drawn and finished
-            else None,
             alternatives=alternatives,
-            effects=() if design.kind == "one_at_a_time" else tuple(self._effects(counted, drawn)),
-            exceptions=tuple(self._exceptions(counted))[:MOST_EXCEPTIONS],
             advice=advice(self.claim.id, self.default.status, alternatives),
         )
 
@@ -218,73 +192,6 @@ class ClaimReading:
             **_shown(answer),
         )
 
-    def _exceptions(self, completions: Iterable[Completion]) -> Iterator[ExceptionModel]:
-        for completion in dict.fromkeys(completions):
-            status = self.judged(completion).status
-            if len(completion) > 1 and status not in (
-                self.default.status,
-                CompletionStatus.NOT_RUN,
-            ):
-                yield ExceptionModel(changes={c.label: c.stated for c in completion}, status=status)
-
-    # --- main effects
-
-    def _effects(
-        self, completions: Sequence[Completion], drawn: Sequence[Completion]
-    ) -> Iterator[EffectModel]:
-        shown = self.deciding_condition
-        if shown is None:
-            return
-        estimates = [
-            (completion, estimate)
-            for completion in completions
-            if (estimate := self._estimate(completion, shown)) is not None
-        ]
-        for choice in self.open:
-            levels = []
-            for change in (None, *choice.changes):
-                values = [e for c, e in estimates if _level(c, choice) == change]
-                levels.append(self._level(choice, change, values, shown, is_sample=bool(drawn)))
-            yield EffectModel(
-                setting=choice.label, measured=shown.condition.label, levels=tuple(levels)
-            )
-
-    def _estimate(self, completion: Completion, shown: ConditionResult) -> float | None:
-        """The mean over seeds, in a completion, of the condition that decides by default."""
-        for one in self.judged(completion).conditions:
-            if (one.part.name, one.condition.label) == (shown.part.name, shown.condition.label):
-                return one.result.estimate
-        return None
-
-    def _level(
-        self,
-        choice: Choice,
-        change: Override | None,
-        estimates: Sequence[float],
-        shown: ConditionResult,
-        *,
-        is_sample: bool,
-    ) -> LevelModel:
-        value = choice.default if change is None else change.stated
-        """The estimates of the completions that have one value of an open setting."""
-        scale, floor = shown.condition.scale, shown.condition.floor
-        mean, interval = (estimates[0] if estimates else None), None
-        if len(estimates) > 1:
-            mean, interval = mean_interval(
-                estimates, scale=scale, confidence=self.audit.confidence, floor=floor
-            )
-        return LevelModel(
-            value=value,
-            completions=len(estimates),
-            mean=mean,
-            interval=IntervalModel.of(interval) if is_sample else None,
-        )
-
-
-def _level(completion: Completion, choice: Choice) -> Override | None:
-    """The override of an open setting in a completion; None for the default."""
-    return next((change for change in completion if change in choice.changes), None)
-
 
 def _status(outcome: BatchOutcome, diverged: int) -> CompletionStatus:
     if outcome.problem and outcome.problem[0] is Verdict.NOT_TESTED:
@@ -299,7 +206,7 @@ def _status(outcome: BatchOutcome, diverged: int) -> CompletionStatus:
 
 
 def _shown(answer: Answer) -> dict[str, Any]:
-    """The fields that an alternative and a cause share: the difference that decided its class."""
+    """The fields about the difference that decided the class."""
     shown, interval = answer.shown, IntervalModel.of(answer.interval)
     if shown is None:
         unseen = ("measured", "difference", "interval", "margin", "scale")
@@ -362,49 +269,3 @@ def advice(claim: str, default: CompletionStatus, alternatives: Sequence[Alterna
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-# --- explanations -------------------------------------------------------------------------------
-
-
-def explanation(
-    reading: ClaimReading,
-    changes: Completion,
-    sets: Sequence[Completion],
-    *,
-    exhaustive: bool,
-    trials: int,
-) -> Explanation:
-    """The explanation of a changed decision, as it is shown.
-
-    Args:
-        reading: of the claim whose decision changed.
-        changes: every setting that differs in the other run.
-        sets: the smallest sets of them that flip the decision.
-        exhaustive: whether every smaller set was tried.
-        trials: the number of sets that were tried, for which differences are corrected.
-    """
-    audit, claim = reading.audit, reading.claim
-    ours = audit.values_of(claim.experiment, reading.tier)
-    return Explanation(
-        paper=audit.paper.slug,
-        tier=reading.tier,
-        claim=claim.id,
-        ours=reading.default.status,
-        theirs=reading.judged(changes).status,
-        differing={c.name: (ours[c.name], c.value) for c in changes},
-        causes=tuple(_cause(reading, one, max(trials, 1)) for one in sets),
-        exhaustive=exhaustive,
-        trials=trials,
-    )
-
-
-def _cause(reading: ClaimReading, changes: Completion, trials: int) -> CauseModel:
-    judged = reading.judged(changes)
-    answer = classify(reading.default, judged, trials, reading.audit.confidence)
-    return CauseModel(
-        settings={c.name: c.value for c in changes},
-        status=judged.status,
-        beyond_noise=answer.kind is AlternativeClass.DECISIVE,
-        **_shown(answer),
-    )

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import findings, numbers, phrasing, reviewing, seen, status, whole_runs
+from reproaudit.reports import findings, numbers, phrasing, reviewing, status
 from reproaudit.reports import outline as o
 from reproaudit.reports.interval_plot import Plot, PlotRow, lay_out
-from reproaudit.reports.open_reasons import open_reason
+from reproaudit.reports.printable import clean
 from reproaudit.reports.sources import unstated_words
 from reproaudit.reports.stated_rule import reads, stated_rule
-from reproaudit.reports.warning import otherwise_on_new_seeds, warnings
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.model import AnswerModel, ClaimModel, ControlModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 from reproaudit.stats import Decision
-
-EVERY_HISTORY = "History of every claim"
-"""The title of the section on what the histories of all claims have in common."""
 
 
 def badge(verdict: Verdict, text: str | None = None) -> o.Span:
@@ -42,27 +38,16 @@ def claim_badge(claim: ClaimModel | BesideModel) -> o.Span:
 
 
 def _verdict_cell(claim: ClaimModel, tier: str) -> o.GridCell:
-    """Returns the verdict with what it depends on, or why it is open, and whether confirmed.
-
-    Beside support it tells how many alternatives were run, and how many warnings there are.
-    """
+    """Returns the verdict with what it depends on; of support, how many alternatives were run."""
     below = [one.sentence for one in claim.hangs_on]
-    if reason := open_reason(claim, tier):
-        below.append(reason)
-    if claim.status == "confirmed":
-        below.append(status.status_words(claim.verdict, claim.status))
-    elif new := otherwise_on_new_seeds(claim):
-        below.append(f"{new} on new seeds")
     if claim.verdict is Verdict.SUPPORTED and (run := status.alternatives_told(claim, tier)):
         below.append(run)
-    if status.holds(claim) and (warned := warnings(claim, tier)):
-        below.append(numbers.counted(len(warned), "warning"))
     return o.Lines((claim_badge(claim), *below)) if below else claim_badge(claim)
 
 
 def _with_runs(answer: AnswerModel | ClaimModel, said: str) -> o.GridCell:
     """Returns an estimate, and below it how many runs meet the bound by themselves."""
-    runs = whole_runs.runs_words(answer)
+    runs = phrasing.runs_words(answer)
     return o.digits(said) if runs is None else o.Lines((o.digits(said), o.soft(runs)))
 
 
@@ -95,9 +80,7 @@ def claim_row(
 # --- a claim ------------------------------------------------------------------------------------
 
 
-def claim_section(
-    card: Scorecard, claim: ClaimModel, number: int, data: str = "", *, history: bool = True
-) -> o.Section:
+def claim_section(card: Scorecard, claim: ClaimModel, number: int, data: str = "") -> o.Section:
     """Returns everything that is told of a claim, under its number on the scorecard.
 
     Args:
@@ -105,14 +88,13 @@ def claim_section(
         claim: one of its claims.
         number: its place, from 1.
         data: the link to the numbers of the pictures, if they stand in a file.
-        history: whether to tell its history in full.
     """
     run = status.alternatives_told(claim, card.tier) if claim.verdict is Verdict.SUPPORTED else ""
     locator = claim.locator.replace("·", "-")  # which parts what we say of the claim
     meta = (
         f"{locator} · weight {numbers.stated(claim.weight)} · evidence "
-        f"{phrasing.evidence_label(claim)} · {status.looks_words(claim)} · "
-        f"{f'{run} · ' if run else ''}experiment {claim.experiment} · rule {claim.rule_hash[:8]}"
+        f"{phrasing.evidence_label(claim)} · {f'{run} · ' if run else ''}"
+        f"experiment {claim.experiment} · rule {claim.rule_hash[:8]}"
     )
     columns = ("Who", "Decision", "Estimate [interval] against bound", "How")
     caption = "The claim, and the controls that must fail or pass"
@@ -120,10 +102,9 @@ def claim_section(
         o.Paragraph(claim.statement, "statement"),
         *(o.Paragraph(o.strong(phrasing.upper_first(f"{h.sentence}."))) for h in claim.hangs_on),
         o.Paragraph(meta, "soft"),
-        *(o.Paragraph(f"Warning: {one}.", "warning") for one in warnings(claim, card.tier)),
         *_pictures(card, claim, number, data),
         o.Tabular(columns, list(_answers(card, claim)), caption, "stacked"),
-        o.Facts(list(_facts(card, claim, history))),
+        o.Facts(list(_facts(card, claim))),
         *([_parts(claim, number)] if len(claim.parts) > 1 else []),
         *filter(None, [stated_rule(claim, has_meanings=bool(card.measurements))]),
     )
@@ -131,9 +112,9 @@ def claim_section(
     return o.Section(title, blocks, level=3, anchor=f"claim-{number}")
 
 
-def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[o.Line, o.Line]]:
+def _facts(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
     part = phrasing.deciding_part(claim)
-    yield "why", whole_runs.why(claim)
+    yield "why", claim.why
     is_tested = (
         claim.verdict is not Verdict.NOT_TESTED
     )  # else "why" says how many seeds are missing
@@ -144,7 +125,6 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
         yield "alternatives", "; ".join(told)
     if trained := phrasing.movement_words(claim):
         yield "training", trained
-    yield from _history(card, claim) if history else _history_counted(claim)
     if part is not None:
         yield "tolerance", part.reason
     about = [o.Span(name, href=f"#finding-{n}") for n, name in findings.findings_about(card, claim)]
@@ -156,35 +136,13 @@ def _facts(card: Scorecard, claim: ClaimModel, history: bool) -> Iterator[tuple[
         yield "disputed", reviewing.dispute_words(dispute)
 
 
-def _history(card: Scorecard, claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
-    """Yields what is told of this claim, after the link to what is told of every claim."""
-    shared = shared_history(card)
-    if shared and claim.history:
-        told = f"what all claims have in common ({numbers.counted(len(shared), 'sentence')}): "
-        yield "history", (told, o.Span(EVERY_HISTORY, href="#history"))
-    for sentence in claim.history:
-        if sentence not in shared:
-            yield "history", sentence
-
-
-def _history_counted(claim: ClaimModel) -> Iterator[tuple[o.Line, o.Line]]:
-    if claim.history:
-        yield "history", f"{numbers.counted(len(claim.history), 'sentence')}, told with --verbose"
-
-
-def shared_history(card: Scorecard) -> tuple[str, ...]:
-    """Returns what the histories of all claims have in common, if several claims have one."""
-    first, *others = [one.history for one in card.claims if one.history] or [()]
-    return tuple(one for one in first if all(one in other for other in others)) if others else ()
-
-
 def _answers(card: Scorecard, claim: ClaimModel) -> Iterator[o.GridRow]:
     part = phrasing.deciding_part(claim)
     said, how = "no estimate", ""
     if part is not None:
         among = f" Of {len(claim.parts)} parts, this one decides." if len(claim.parts) > 1 else ""
         said, spread = numbers.sentence(part), numbers.spread(part, claim.seeds)
-        runs = f" {whole_runs.runs_words(part)}." if part.runs_met else ""
+        runs = f" {phrasing.runs_words(part)}." if part.runs_met else ""
         found = reads(claim, part)
         read = f", read from {found}" if found not in ("", part.name) else ""
         how = f"Measured: {phrasing.measured_words(part)}{read}.{among} {spread}{runs}"
@@ -251,6 +209,17 @@ def _part_controls(claim: ClaimModel, index: int) -> Iterator[str]:
 # --- a claim's pictures -------------------------------------------------------------------------
 
 
+def parts_words(parts: Sequence[str]) -> str:
+    """Returns the names of parts; those that differ in a coordinate alone are put together."""
+    told: dict[str, list[str]] = {}
+    for one in parts:
+        name, comma, at = one.rpartition(", ")
+        axis, _, coordinate = at.rpartition(" ")
+        key = f"{name}{comma}{axis}" if name and axis else one
+        told.setdefault(key, []).extend([coordinate] if name and axis else [])
+    return clean("; ".join(f"{key} {', '.join(at)}".rstrip() for key, at in told.items()))
+
+
 def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.Line:
     name, _, condition = rows[0].answer.measured.partition(": ")
     notes = [] if plot.scale == "linear" else [f"{numbers.scale_name(plot.scale)} scale"]
@@ -263,7 +232,7 @@ def _plot_caption(claim: ClaimModel, rows: Sequence[PlotRow], plot: Plot) -> o.L
 def _pictures(card: Scorecard, claim: ClaimModel, number: int, data: str) -> Iterator[o.Piece]:
     """Yields the pictures of what is judged and of the estimates, and what else the audit shows."""
     drawn = [
-        o.Picture(o.strong(seen.parts_words(one.parts)), one, f"picture-{number}-{place}")
+        o.Picture(o.strong(parts_words(one.parts)), one, f"picture-{number}-{place}")
         for place, one in enumerate(claim.pictures, start=1)
     ]
     estimates = [

@@ -108,17 +108,9 @@ def _moved(before: ResultModel, after: ResultModel) -> Iterator[tuple[o.Line, o.
         ("evidence", before.evidence.value, after.evidence.value),
         ("deciding part", before.part or "none", after.part or "none"),
         ("depends on", *("; ".join(r.hangs_on) or "nothing known" for r in (before, after))),
-        ("status", before.status, after.status),
-        ("looks before", _looks(before), _looks(after)),
     ):
         if old != new:
             yield name, f"{old} → {new}"
-    yield from (("told since", one) for one in after.history if one not in before.history)
-    yield from (("no more told", one) for one in before.history if one not in after.history)
-
-
-def _looks(result: ResultModel) -> str:
-    return "none counted" if result.looks is None else str(result.looks)
 
 
 def _telling(claim: ClaimChange) -> Sequence[PartChange]:
@@ -184,17 +176,7 @@ def _summary(comparison: Comparison) -> str:
         return "results not compared: that takes a scorecard on both sides"
     changed = sum(claim.changed for claim in comparison.claims)
     beyond = sum(claim.state == "beyond_noise" for claim in comparison.claims)
-    told = sum(not claim.changed and _is_told_otherwise(claim) for claim in comparison.claims)
-    more = f"; of {told} more, what is told beside the verdict" if told else ""
     return (
         f"{changed} of {len(comparison.claims)} claims changed; {beyond} with an estimate that "
-        f"moved by more than noise{more}"
+        f"moved by more than noise"
     )
-
-
-def _is_told_otherwise(claim: ClaimChange) -> bool:
-    """True if status, looks or history differ of a claim that both sides have."""
-    if claim.before is None or claim.after is None:
-        return False
-    before, after = ((one.status, one.looks, one.history) for one in (claim.before, claim.after))
-    return before != after

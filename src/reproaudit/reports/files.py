@@ -31,7 +31,7 @@ from reproaudit.reports.drawable import undrawable
 from reproaudit.reports.formats import PAGES, Rendered, known_formats
 from reproaudit.reports.picture_data import FILE, has_pictures, pictures_csv
 from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.scorecard.model import READ_VERSIONS, Scorecard
+from reproaudit.scorecard.model import SCORECARD_VERSION, Scorecard
 
 if TYPE_CHECKING:
     from reproaudit.diff.model import Comparison
@@ -42,6 +42,11 @@ _multiverse = deferred("reproaudit.reports.multiverse")
 
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""
+
+
+class OtherVersionError(StoreError):
+    """The scorecard was written by another version of this program, whose format is another one."""
+
 
 RENDER_AGAIN = "Render it again from the records with 'reproaudit report'."
 
@@ -116,7 +121,8 @@ def read_scorecard(path: Path) -> Scorecard:
     """Reads a `scorecard.json`.
 
     Raises:
-        StoreError: if it cannot be read, is no scorecard, or is one of another version.
+        OtherVersionError: if it is a scorecard of another version.
+        StoreError: if it cannot be read, or is no scorecard.
     """
     try:
         content = read_regular(path, MOST_CARD_BYTES)
@@ -128,10 +134,10 @@ def read_scorecard(path: Path) -> Scorecard:
     except ValueError as error:
         raise StoreError(f"{path} is not JSON: {error}") from error
     version = data.get("schema_version") if isinstance(data, dict) else None
-    if version not in READ_VERSIONS:
-        raise StoreError(
-            f"{path} has scorecard version {version!r}, and this program reads versions "
-            f"{' and '.join(map(str, READ_VERSIONS))}. {RENDER_AGAIN}"
+    if version != SCORECARD_VERSION:
+        raise OtherVersionError(
+            f"{path} has scorecard version {version!r}, and this program reads version "
+            f"{SCORECARD_VERSION}. {RENDER_AGAIN}"
         )
     try:
         card = Scorecard.model_validate_json(content)
@@ -216,9 +222,9 @@ def _is_judged_again(one: Scorecard, other: Scorecard) -> bool:
 
 def folder_name(name: object) -> str:
     """Returns a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise StoreError(
-            f"{name!r} cannot name a folder: lower-case letters, digits and underscores can"
+            f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
         )
     return name
 

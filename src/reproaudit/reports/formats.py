@@ -244,7 +244,6 @@ EXPORTS: Mapping[str, ExportFormat] = {
         ExportFormat("ro-crate", True, {"license_url": "--license"}, _exporter("ro_crate")),
         ExportFormat("junit", False, {}, _exporter("junit")),
         ExportFormat("sarif", False, {}, _exporter("sarif")),
-        ExportFormat("mlrc", False, {}, _exporter("mlrc")),
         ExportFormat("records", False, {}, _exporter("records")),
         ExportFormat(
             "codecheck",

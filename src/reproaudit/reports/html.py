@@ -17,7 +17,7 @@ from reproaudit.reports import outline as o
 from reproaudit.reports.chart import Chart, figure_chart, picture_chart
 from reproaudit.reports.heat_map import heat_maps, scale_words
 from reproaudit.reports.interval_plot import Plot
-from reproaudit.reports.seen import seen, stage_words
+from reproaudit.reports.printable import clean
 from reproaudit.reports.templating import macros, templates
 from reproaudit.scorecard.pictures import PictureModel
 
@@ -164,18 +164,15 @@ def _(block: o.Picture) -> Markup:
         drawn = macros("plot.html.j2").plot(block.drawing, block.anchor)
         return _element("figure", caption + drawn)
     if isinstance(block.drawing, PictureModel):
-        described = f"{block.anchor}-seen"
         chart = picture_chart(block.drawing)
-        stages = stage_words(block.drawing)
+        stages = clean("; ".join(f"{one.name}: {one.about}" for one in block.drawing.stages))
         short = _element("p", f"{stages}.", class_="soft") if stages else Markup("")
         for kind in sorted(chart.cut):
             short += _element("p", CUT[kind], class_="soft")
-        words = (
-            _element("summary", "In words")
-            + _element("p", seen(block.drawing), class_="soft", id=described)
-            + _element("p", " ".join(_terms(block.drawing)), class_="soft")
+        words = _element("summary", "In words") + _element(
+            "p", " ".join(_terms(block.drawing)), class_="soft"
         )
-        drawn = _chart(chart, block.anchor, described)
+        drawn = _chart(chart, block.anchor)
         return _element("figure", caption + drawn + short + _element("details", words))
     if block.drawing.kind == "matrices":
         maps = [
@@ -206,14 +203,14 @@ def _terms(picture: PictureModel) -> Iterator[str]:
         yield f"{picture.onset_rule[0].upper()}{picture.onset_rule[1:]}."
 
 
-def _chart(chart: Chart, anchor: str, described: str = "") -> Markup:
+def _chart(chart: Chart, anchor: str) -> Markup:
     """Returns a chart with its key."""
     macro = macros("chart.html.j2")
     items = (
         _element("li", macro.swatch(one) + Markup(" {}").format(one.label)) for one in chart.in_key
     )
     key = _element("ul", _join(items), class_="key") if len(chart.strokes) > 1 else Markup("")
-    return Markup(macro.chart(chart, anchor, described)) + key
+    return Markup(macro.chart(chart, anchor)) + key
 
 
 @_render.register

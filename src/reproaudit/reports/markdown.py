@@ -13,7 +13,6 @@ from functools import lru_cache, singledispatch
 
 from reproaudit.reports import outline as o
 from reproaudit.reports.printable import clean
-from reproaudit.reports.seen import seen
 from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.pictures import PictureModel
 
@@ -101,7 +100,7 @@ def _(block: o.Tabular) -> str:
 @_render.register
 def _(block: o.Picture) -> str:
     if isinstance(block.drawing, PictureModel):
-        return f"Picture: {_line(block.caption)}. {escaped(seen(block.drawing))}"
+        return f"Picture: {_line(block.caption)}"
     return f"Figure: {_line(block.caption)}" if isinstance(block.drawing, FigureModel) else ""
 
 

@@ -14,11 +14,8 @@ from reproaudit.judging.model import IntervalModel
 from reproaudit.multiverse.model import (
     AlternativeClass,
     AlternativeModel,
-    CauseModel,
     ClaimVariationsModel,
     CompletionStatus,
-    Explanation,
-    LevelModel,
     Multiverse,
 )
 from reproaudit.reports import numbers
@@ -64,11 +61,6 @@ OUTCOMES = complete(
     },
 )
 """The outcome of a claim in a word short enough for a cell."""
-_DESIGNS = {
-    "one_at_a_time": "one alternative at a time",
-    "full": "every combination",
-    "sample": "a space-filling sample of the combinations",
-}
 METHOD = (
     "Decisions are those of the claim's own experiment. For the verdict, an alternative is met "
     "only if the claim's ablations miss under it, which is said beside it. Differences "
@@ -114,7 +106,7 @@ def multiverse_document(multiverse: Multiverse) -> o.Document:
 def _extent(multiverse: Multiverse) -> str:
     said = (
         f"{numbers.counted(multiverse.completions, 'completion')} "
-        f"({_DESIGNS[multiverse.design]}), {numbers.counted(len(multiverse.seeds), 'seed')} each, "
+        f"(one alternative at a time), {numbers.counted(len(multiverse.seeds), 'seed')} each, "
         f"{numbers.duration(multiverse.seconds)} of computing"
     )
     return said + (f"; {multiverse.not_run} cells not run" if multiverse.not_run else "")
@@ -190,12 +182,6 @@ def count_words(claim: ClaimVariationsModel) -> str:
     parts = [f"{count} {name}" for name, count in others.items() if count]
     if claim.planned > claim.of:
         parts.append(f"{claim.planned - claim.of} not run")
-    if claim.share is not None:
-        low, high = 100 * claim.share.low, 100 * claim.share.high
-        parts.append(
-            f"share of all completions {low:.0f}–{high:.0f} % "
-            f"({numbers.percent(claim.share.confidence)} {claim.share.method})"
-        )
     return said + (f" ({', '.join(parts)})" if parts else "")
 
 
@@ -219,13 +205,6 @@ def _effect_of(one: AlternativeModel) -> str:
         ablations = one.ablations.value if one.ablations else "not run"
         said += f"; its ablations: {ablations}"
     return said
-
-
-def _level(level: LevelModel) -> str:
-    if level.mean is None:
-        return "not run"
-    mean = numbers.with_interval(level.mean, level.interval)
-    return f"{mean} over {numbers.counted(level.completions, 'completion')}"
 
 
 # --- the table of alternatives against claims ---------------------------------------------------
@@ -271,7 +250,6 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
     for number, claim in enumerate(multiverse.claims, start=1):
         told = [one for one in claim.alternatives if one.kind in TOLD]
         rest = [one for one in claim.alternatives if one.kind not in TOLD]
-        brief = told or claim.effects or claim.exceptions
         yield o.Section(
             (f"{number}. ", o.code(claim.id)),
             (
@@ -283,11 +261,10 @@ def _claims(multiverse: Multiverse) -> Iterator[o.Section]:
                 ),
                 _alternatives(told, "Alternatives that decide or matter", o.Detail.BRIEF),
                 _alternatives(rest, "Other alternatives", o.Detail.FULL),
-                *_combinations(claim),
             ),
             level=3,
             anchor=f"claim-{number}",
-            detail=o.Detail.BRIEF if brief else o.Detail.FULL,
+            detail=o.Detail.BRIEF if told else o.Detail.FULL,
         )
 
 
@@ -303,48 +280,3 @@ def _alternatives(some: Sequence[AlternativeModel], caption: str, detail: o.Deta
     ]
     columns = ("Alternative", "Class", "Came out", "Why")
     return o.Tabular(columns, rows, caption, "stacked", detail=detail)
-
-
-def _combinations(claim: ClaimVariationsModel) -> Iterator[o.Piece]:
-    for effect in claim.effects:
-        rows = [(numbers.value_words(one.value), _level(one)) for one in effect.levels]
-        yield o.Tabular(
-            (effect.setting, f"Mean of {effect.measured}"), rows, f"Main effect of {effect.setting}"
-        )
-    if claim.exceptions:
-        items = [
-            o.Item((f"{OUTCOMES[one.status]} with {numbers.settings_words(one.changes)}",))
-            for one in claim.exceptions
-        ]
-        said = f"{numbers.counted(len(items), 'combination')} with another outcome than the default"
-        yield o.Fold(said, (o.Bullets(items),))
-
-
-# --- an explanation -----------------------------------------------------------------------------
-
-
-def explanation_document(explanation: Explanation) -> o.Document:
-    """Returns the smallest sets of settings behind a changed decision."""
-    lead = o.Paragraph(
-        f"{explanation.claim} ({explanation.tier} tier): {explanation.ours.value} with the audit's "
-        f"settings, {explanation.theirs.value} with {len(explanation.differing)} of them changed."
-    )
-    if not explanation.causes:
-        same = o.Paragraph("The decision does not differ, so there is nothing to explain.")
-        return o.Document("explanation", "", (), (lead, same))
-    size = len(explanation.causes[0].settings)
-    every = (
-        "each of these alone flips it" if size == 1 else f"no fewer than {size} together flip it"
-    )
-    if not explanation.exhaustive:
-        every = "this set flips it, and none of it can be left out; a smaller one may exist"
-    tried = o.Paragraph(f"{every} ({numbers.counted(explanation.trials, 'set')} tried):")
-    causes = o.Bullets([o.Item((_cause(cause),)) for cause in explanation.causes])
-    return o.Document("explanation", "", (), (lead, tried, causes))
-
-
-def _cause(cause: CauseModel) -> str:
-    noise = "beyond seed noise" if cause.beyond_noise else "not shown to be beyond seed noise"
-    text = moved(cause.difference, cause.interval, cause.scale)
-    of = f"; {text} of {cause.measured}" if text else ""
-    return f"{numbers.settings_words(cause.settings)}: {cause.status.value}, {noise}{of}"

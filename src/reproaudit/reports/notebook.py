@@ -11,7 +11,7 @@ from rich.console import Console
 
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.judging.model import Verdict
-from reproaudit.reports import numbers, phrasing, whole_runs
+from reproaudit.reports import numbers, phrasing
 from reproaudit.reports import outline as o
 from reproaudit.reports.files import FILES, as_read, write_report
 from reproaudit.reports.html import html_page
@@ -19,7 +19,6 @@ from reproaudit.reports.markdown import markdown_text
 from reproaudit.reports.printable import clean, printable
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.reports.terminal import print_document
-from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 from reproaudit.stats import Decision
@@ -42,7 +41,6 @@ COLUMNS = (
     "Decision",
     "Evidence",
     "Estimate [interval] against bound",
-    "Warnings",
 )
 
 
@@ -69,7 +67,7 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields everything that a test log should say of a claim, one line each."""
     yield clean(f"{claim.statement} ({claim.locator})")
     evidence = phrasing.evidence_words(claim)
-    yield clean(f"verdict: {phrasing.verdict_title(claim)}; {whole_runs.why(claim)}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}; {claim.why}")
     yield clean(f"decision: {phrasing.decision_words(claim.decision)}; evidence {evidence}")
     for part in claim.parts:
         yield clean(
@@ -81,8 +79,6 @@ def claim_details(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     for name, control in phrasing.controls_of(claim):
         found = phrasing.control_words(card, claim, control)
         yield clean(f"{name}: {phrasing.decision_words(control.decision)}, {found}")
-    for warning in warnings(claim, card.tier):
-        yield clean(f"warning: {warning}")
 
 
 class PaperScorecard(Scorecard):
@@ -161,9 +157,7 @@ class PaperScorecard(Scorecard):
         title = f"{paper.get('slug', '')}: {paper.get('title', '')} ({self.tier} tier)"
         head = "".join(f"<th>{_escaped(name)}</th>" for name in COLUMNS)
         rows = "".join(
-            "<tr>"
-            + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim, self.tier))
-            + "</tr>"
+            "<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim)) + "</tr>"
             for claim in self.claims
         )
         return (
@@ -175,15 +169,14 @@ class PaperScorecard(Scorecard):
         )
 
 
-def claim_cells(claim: ClaimModel, tier: str) -> tuple[str, ...]:
-    """Returns what a table says of a claim judged at a tier, under `COLUMNS`."""
+def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
+    """Returns what a table says of a claim, under `COLUMNS`."""
     return (
         claim.id,
         phrasing.headline(claim),
         phrasing.decision_words(claim.decision),
         phrasing.evidence_label(claim),
         phrasing.claim_sentence(claim),
-        "; ".join(warnings(claim, tier)) or "none",
     )
 
 

@@ -19,10 +19,9 @@ from reproaudit.reports.numbers import (
     value_words,
 )
 from reproaudit.reports.printable import clean
-from reproaudit.reports.status import alternatives_told, most_looks
+from reproaudit.reports.status import alternatives_told
 from reproaudit.scorecard.elsewhere import BesideModel, OriginModel
 from reproaudit.scorecard.model import (
-    SCORECARD_VERSION,
     AnswerModel,
     ClaimModel,
     ControlModel,
@@ -37,7 +36,6 @@ from reproaudit.scorecard.verdicts import (
     VERDICTS,
     without_limits,
 )
-from reproaudit.seals.telling import claims_told_of
 from reproaudit.stats import Decision
 
 NO_REASON = "no reason given"
@@ -175,15 +173,13 @@ def control_notes(claim: ClaimModel, control: ControlModel) -> Iterator[str]:
         yield f"diverged and left out: seed {ranges(control.diverged)}"
 
 
-def older_rules(scorecard: Scorecard) -> str | None:
-    """Returns the notice of a scorecard that was judged by older rules; None of a current one."""
-    if scorecard.schema_version == SCORECARD_VERSION:
+def runs_words(answer: AnswerModel | ClaimModel) -> str | None:
+    """Returns ``4 of 5 runs meet it (38–96 %)``, with Wilson's interval; None if not counted."""
+    found = answer.runs_met
+    if found is None:
         return None
-    return (
-        f"These verdicts follow older rules (scorecard version {scorecard.schema_version}): the "
-        "best of all controls answered for each part, a diverged control counted as missed, and "
-        "alternatives of what the paper leaves open could not make a verdict conditional."
-    )
+    low, high = 100 * found.interval.low, 100 * found.interval.high
+    return f"{found.met} of {found.of} runs meet it ({low:.0f}–{high:.0f} %)"
 
 
 def evidence_label(claim: ClaimModel) -> str:
@@ -357,32 +353,27 @@ def scale_apart(counts: Mapping[str, int]) -> tuple[dict[str, int], str]:
 
 
 def coverage_words(scorecard: Scorecard) -> str:
-    """Returns how many of the paper's claims were tested, and how many are no longer there."""
+    """Returns how many of the paper's claims were tested."""
     coverage, listed = scorecard.coverage, len(scorecard.claims)
-    earlier = {name for claim in scorecard.claims for name in claims_told_of(claim.history)}
-    gone = len(earlier - {claim.id for claim in scorecard.claims})
-    is_gone = "is" if gone == 1 else "are"
     share = percent(round(coverage.weight_tested, 3))
     weight = "" if coverage.weight_tested == 1 else f"; they carry {share} of the audited weight"
-    lost = f"; {counted(gone, 'claim')} that had results {is_gone} no longer in the audit"
     left = coverage.claims - listed - len(scorecard.not_audited)
     not_asked = f", {left} not asked for" if left > 0 else ""
     return (
         f"{coverage.tested} of {coverage.claims} listed claims tested ({listed} audited"
-        f"{not_asked}, {len(scorecard.not_audited)} not){weight}{lost if gone else ''}"
+        f"{not_asked}, {len(scorecard.not_audited)} not){weight}"
     )
 
 
 def chance_words(scorecard: Scorecard) -> str:
     """Returns how many wrong decisions chance alone would give."""
-    chance, most = scorecard.chance, most_looks(scorecard)
+    chance = scorecard.chance
     if not chance.claims:
         return "no claim was judged by an interval"
-    looks = f"; more where a claim had looks before (up to {most})" if most else ""
     return (
         f"wrong decisions by chance, expected: at most {number(chance.expected_wrong)} of "
         f"{counted(chance.claims, 'claim')}, if seeds are near normal on their scale, and not a "
-        f"few of them of another kind{looks}"
+        f"few of them of another kind"
     )
 
 
@@ -391,8 +382,8 @@ def origin_words(origin: OriginModel) -> str:
     said = [
         f"Measurements from elsewhere, not ours: made {origin.made} by {origin.who} with "
         f"{origin.framework}; {origin.source}.",
-        "They are judged by this audit's rule. Nobody here has checked that the rule was fixed "
-        "before they were made, nor that they are what they say.",
+        "They are judged by this audit's rule. Nobody here has checked that they are what they "
+        "say.",
     ]
     if origin.settings:
         said.append(f"In every run {settings_words(origin.settings)}.")

@@ -10,17 +10,14 @@ from reproaudit.audit.documentation import UNSCORED
 from reproaudit.reports import findings, numbers, phrasing, reviewing
 from reproaudit.reports import outline as o
 from reproaudit.reports.claim import (
-    EVERY_HISTORY,
     badge,
     claim_badge,
     claim_row,
     claim_section,
     figure_caption,
-    shared_history,
     verdict_badges,
 )
 from reproaudit.reports.sources import measurements_section, settings_section
-from reproaudit.reports.status import confirmed_words
 from reproaudit.scorecard.elsewhere import BesideModel
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import EVIDENCE, VERDICTS, Tone
@@ -54,7 +51,6 @@ def scorecard_document(
     multiverse: bool = False,
     index: bool = False,
     data: str = "",
-    history: bool = True,
 ) -> o.Document:
     """Returns the outline of one paper's scorecard at one tier.
 
@@ -63,9 +59,8 @@ def scorecard_document(
         multiverse: whether a page of its multiverse stands beside it, to be linked.
         index: whether an index page stands above it, to be linked.
         data: the link to the numbers of the pictures, if they stand in a file.
-        history: whether to tell the claims' histories, and not only how long they are.
     """
-    claims = [claim_section(card, one, n, data, history=history) for n, one in _numbered(card)]
+    claims = [claim_section(card, one, n, data) for n, one in _numbered(card)]
     return o.Document(
         name=f"{card.paper.get('slug', '')}: scorecard, {card.tier} tier",
         title=str(card.paper.get("title", "")),
@@ -73,7 +68,6 @@ def scorecard_document(
         blocks=(
             _summary(card, multiverse),
             o.Section("Claims", (*_courses(card), *claims), anchor="claims"),
-            *(_history(card) if history else ()),
             *_beside(card),
             *_figures(card),
             _documentation(card),
@@ -108,8 +102,6 @@ def _lead(card: Scorecard, index: bool) -> Iterator[o.Piece]:
         "There is no single number for a paper: read the claims, their weights and the coverage.",
         detail=o.Detail.FULL,
     )
-    if older := phrasing.older_rules(card):
-        yield o.Paragraph(older, "warning")
     if card.origin:
         yield o.Paragraph(phrasing.origin_words(card.origin), "warning")
         if card.origin.remarks:
@@ -129,13 +121,6 @@ def _links(paper: Mapping[str, Any]) -> Iterator[o.Span]:
 # --- summary ------------------------------------------------------------------------------------
 
 
-def _verdicts(card: Scorecard) -> o.Line:
-    counted = verdict_badges(phrasing.verdict_counts(card.claims))
-    if card.tier != "paper" or not card.claims or card.origin is not None:
-        return counted  # seals are about our own runs at the paper tier
-    return (*o.spans(counted), f", {confirmed_words(card.claims)}")
-
-
 def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     documentation, found = card.documentation, len(card.findings)
     settings = f"{numbers.counted(len(card.ledger), 'setting')} that the paper leaves open"
@@ -145,7 +130,7 @@ def _summary(card: Scorecard, multiverse: bool) -> o.Section:
     discrepancies = f"{found} {'discrepancy' if found == 1 else 'discrepancies'}"
     score = f"{reviewing.score_words(documentation)}. {reviewing.rate_words(documentation)}"
     rows: list[tuple[o.Line, o.Line]] = [
-        ("verdicts", _verdicts(card)),
+        ("verdicts", verdict_badges(phrasing.verdict_counts(card.claims))),
         ("coverage", phrasing.coverage_words(card)),
         ("chance", phrasing.chance_words(card)),
         ("documentation", score),
@@ -184,13 +169,6 @@ def _agreement_rows(card: Scorecard) -> Iterator[tuple[o.Line, o.Line]]:
 
 
 # --- the sections after the claims --------------------------------------------------------------
-
-
-def _history(card: Scorecard) -> Iterator[o.Section]:
-    """Yields what the seals tell of every claim alike, if there is such a thing."""
-    if shared := shared_history(card):
-        items = [o.Item((one,)) for one in shared]
-        yield o.Section(EVERY_HISTORY, (o.Bullets(items),), anchor="history")
 
 
 def _beside(card: Scorecard) -> Iterator[o.Section]:

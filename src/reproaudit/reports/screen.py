@@ -13,11 +13,9 @@ from rich.text import Text
 
 from reproaudit.judging.model import Verdict
 from reproaudit.records import CellStatus
-from reproaudit.reports import gauge, numbers, phrasing, status
-from reproaudit.reports.open_reasons import open_reason
+from reproaudit.reports import gauge, numbers, phrasing
 from reproaudit.reports.printable import clean
 from reproaudit.reports.terminal import TONES, WIDEST
-from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS, without_limits
 
@@ -27,7 +25,6 @@ NARROWEST_COLUMN = 8
 """Characters of a column that gives way."""
 WIDEST_LAST = 22
 """Characters of the last column for which the first one gives way."""
-WARNED = "!"
 
 TextRow = list[Text]
 
@@ -38,14 +35,12 @@ class ClaimLine:
 
     name: str
     verdict: Verdict
-    is_warned: bool
     evidence: str
     gauge: str
     said: str
     """The estimate against its bound."""
     hangs_on: str
     """The settings that a conditional verdict hangs on; empty of any other."""
-    open_reason: str
 
 
 @dataclass(frozen=True)
@@ -58,9 +53,7 @@ class PaperLines:
         documented: the documentation score, strict and reviewed.
         tested: how many claims were tested, of how many.
         verdicts: the number of times that each was given.
-        most_looks: the largest number of looks that a claim had before.
         lost: how many runs failed or diverged, in words; empty if none did.
-        older_rules: the way in which verdicts that follow older rules differ; None if none do.
         claims: a line each.
     """
 
@@ -69,9 +62,7 @@ class PaperLines:
     documented: str
     tested: str
     verdicts: Mapping[str, int]
-    most_looks: int
     lost: str
-    older_rules: str | None
     claims: tuple[ClaimLine, ...]
 
 
@@ -85,9 +76,7 @@ def paper_lines(card: Scorecard) -> PaperLines:
         documented=f"{score.strict} → {score.reviewed} of {score.of}",
         tested=f"{tested.tested} of {tested.claims}",
         verdicts=phrasing.verdict_counts(card.claims),
-        most_looks=status.most_looks(card),
         lost=_lost(slug, card),
-        older_rules=phrasing.older_rules(card),
         claims=tuple(_claim_line(card, claim) for claim in card.claims),
     )
 
@@ -97,12 +86,10 @@ def _claim_line(card: Scorecard, claim: ClaimModel) -> ClaimLine:
     return ClaimLine(
         name=clean(claim.id.removeprefix(f"{card.paper['slug']}.")),
         verdict=claim.verdict,
-        is_warned=bool(warnings(claim, card.tier)),
         evidence=phrasing.evidence_label(claim),
         gauge="" if part is None else gauge.gauge(part),
         said="no estimate" if part is None else numbers.short_sentence(part),
         hangs_on=clean(", ".join(dict.fromkeys(one.setting for one in claim.hangs_on))),
-        open_reason=open_reason(claim, card.tier),
     )
 
 
@@ -175,9 +162,7 @@ def _aligned(rows: Sequence[TextRow], console: Console, width: int) -> Iterator[
 
 def _claims(papers: Sequence[PaperLines]) -> Iterator[TextRow]:
     hangs = any(claim.hangs_on for paper in papers for claim in paper.claims)
-    is_open = any(claim.open_reason for paper in papers for claim in paper.claims)
-    about = ", ".join(["hangs on"] * hangs + ["why open"] * is_open)
-    last = f"estimate ({about})" if about else "estimate"
+    last = "estimate (hangs on)" if hangs else "estimate"
     heads = ("  claim", "verdict", "evidence", "gauge", last)
     yield [Text(head, style="dim") for head in heads]
     for paper in papers:
@@ -187,20 +172,16 @@ def _claims(papers: Sequence[PaperLines]) -> Iterator[TextRow]:
 
 def _about(paper: PaperLines) -> str:
     _, scale = phrasing.scale_apart(paper.verdicts)
-    most = paper.most_looks
-    looks = f"; up to {numbers.counted(most, 'look')} before" if most else ""
-    return f"{paper.slug}, {paper.tier} tier{scale}; {paper.tested} listed claims tested{looks}"
+    return f"{paper.slug}, {paper.tier} tier{scale}; {paper.tested} listed claims tested"
 
 
 def _claim(claim: ClaimLine) -> TextRow:
-    warned = f" {WARNED}" if claim.is_warned else ""
-    about = claim.hangs_on or claim.open_reason
     return [
         Text(f"  {claim.name}"),
-        _verdict(claim.verdict, phrasing.words(claim.verdict)) + Text(warned),
+        _verdict(claim.verdict, phrasing.words(claim.verdict)),
         Text(claim.evidence),
         Text(claim.gauge),
-        Text(f"{claim.said} ({about})" if about else claim.said),
+        Text(f"{claim.said} ({claim.hangs_on})" if claim.hangs_on else claim.said),
     ]
 
 
@@ -225,13 +206,9 @@ def _papers(papers: Sequence[PaperLines]) -> Iterator[TextRow]:
 
 
 def _notes(papers: Sequence[PaperLines], with_claims: bool) -> Iterator[str]:
-    """Yields what the lines leave out: the gauge's characters, warnings, and where details are."""
+    """Yields what the lines leave out: the gauge's characters, and where details are."""
     if with_claims:
         yield f"gauge: {gauge.LEGEND}"
-    warned = sum(claim.is_warned for paper in papers for claim in paper.claims)
-    if warned:
-        yield f"{WARNED} {numbers.counted(warned, 'claim')} with a warning, told in the details"
-    yield from dict.fromkeys(paper.older_rules for paper in papers if paper.older_rules)
     slugs = " ".join(dict.fromkeys(paper.slug for paper in papers))
     tiers = dict.fromkeys(paper.tier for paper in papers)
     tier = f" --tier {next(iter(tiers))}" if len(tiers) == 1 else ""

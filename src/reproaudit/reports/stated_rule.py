@@ -6,11 +6,9 @@ the share of training that counts: nothing of it is left to the JSON alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reproaudit.audit.plan import Role
 from reproaudit.reports import numbers
 from reproaudit.reports import outline as o
 from reproaudit.scorecard.model import AnswerModel, ClaimModel
@@ -71,25 +69,6 @@ def check_of(claim: ClaimModel, part: AnswerModel) -> Mapping[str, Any]:
         if part.name == one["name"] or part.name.startswith(f"{one['name']}, ")
     ]
     return max(of_part, key=lambda one: len(one["name"]), default={})
-
-
-def below_the_floor(claim: ClaimModel) -> Iterator[str]:
-    """Yields for each picture how many of the claim's own runs lie below the floor of its check."""
-    for picture in claim.pictures:
-        own = [one for one in picture.lines if one.role is Role.EXPERIMENT]
-        is_course = picture.kind == "course"
-        least: dict[int, float] = {}
-        for one in own:
-            for seed, run in zip(one.seeds, one.runs, strict=True):
-                if run:
-                    reached = run[-1] if is_course else min(run)
-                    least[seed] = min(least.get(seed, math.inf), reached)
-        if below := sum(value < picture.floor for value in least.values()):
-            of, floor = numbers.counted(len(least), "run"), numbers.stated(picture.floor)
-            yield (
-                f"{below} of {of} of '{picture.parts[0]}' come below its floor: less than {floor} "
-                f"counts as {floor}"
-            )
 
 
 def _fields(given: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
@@ -54,9 +53,6 @@ Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placehold
 
 InsidePath = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
 """A path below the source's folder."""
-
-NOT_OF_THE_SOURCE = "No seal is of the program"
-"""Begins the sentence on a program that is neither the source's nor the environment's Python."""
 
 _Address = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_no_option)]
 _Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
@@ -170,21 +166,6 @@ class CommandExperiment(StrictModel):
                     "spelled null; expected an argument that is this placeholder alone"
                 )
         return self
-
-    def is_of(self, environment: PythonEnvironment) -> bool:
-        """True if the program is the Python of an environment, or a file of the source.
-
-        An image has its programs under its digest.
-        """
-        program = self.command[0]
-        if environment.image is not None:
-            return True
-        if "/" in program:
-            beside = posixpath.normpath(posixpath.join(self.folder, program))
-            return not beside.startswith(("/", "../", "{"))
-        version = environment.python
-        pattern = r"python(3(\.\d{1,2})?)?" if version is None else f"python(3|{version})?"
-        return re.fullmatch(pattern, program) is not None
 
     @property
     def used(self) -> frozenset[str]:

@@ -30,8 +30,9 @@ from urllib.parse import urlsplit
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError, TechnicalError, UsageError
+from reproaudit.running.code import CodeClosure, closure_of
 from reproaudit.running.executors import STOP_SECONDS
-from reproaudit.running.fingerprint import NOT_PACKAGES, CodeClosure, closure_of, versions
+from reproaudit.running.fingerprint import NOT_PACKAGES, versions
 from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, compute, lost
 
 CONNECT_SECONDS = 30.0
@@ -129,7 +130,7 @@ class DaskCluster:
         self._device = device
         self._topic = f"reproaudit-{uuid.uuid4().hex}"
         self._heard: queue.Queue[tuple[Any, ...]] = queue.Queue()
-        self._running: dict[Any, tuple[Job, str | None]] = {}
+        self._running: dict[Any, tuple[Job, str]] = {}
         self._codes: dict[Module, CodeClosure] = {}
         self._client: Any = None
         self._last_seen = 0.0
@@ -172,7 +173,7 @@ class DaskCluster:
 
     def _wait_for_workers(self) -> None:
         deadline = time.monotonic() + CONNECT_SECONDS
-        while not self._places():
+        while not self._workers():
             if time.monotonic() > deadline:
                 needs = " with the resource GPU" if self._device == "cuda" else ""
                 raise TechnicalError(
@@ -224,29 +225,28 @@ class DaskCluster:
 
     # --- giving jobs
 
-    def _places(self) -> dict[str, int]:
-        """The number of jobs that each fitting worker takes at once: one."""
+    def _workers(self) -> set[str]:
+        """The workers that fit; each takes one job at once."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         if self._device == "cuda":
-            workers = [name for name, one in workers.items() if one["resources"].get(GPU, 0) >= 1]
-        return dict.fromkeys(workers, 1)
+            return {name for name, one in workers.items() if one["resources"].get(GPU, 0) >= 1}
+        return set(workers)
 
     def _feed(self, waiting: Iterator[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
-        places = self._places()
+        workers = self._workers()
         now = time.monotonic()
-        if places:
+        if workers:
             self._last_seen = now
         elif now - self._last_seen > ALONE_SECONDS:
             raise TechnicalError(
                 f"--dask {self._address}: no worker is left, and none has come for "
                 f"{ALONE_SECONDS:.0f} s. Start some; the same command goes on from here."
             )
-        for _, worker in self._running.values():
-            if worker in places:
-                places[worker] -= 1
-        free = sum(places.values()) - sum(w not in places for _, w in self._running.values())
-        for worker in [name for name, count in places.items() if count > 0][: max(free, 0)]:
+        busy = {worker for _, worker in self._running.values()}
+        moved = len(busy - workers)  # jobs of workers that died go on at some of the idle ones
+        idle = sorted(workers - busy)
+        for worker in idle[: max(len(idle) - moved, 0)]:
             job = next(waiting, None)
             if job is None:
                 return

@@ -40,7 +40,9 @@ STOP_SECONDS = 10.0
 WATCH_SECONDS = 0.1
 """The seconds between looks at a worker's time and memory, where they are limited."""
 
-PRELOADED = ["reproaudit.running.preloaded"]
+PRELOADED = ["reproaudit.lab.training", "numba"]
+"""Modules that every worker needs and that are slow to import: workers are copies of a process that
+has them. Where they cannot be imported, whoever computes with them says so."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""The identity of a cell: its settings and seed, the code it runs, its data and its versions.
-
-Nothing in here imports a paper's module or torch: code is followed statically, through ``ast``.
-"""
+"""The identity of a cell: its settings and seed, the code it runs, its data and its versions."""
 
 from __future__ import annotations
 
@@ -14,18 +11,6 @@ from importlib import metadata
 
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.records import Environment, Record
-from reproaudit.running.code_hash import CodeClosure, closure_of, code_closure
-
-__all__ = [
-    "CodeClosure",
-    "closure_of",
-    "code_closure",
-    "fingerprint",
-    "fingerprint_of",
-    "package_versions",
-    "versions",
-    "versions_of",
-]
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
@@ -34,7 +19,7 @@ NOT_PACKAGES = frozenset({"python", "device", "form"})
 """The keys of `versions` that name no package."""
 
 COMPUTING_NOTHING = frozenset(
-    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype"}
+    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype", "threadpoolctl"}
 )
 """Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
@@ -49,7 +34,7 @@ def fingerprint(
 
     Args:
         cell: what is to run.
-        code: from `code_hash`.
+        code: the digest of the paper's code, from `closure_of`.
         versions: from `versions`.
         data: checksum of each data file, by name.
 
@@ -69,13 +54,13 @@ def fingerprint(
 
 
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
-    """The part of a fingerprint beside the cell: Python's minor version, packages, device, form.
+    """The part of a fingerprint next to the cell: Python's minor version, packages, device, form.
 
     The form is named only where it is the plain one.
 
     Args:
         device: ``"cpu"`` or ``"cuda"``.
-        imported: further packages that the paper's code uses, from `code_closure`.
+        imported: further packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute.
     """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -112,7 +97,7 @@ def package_versions(imported: Iterable[str] = ()) -> dict[str, str]:
     """The installed version of each package that computes, without importing any.
 
     Args:
-        imported: packages beside `COMPUTING_PACKAGES`, by the name that is imported.
+        imported: packages in addition to `COMPUTING_PACKAGES`, by the name that is imported.
     """
     others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
     return {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}

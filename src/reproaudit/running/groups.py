@@ -1,34 +1,32 @@
-"""Groups of records that one state of code, versions, device and form made, and which one to show.
+"""Groups of records that one state of code, versions, device, form and data made.
 
-Records of different groups are never mixed, and no clock decides between them. A run asks for the
-fingerprints of its own plan. A report asks for today's group; if that has no record, it takes the
-group with most of the planned cells, and says so; two groups with equally many are a tie, which
-only the user can break (``--group``). Records of the plain form are shown where there are no others
-or where the user asks for their group.
+Records of different groups are never mixed, and no clock decides between them. A run judges the
+records of its own plan. A report judges today's group; if that has no record, the group with most
+of the planned cells; of two equally full groups the user chooses (``--group``). Records of the
+plain form are judged where there are no others, or where the user asks for their group.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import CellKey, RunForm
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
+from reproaudit.running.code import closure_of
 from reproaudit.running.files import sha256
-from reproaudit.running.fingerprint import CodeClosure, closure_of, versions, versions_of
-from reproaudit.running.memo import Memo, look_at, tool_files
+from reproaudit.running.fingerprint import versions, versions_of
 
 TierKey = tuple[str, CellKey]
 """A cell within its paper: tier and cell key."""
 
 
 class TiedGroupsError(UsageError):
-    """Two groups of records answer a question equally well, and none is of today's code."""
+    """Two groups of records have equally many of the planned cells, and neither is today's."""
 
 
 @dataclass(frozen=True, order=True)
@@ -36,7 +34,7 @@ class Group:
     """The code, versions and data that made some records.
 
     Attributes:
-        code: the hash of the paper's code.
+        code: the digest of the paper's code.
         versions: Python, kind of device, packages, and the form where it is the plain one, as
             (name, version).
         data: of data files that records of this code and these versions read in several states:
@@ -59,26 +57,22 @@ class Group:
 
     def is_one_of(self, fast: Collection[Group]) -> bool:
         """True if it is one of these groups of the fast form, or the plain form of one."""
-        named = tuple(one for one in self.versions if one[0] != "form")
-        return Group(self.code, named) in fast
+        return Group(self.code, tuple(one for one in self.versions if one[0] != "form")) in fast
 
     def made(self, record: Record) -> bool:
         """True if a record is of this group."""
-        state = dict(self.data)
-        return made_with(record.code, versions_of(record.environment)) == Group(
-            self.code, self.versions
-        ) and all(state.get(name, found) == found for name, found in record.data.items())
+        is_same = _group_of(record) == replace(self, data=())
+        return is_same and all(record.data.get(name, found) == found for name, found in self.data)
 
     def __str__(self) -> str:
-        """The id, and what it stands for."""
+        """The id, and its meaning."""
         data = [f"{name} {checksum[:15]}" for name, checksum in self.data]
         made = [f"{name} {version}" for name, version in self.versions]
         return f"{self.id} (code {self.code[:8]}, {', '.join([*made, *data])})"
 
 
-def made_with(code: str, found: Mapping[str, str]) -> Group:
-    """The group of a code hash and of versions, as `versions` gives them."""
-    return Group(code, tuple(sorted(found.items())))
+def _group_of(record: Record) -> Group:
+    return Group(record.code, tuple(sorted(versions_of(record.environment).items())))
 
 
 def todays_groups(
@@ -93,49 +87,25 @@ def todays_groups(
     """
     if module is None:
         return ()
-    closure = _remembered_closure(module)
-    return tuple(
-        made_with(closure.digest, versions(device, closure.packages)) for device in devices
-    )
-
-
-def _remembered_closure(module: Module) -> CodeClosure:
-    """`closure_of`, without reading the code if no file that it may be in was touched since."""
-    if isinstance(module, CommandModule):  # what it depends on is not known here
-        return closure_of(module)
-    places = [module.file, module.file.resolve().parent, *module.roots]
-    files, tool = look_at(places, suffix=".py"), tool_files()
-    seen = None if files is None or tool is None else {**files, **tool}
-    memo = Memo(["code", str(module.file), *map(str, module.roots)], seen)
-    known = memo.answer()
-    if known is not None:
-        return CodeClosure(known["digest"], frozenset(known["packages"]))
-    closure = closure_of(module)
-    memo.keep({"digest": closure.digest, "packages": sorted(closure.packages)})
-    return closure
+    code = closure_of(module)
+    found = [versions(device, code.packages) for device in devices]
+    return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
 
 
 def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:
     """Records by group; those that read no contested data belong to each group of their code."""
     by_code: dict[Group, list[Record]] = defaultdict(list)
     for record in records:
-        by_code[made_with(record.code, versions_of(record.environment))].append(record)
-    found: dict[Group, list[Record]] = {}
+        by_code[_group_of(record)].append(record)
+    found = {}
     for group, several in by_code.items():
-        states: dict[str, set[str]] = defaultdict(set)
-        for record in several:
-            for name, checksum in record.data.items():
-                states[name].add(checksum)
-        contested = {name for name, checksums in states.items() if len(checksums) > 1}
-        read = {tuple(sorted(one.data.items() & _pairs(states, contested))) for one in several}
-        for data in (read - {()}) or {()}:
-            narrowed = Group(group.code, group.versions, data)
+        states = {state for one in several for state in one.data.items()}
+        count = Counter(name for name, _ in states)
+        contested = {state for state in states if count[state[0]] > 1}
+        read = {tuple(sorted(contested.intersection(one.data.items()))) for one in several}
+        for narrowed in [replace(group, data=data) for data in (read - {()}) or {()}]:
             found[narrowed] = [one for one in several if narrowed.made(one)]
     return found
-
-
-def _pairs(states: Mapping[str, set[str]], names: Collection[str]) -> set[tuple[str, str]]:
-    return {(name, checksum) for name in names for checksum in states[name]}
 
 
 @dataclass(frozen=True)
@@ -161,12 +131,8 @@ class Chosen:
 
 def planned_only(records: Iterable[Record], planned: Mapping[TierKey, str]) -> Chosen:
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
-    chosen = {
-        (one.tier, one.key): one
-        for one in records
-        if planned.get((one.tier, one.key)) == one.fingerprint
-    }
-    return Chosen(chosen, next(iter(sorted(grouped(chosen.values()))), None), of_today=True)
+    of_plan = [one for one in records if planned.get((one.tier, one.key)) == one.fingerprint]
+    return Chosen(_by_cell(of_plan), min(grouped(of_plan), default=None), of_today=True)
 
 
 def choose(
@@ -187,48 +153,33 @@ def choose(
         TiedGroupsError: if two groups have equally many of the planned cells.
         UsageError: if no group has the wanted id.
     """
-    groups = {
-        group: {(one.tier, one.key): one for one in several}
-        for group, several in grouped(records).items()
-    }
-    ids = sorted(group.id for group in groups)
-    if wanted is not None:
+    groups = {group: _by_cell(several) for group, several in sorted(grouped(records).items())}
+    cells = {group: groups[group].keys() & set(planned) for group in groups}
+
+    def rank(group: Group) -> tuple[bool, bool, int, int]:
+        done = sum(groups[group][key].status is not CellStatus.FAILED for key in cells[group])
+        return group.form == "fast", group.is_one_of(today or ()), done, len(cells[group])
+
+    if wanted is None:
+        ranks = {group: rank(group) for group in groups if cells[group]}
+        fitting = [group for group in ranks if ranks[group] == max(ranks.values())]
+    else:
         fitting = [group for group in groups if group.id.startswith(wanted)]
         if len(fitting) != 1:
-            raise UsageError(
-                f"--group {wanted}: {len(fitting) or 'no'} groups of records have this id. "
-                f"{did_you_mean(wanted, ids)}".rstrip()
-            )
-    else:
-        shown = [one for one in groups if one.form == "fast"] or list(groups)
-        now = [one for one in shown if one.is_one_of(today or ())]
-        fitting = _fullest(now, groups, planned) or _fullest(shown, groups, planned)
+            remedy = did_you_mean(wanted, sorted(group.id for group in groups))
+            found = f"{len(fitting) or 'no'} groups of records have this id"
+            raise UsageError(f"--group {wanted}: {found}. {remedy}".rstrip())
     if not fitting:
         return Chosen()
     if len(fitting) > 1:
-        some = "; ".join(str(group) for group in sorted(fitting))
         raise TiedGroupsError(
             f"{len(fitting)} groups of records have equally many of the planned cells, and they "
-            f"are not mixed: {some}. Choose one with --group."
+            f"are not mixed: {'; '.join(map(str, fitting))}. Choose one with --group."
         )
     (group,) = fitting
-    others = tuple(
-        one.id for one in sorted(groups) if one != group and groups[one].keys() & set(planned)
-    )
-    is_now = None if today is None else group.is_one_of(today)
-    return Chosen(groups[group], group, is_now, others)
+    others = tuple(one.id for one in groups if one != group and cells[one])
+    return Chosen(groups[group], group, None if today is None else group.is_one_of(today), others)
 
 
-def _fullest(
-    groups: Collection[Group],
-    records: Mapping[Group, Mapping[TierKey, Record]],
-    planned: Collection[TierKey],
-) -> list[Group]:
-    """The groups that have a finished record, or else any, of most of the planned cells."""
-
-    def filled(group: Group) -> tuple[int, int]:
-        found = [records[group][key] for key in planned if key in records[group]]
-        return sum(one.status is not CellStatus.FAILED for one in found), len(found)
-
-    most = max(map(filled, groups), default=(0, 0))
-    return [group for group in groups if filled(group) == most > (0, 0)]
+def _by_cell(records: Iterable[Record]) -> dict[TierKey, Record]:
+    return {(one.tier, one.key): one for one in records}

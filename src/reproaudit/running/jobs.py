@@ -25,9 +25,10 @@ from reproaudit.errors import AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import Environment, Measurements
+from reproaudit.running.code import closure_of
 from reproaudit.running.devices import use_threads
 from reproaudit.running.files import write_whole
-from reproaudit.running.fingerprint import closure_of, package_versions
+from reproaudit.running.fingerprint import package_versions
 from reproaudit.running.partial import Clock, Partial
 
 PROGRESS_SECONDS = 0.1

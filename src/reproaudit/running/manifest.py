@@ -67,18 +67,6 @@ class RecordManifest:
         self.digests()
         return self._root
 
-    def has_had(self, root: str) -> bool:
-        """True if a root is or once was this list's, so that it stands for a part of this history.
-
-        Raises:
-            StoreError: if the list cannot be read, or a line does not follow from the one before.
-        """
-        if root in (EMPTY_ROOT, self.root()):
-            return True
-        with explained("read", self.file):
-            lines = self.file.read_text().splitlines() if self._lines else []
-        return any(line.startswith(root) for line in lines)
-
     def add(self, path: str, digest: str) -> None:
         """Adds a line, unless it would repeat the path's last digest.
 

@@ -15,7 +15,8 @@ from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError, StoreError, did_you_mean
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.fingerprint import CodeClosure, closure_of, fingerprint, versions
+from reproaudit.running.code import CodeClosure, closure_of
+from reproaudit.running.fingerprint import fingerprint, versions
 from reproaudit.running.groups import TierKey
 from reproaudit.running.store import Store
 

@@ -441,8 +441,8 @@ def _revision(file: Path) -> str | None:
 
     try:
         git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
-        own = ":(top,exclude)audits/seals"  # to which a run at the paper tier adds its beginning
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", own)
+        log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
         return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None

@@ -21,7 +21,6 @@ from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, sha256
 from reproaudit.running.manifest import EMPTY_ROOT
 from reproaudit.running.store import Store
-from reproaudit.tarballs import UnfitArchiveError, path_inside, tar_members
 
 FILE_NAME = "records.tar.xz"
 """The file's name in a report folder, beside ``scorecard.json``."""
@@ -35,17 +34,19 @@ TAKE_AGAIN = "Take the file from where it was published again."
 
 _MANIFEST = "manifest.log"
 
+_MOST_DEPTH = 16
+"""Of the folders in a path; a record lies in two."""
 
-def pack_records(
-    store: Store, paper: str, tiers: Collection[str], beside: Collection[str] = ()
-) -> bytes:
+_DAMAGES = (tarfile.TarError, lzma.LZMAError, EOFError, OSError, ValueError, RecursionError)
+
+
+def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
     """The finished records of a paper's tiers and the store's manifest, as one file.
 
     Args:
         store: where the records are.
         paper: the slug.
         tiers: the tiers' names, variations' too.
-        beside: names of files at the store's root that go with them, if they are there.
 
     Raises:
         StoreError: if there is none, or one that cannot be used.
@@ -61,9 +62,6 @@ def pack_records(
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, _MANIFEST, store.manifest.file)
-        for name in sorted(beside):
-            if (store.root / name).is_file():
-                _add(archive, name, store.root / name)
         for path in finished:
             _add(archive, store.listed_as(path), path)
     return lzma.compress(whole.getvalue(), preset=9)
@@ -111,16 +109,24 @@ def unpack_records(file: Path, cache: Path) -> Store:
 
 
 def _unpack(data: bytes, file: Path, into: Path) -> None:
+    """Unpack plain files; sizes are limited, and the ``data`` filter refuses unsafe paths."""
     try:
-        for name, content in tar_members(io.BytesIO(data), MAX_RECORDS, MAX_BYTES):
-            target = into / path_inside(name)
-            if content is None:
-                raise UnfitArchiveError(f"'{name[:200]}', which is no plain file")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
-                out.writelines(content)
-    except (UnfitArchiveError, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else f"found {error}"
+        unpacking = lzma.LZMADecompressor(memlimit=2 * MAX_BYTES)
+        whole = unpacking.decompress(data, MAX_BYTES + 1)
+        if len(whole) > MAX_BYTES:
+            raise tarfile.ReadError(f"more than {MAX_BYTES:,} bytes")
+        if not unpacking.eof:
+            raise EOFError("the beginning of a file alone")
+        with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
+            members = archive.getmembers()
+            if len(members) > MAX_RECORDS:
+                raise tarfile.ReadError(f"more than {MAX_RECORDS:,} files")
+            for one in members:
+                is_plain = one.isreg() and not one.issparse()
+                if is_plain and one.name.count("/") < _MOST_DEPTH:
+                    archive.extract(one, into, set_attrs=False, filter="data")
+    except _DAMAGES as error:
+        reason = str(error).partition("\n")[0]
         raise StoreError(
-            f"{file}: these records cannot be unpacked ({why}). {TAKE_AGAIN}"
+            f"{file}: these records cannot be unpacked ({reason}). {TAKE_AGAIN}"
         ) from None

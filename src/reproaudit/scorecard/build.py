@@ -8,7 +8,7 @@ from math import inf
 from reproaudit.audit.agreement import agreement
 from reproaudit.audit.documentation import majority, reviewed_yes, score
 from reproaudit.audit.model import Audit, Setting, TierName
-from reproaudit.audit.plan import Role, plan, seeds_of
+from reproaudit.audit.plan import Role, plan
 from reproaudit.audit.variables import AuthorsAnswer
 from reproaudit.checks import PartResult, deciding_index
 from reproaudit.judging.alternatives import AlternativeRun
@@ -47,6 +47,7 @@ from reproaudit.scorecard.model import (
     ValueDecisionModel,
 )
 from reproaudit.scorecard.pictures import PictureModel, StageModel
+from reproaudit.scorecard.stated import judged_measurements, stated_at
 from reproaudit.scorecard.verdicts import VERDICTS, verdict_words
 from reproaudit.stats import Decision, equivalence_range, expected_errors, wilson
 
@@ -105,6 +106,7 @@ def build(
         custom_records=custom_records,
         custom=tuple(custom),
         settings=settings_of(audit, tier),
+        measurements=judged_measurements(audit, tier),
         responses=tuple(ResponseModel(**one.model_dump(mode="json")) for one in audit.responses),
         disputes=tuple(DisputeModel(**one.model_dump(mode="json")) for one in audit.disputes),
     )
@@ -161,7 +163,7 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         estimate=bound.result.estimate if bound else None,
         interval=IntervalModel.of(bound.result.interval) if bound else None,
         bound=bound.result.bound if bound else None,
-        seeds=tuple(r.seed for r in own.records) if own.problem else seeds_of(audit, tier),
+        seeds=tuple(r.seed for r in own.records) if own.problem else own.batch.seeds,
         per_seed=bound.result.per_seed if bound else (),
         control=_deciding_control(outcome, audit.confidence),
         controls=controls,
@@ -171,7 +173,6 @@ def _claim(audit: Audit, tier: TierName, outcome: ClaimOutcome) -> ClaimModel:
         binding_part=bound.name if bound else None,
         undiscriminated=outcome.ablations.parts(Decision.MET),
         rule_hash=outcome.rule_hash,
-        rule_is_younger=outcome.rule_is_younger,
         rule=audit.rule(claim, tier),
         headline=verdict_words(outcome.verdict, tier, outcome.evidence),
         hangs_on=tuple(
@@ -388,6 +389,7 @@ def settings_of(audit: Audit, tier: TierName) -> tuple[SettingModel, ...]:
             paper=one.value,
             source=one.source,
             others=one.others,
+            locator=stated_at(one),
         )
 
     shared = [laid_out(None, name, one) for name, one in audit.settings.items()]

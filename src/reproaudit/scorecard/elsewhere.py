@@ -38,4 +38,4 @@ class BesideModel(ReportModel):
     difference: str
     """Theirs from ours, and whether it is within noise."""
     headline: str = ""
-    """Our verdict in words, with its scale if that is smaller; empty in version 1."""
+    """Our verdict in words, with its scale if that is smaller."""

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, Role, plan
+from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell, SettingValue, canonical_settings
-from reproaudit.judging.alternatives import AlternativeRun, decisive_before
+from reproaudit.judging.alternatives import AlternativeRun
 from reproaudit.judging.outcomes import Lookup, lookup_by_cell
 from reproaudit.judging.verdict import ClaimOutcome, judge_claims
 from reproaudit.multiverse.completions import lookup_variations, varied_tier
@@ -28,9 +29,9 @@ CUSTOM = "custom"
 
 def cells_of(audit: Audit, batch: Batch) -> Iterable[Cell]:
     """Yields the cells of a batch, one for each seed."""
-    settings = batch.settings(audit)
+    settings, tier = batch.settings(audit), stored_tier(audit, batch.tier)
     for seed in batch.seeds:
-        yield Cell(audit.paper.slug, batch.tier, batch.experiment, settings, seed)
+        yield Cell(audit.paper.slug, tier, batch.experiment, settings, seed)
 
 
 def cells_of_tier(audit: Audit, tier: TierName) -> list[Cell]:
@@ -84,22 +85,15 @@ def scorecard_of(
     today: Collection[Group] | None = None,
     wanted: str | None = None,
     planned: Mapping[TierKey, str] | None = None,
-    sealed_audit: Audit | None = None,
 ) -> Scorecard:
     """The scorecard of an audit from the records of a store; other arguments as `choose_records`.
 
     Records of the multiverse feed no decision of a claim. They say what becomes of it under the
     ledger's alternatives, on which its verdict may depend.
-
-    Args:
-        sealed_audit: of a confirmation: the audit as it was sealed. What is decisive on its own
-            seeds is a condition of what the derived seeds show.
     """
     chosen = choose_records(store, audit, tier, today=today, wanted=wanted, planned=planned)
     skip = None if planned is None else lambda _damaged: None  # a run looks at its own cells alone
-    alternatives = stored_alternatives(store, sealed_audit or audit, tier, chosen.group)
-    if sealed_audit is not None:
-        alternatives = {claim: decisive_before(runs) for claim, runs in alternatives.items()}
+    alternatives = stored_alternatives(store, audit, tier, chosen.group)
     custom = list(store.records(audit.paper.slug, CUSTOM, skip))
     scorecard = build(
         audit,
@@ -110,7 +104,11 @@ def scorecard_of(
         alternatives=alternatives,
     )
     return scorecard.model_copy(
-        update={"group": _group(chosen), "store_root": store.manifest.root()}
+        update={
+            "tier": stored_tier(audit, tier),
+            "group": _group(chosen),
+            "store_root": store.manifest.root(),
+        }
     )
 
 
@@ -134,7 +132,7 @@ def stored_alternatives(
     found: dict[str, list[AlternativeRun]] = {claim.id: [] for claim in audit.claims}
     at_or_below = TIERS[1 : TIERS.index(tier) + 1]
     for at in at_or_below:
-        if next(iter(store.records(audit.paper.slug, varied_tier(at))), None) is None:
+        if not has_records(store, audit.paper.slug, varied_tier(stored_tier(audit, at))):
             continue
         lookup = lookup_variations(store, audit, group)
         for claim, runs in alternatives_run(audit, at, lookup).items():
@@ -171,9 +169,11 @@ def custom_groups(audit: Audit, tier: TierName, records: Iterable[Record]) -> li
     ]
 
 
+def has_records(store: Store, slug: str, tier: str) -> bool:
+    """True if a store holds a record of a paper at a tier."""
+    return next(iter(store.records(slug, tier)), None) is not None
+
+
 def highest_tier(store: Store, audit: Audit) -> TierName | None:
     """Returns the highest tier with a record of one of the paper's experiments in the store."""
-    for tier in reversed(TIERS):
-        if next(iter(store.records(audit.paper.slug, tier)), None) is not None:
-            return tier
-    return None
+    return next((one for one in reversed(TIERS) if has_records(store, audit.paper.slug, one)), None)

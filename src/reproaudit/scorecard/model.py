@@ -20,9 +20,7 @@ from reproaudit.scorecard.figures import FigureModel
 from reproaudit.scorecard.pictures import PictureModel
 from reproaudit.stats import FLOOR, Decision, Scale
 
-SCORECARD_VERSION = 2
-READ_VERSIONS = (1, SCORECARD_VERSION)
-"""Version 1 was written by older rules of the verdict; it has no keys that came with version 2."""
+SCORECARD_VERSION = 3
 
 
 class RunsMetModel(ReportModel):
@@ -94,7 +92,7 @@ class AnswerModel(ReportModel):
     floor: float = FLOOR
     """The least value told apart on a logarithmic scale; smaller ones count as this."""
     runs_met: RunsMetModel | None = None
-    """The number of runs that meet the bound by themselves; None in version 1."""
+    """The number of runs that meet the bound by themselves."""
 
 
 class PartModel(AnswerModel):
@@ -189,22 +187,13 @@ class ClaimModel(ReportModel):
     undiscriminated: tuple[str, ...]
     """Parts that their ablation meets."""
     rule_hash: str
-    rule_is_younger: bool
-    """True if the rule was changed after the records were made."""
     rule: dict[str, Any] = Field(default_factory=dict)
     """Everything that decides the claim, besides the measurements; what `rule_hash` is of."""
     headline: str = ""
-    """The verdict in words, with its scale if that is smaller; empty in version 1."""
-    status: Literal["exploratory", "confirmed"] = "exploratory"
-    """confirmed if the seeds that follow from the audit's seal gave this verdict."""
-    looks: int | None = None
-    """Draws and rules before this one, at the paper's scale; None if nobody counted."""
-    history: tuple[str, ...] = ()
-    """The claim's history in the audit's chain of seals, in sentences."""
+    """The verdict in words, with its scale if that is smaller."""
     hangs_on: tuple[HangsOnModel, ...] = ()
     """Of a conditional verdict: the settings that it depends on."""
     alternatives_run: AlternativesRunModel | None = None
-    """None in version 1."""
     alternatives: tuple[AlternativeRunModel, ...] = ()
     """Every alternative that was run; those of a lower tier are only shown."""
     runs_met: RunsMetModel | None = None
@@ -399,8 +388,8 @@ class Scorecard(ReportModel):
         return data
 
     def as_data(self) -> dict[str, Any]:
-        """Returns every field with the digest of the others; of version 1 the keys that it had."""
-        data = self.model_dump(mode="json", exclude_unset=self.schema_version < SCORECARD_VERSION)
+        """Returns every field with the digest of the others."""
+        data = self.model_dump(mode="json")
         return {**data, "digest": content_digest(data)}
 
 

@@ -1,41 +1,23 @@
-"""Adds to a scorecard where its settings are stated, and what its numbers mean.
+"""The places that state an audit's settings, and the measurements that its claims are judged by.
 
 Neither decides. A reader needs both to hold a verdict against the paper.
 """
 
 from __future__ import annotations
 
-from reproaudit.audit.model import TIERS, Audit, Claim, Control, Setting
+from reproaudit.audit.model import Audit, Claim, Control, Setting, TierName
 from reproaudit.checks import all_quantities
-from reproaudit.scorecard.model import MeasurementModel, Scorecard
+from reproaudit.scorecard.model import MeasurementModel
 
 
-def with_sources(card: Scorecard, audit: Audit) -> Scorecard:
-    """Returns a scorecard that states these; of one that states them already, the same.
+def judged_measurements(audit: Audit, tier: TierName) -> tuple[MeasurementModel, ...]:
+    """Return the measurements that claims, controls and movement are judged by.
 
-    Args:
-        card: the scorecard.
-        audit: its audit.
+    They stand in the audit's order, where one meaning may refer to the one before.
     """
-    if card.measurements:
-        return card
-
-    def located(experiment: str | None, name: str) -> str | None:
-        if experiment is None:
-            found = audit.settings.get(name)
-        else:
-            one = audit.experiments.get(experiment)
-            found = None if one is None else one.settings.get(name)
-        return None if found is None else _place(found)
-
-    settings = tuple(
-        one.model_copy(update={"locator": located(one.experiment, one.name)})
-        for one in card.settings
-    )
     read = {pair for claim in audit.claims for pair in _read(audit, claim)}
-    tier = next(one for one in TIERS if one == card.tier)
     values = {experiment: audit.values_of(experiment, tier) for experiment in audit.experiments}
-    measurements = tuple(  # in the audit's order, where one meaning may refer to the one before
+    return tuple(
         MeasurementModel(
             experiment=experiment,
             name=name,
@@ -47,11 +29,10 @@ def with_sources(card: Scorecard, audit: Audit) -> Scorecard:
         for name, one in audit.measurements_of(experiment).items()
         if (experiment, name) in read
     )
-    return card.model_copy(update={"settings": settings, "measurements": measurements})
 
 
-def _place(setting: Setting) -> str | None:
-    """The places that state a setting, or another value; of an assumption, its reason."""
+def stated_at(setting: Setting) -> str | None:
+    """Return the places that state a setting, or another value; of an assumption, its reason."""
     said = [setting.locator or setting.why]
     said += [
         f"{one.source.replace('_', ' ')} states another value: {one.locator}"

@@ -41,7 +41,7 @@ class Fault:
     remedy: str
     """The text that says what to do."""
     rule: str
-    """The id of the rule, for `reproaudit check --explain`."""
+    """The id of the rule."""
 
     @property
     def severity(self) -> Severity:

@@ -24,13 +24,11 @@ from reproaudit.audit.rules import (
     nodes,
     papers,
     run_files,
-    seals,
     settings,
 )
 from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Rule, Severity, Violation, leaves_of
-from reproaudit.errors import UsageError, did_you_mean
 
-__all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules", "explain_rule"]
+__all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules"]
 
 MODULES = (
     nodes,
@@ -45,7 +43,6 @@ MODULES = (
     papers,
     disputes,
     run_files,
-    seals,
 )
 """The modules whose import defines the rules."""
 
@@ -64,15 +61,3 @@ def broken_rules(audit: Audit, today: date | None = None) -> Iterator[tuple[Rule
     for rule in RULES.values():
         for violation in rule.find(leaves if rule.reads_leaves else audit) if rule.find else ():
             yield rule, violation
-
-
-def explain_rule(rule_id: str) -> str:
-    """A rule in three lines: its id and severity, why it exists, what to do.
-
-    Raises:
-        UsageError: if there is no such rule.
-    """
-    rule = RULES.get(rule_id.upper())
-    if rule is None:
-        raise UsageError(f"Unknown rule '{rule_id}'. {did_you_mean(rule_id.upper(), RULES)}")
-    return f"{rule.id} ({rule.severity})\nWhy: {rule.why}\nRemedy: {rule.remedy}"

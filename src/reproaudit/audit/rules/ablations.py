@@ -241,7 +241,7 @@ def quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) ->
     For the claim they have no scale, so that `rescaled_settings` passes over them. It may have no
     such setting at all; then the larger value is that of the control's experiment itself.
     """
-    batch = control_batch(audit, control, tier)
+    batch = control_batch(audit, claim, control, tier)
     found: Rescaled = {}
     for name, value in batch.settings(audit).items():
         setting = audit.setting_of(batch.experiment, name)
@@ -282,7 +282,7 @@ def _lacking(audit: Audit, claim: Claim, control: Control, check: Check) -> list
     """The coordinates of a check's parts that its control does not have, at some tier."""
     name = check.quantities()[0].measurement
     for tier in JUDGED:
-        batch = control_batch(audit, control, tier)
+        batch = control_batch(audit, claim, control, tier)
         own = _along(audit, claim.experiment, name, str(check.each), tier, {})
         settings = dict(batch.overrides)
         read = control.substitutes.get(name, name)

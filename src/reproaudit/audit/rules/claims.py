@@ -53,7 +53,7 @@ def _weights_are_relative(audit: Audit) -> Iterator[Violation]:
 
 @error(
     "RA117",
-    "Seals, ablations and pages know the parts of a claim by name, for each coordinate one.",
+    "Ablations and pages know the parts of a claim by name, for each coordinate one.",
     "Rename one of them.",
 )
 def _part_names_differ(audit: Audit) -> Iterator[Violation]:

@@ -11,8 +11,8 @@ from reproaudit.declarations import MeasurementKind
 
 @error(
     "RA188",
-    "Looks, movement and confirmation are only waived where nothing is trained, so that a second "
-    "run can give no other number.",
+    "Movement is only waived where nothing is trained, so that a second run can give no other "
+    "number.",
     "Remove 'trains: false', or judge an experiment that only builds and counts.",
 )
 def _existence_claims_train_nothing(audit: Audit) -> Iterator[Violation]:

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.values import fits, kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.errors import did_you_mean
@@ -154,10 +154,12 @@ def _submission(
         key = _key(batch.experiment, dict(batch.overrides))
         given = {seed for *one, seed in found if tuple(one) == key}
         seeds.setdefault(batch.tier, set()).update(given)
-    supplied: dict[str, tuple[int, ...]] = {
-        tier: _enough(sorted(some), seeds_of(audit, tier)) for tier, some in seeds.items() if some
+    supplied = {
+        tier: _enough(sorted(some), getattr(audit.seeds, tier))
+        for tier, some in seeds.items()
+        if some
     }
-    judged = audit.model_copy(update={"seeds": audit.seeds.model_copy(update=supplied)})
+    judged = audit.with_seeds(supplied)
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
         key = _key(batch.experiment, dict(batch.overrides))

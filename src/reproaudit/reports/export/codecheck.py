@@ -19,8 +19,6 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.export.provenance import identifiers, running_times, scorecard_files
 from reproaudit.reports.formats import PAGES, Exported, ExportRequest
 from reproaudit.reports.printable import clean
-from reproaudit.reports.status import confirmed_words
-from reproaudit.reports.warning import warned_words
 from reproaudit.scorecard.model import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
@@ -191,7 +189,7 @@ def summary(card: Scorecard) -> str:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
     return clean(
         f"Claims of the paper, run at the {card.tier} tier and judged by the audit's rules: "
-        f"{counts}, {confirmed_words(card.claims)}; {warned_words(card)}. "
+        f"{counts}. "
         f"{phrasing.upper_first(phrasing.coverage_words(card))}. "
         f"{phrasing.upper_first(phrasing.records_words(card))}. "
         "There is no single verdict for the paper; the report has each claim with its interval, "

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from reproaudit.reports import phrasing, reviewing, status, whole_runs
+from reproaudit.reports import phrasing, reviewing
 from reproaudit.reports.export.provenance import running_times
 from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.reports.numbers import sentence
 from reproaudit.reports.printable import clean, printable
-from reproaudit.reports.warning import warnings
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.verdicts import VERDICTS
 
@@ -90,7 +89,7 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
         ET.SubElement(case, "system-out").text = told
     else:
         part = phrasing.deciding_part(claim)
-        shown = sentence(part) if part is not None else whole_runs.why(claim)
+        shown = sentence(part) if part is not None else claim.why
         message = _legal(clean(f"{phrasing.headline(claim)}: {shown}"))
         ET.SubElement(case, outcome, type=claim.verdict, message=message).text = told
     return case
@@ -99,11 +98,8 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
 def _told(card: Scorecard, claim: ClaimModel) -> Iterator[str]:
     """Yields what a reader of the result is told of a claim, line by line."""
     yield clean(f"{claim.statement} ({claim.locator})")
-    yield clean(f"verdict: {phrasing.verdict_title(claim)}, {whole_runs.why(claim)}")
+    yield clean(f"verdict: {phrasing.verdict_title(claim)}, {claim.why}")
     yield clean(f"evidence: {phrasing.evidence_words(claim)}")
-    yield clean(f"status: {status.looks_words(claim)}")
-    for warning in warnings(claim, card.tier):
-        yield clean(f"warning: {warning}")
     for part in claim.parts:
         yield clean(f"{part.name}: {part.decision}, {sentence(part)}")
     for name, control in phrasing.controls_of(claim):

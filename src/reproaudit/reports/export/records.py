@@ -12,7 +12,6 @@ from reproaudit.reports.formats import Exported, ExportRequest
 from reproaudit.running.shipped import FILE_NAME, pack_records
 from reproaudit.running.store import Store
 from reproaudit.scorecard.from_store import CUSTOM
-from reproaudit.seals.kept import name_in_store
 
 
 def records_export(request: ExportRequest) -> Exported:
@@ -21,6 +20,4 @@ def records_export(request: ExportRequest) -> Exported:
     at_or_below = TIERS[: TIERS.index(tier) + 1]
     tiers = {CUSTOM, *at_or_below, *map(varied_tier, at_or_below)}
     slug = request.audit_file.stem
-    return Exported(
-        {FILE_NAME: pack_records(Store(request.store), slug, tiers, [name_in_store(slug)])}, tier
-    )
+    return Exported({FILE_NAME: pack_records(Store(request.store), slug, tiers)}, tier)

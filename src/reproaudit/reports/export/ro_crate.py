@@ -21,8 +21,6 @@ from reproaudit.reports import phrasing
 from reproaudit.reports.export.provenance import identifiers, running_times, scorecard_files
 from reproaudit.reports.formats import PAGES, Exported, ExportRequest
 from reproaudit.reports.printable import clean
-from reproaudit.reports.status import confirmed_words
-from reproaudit.reports.warning import warned_words
 from reproaudit.scorecard.model import Scorecard
 
 METADATA = "ro-crate-metadata.json"
@@ -135,15 +133,14 @@ def _root(
     license_url: str | None,
 ) -> Entity:
     counts = phrasing.counts_words(phrasing.verdict_counts(card.claims))
-    confirmed = confirmed_words(card.claims)
     return {
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": _to(PROFILE),
         "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
         "description": clean(
-            f"What the paper says beside what was found by running it: {counts}, {confirmed}; "
-            f"{warned_words(card)}; {phrasing.coverage_words(card)}."
+            f"What the paper says beside what was found by running it: {counts}; "
+            f"{phrasing.coverage_words(card)}."
         ),
         "datePublished": _day(card),
         "license": _to(license_url)

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from reproaudit.judging.model import Verdict
-from reproaudit.reports.numbers import counted
 from reproaudit.reports.phrasing import counts_words, words
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, PaperEntry
-from reproaudit.reports.status import confirmed_count, status_words
 from reproaudit.scorecard.verdicts import VERDICTS, Tone, complete, without_limits
 
 COLOURS = complete(
@@ -40,24 +38,17 @@ class _Piece:
 
 
 def claim_badge_svg(claim: ClaimEntry) -> str:
-    """Returns a claim's badge: its id, verdict, scale, status and number of warnings."""
-    status = status_words(claim.verdict, claim.status)
+    """Returns a claim's badge: its id, verdict and scale."""
     colour = COLOURS[VERDICTS[claim.verdict].tone]
-    warned = f", {counted(len(claim.warnings), 'warning')}" if claim.warnings else ""
-    return _badge(
-        [_Piece(claim.id, LABEL), _Piece(f"{claim.verdict_words}, {status}{warned}", colour)]
-    )
+    return _badge([_Piece(claim.id, LABEL), _Piece(claim.verdict_words, colour)])
 
 
 def paper_badge_svg(paper: PaperEntry) -> str:
-    """Returns a paper's badge: its tier, and how many claims have which verdict and warnings."""
+    """Returns a paper's badge: its tier, and how many claims have which verdict."""
     label = _Piece(f"{paper.slug}, {paper.tier} tier", LABEL)
     if paper.ours is None or not paper.ours.counts:
         return _badge([label, _Piece(counts_words({}), COLOURS[Tone.ABSENT])])
-    count = confirmed_count(paper.ours.claims)
-    warned = sum(bool(claim.warnings) for claim in paper.ours.claims)
-    last = f"{count or 'none'} confirmed, {warned or 'none'} with warnings"
-    return _badge([label, *_counted(paper.ours.counts), _Piece(last, COLOURS[Tone.NEUTRAL])])
+    return _badge([label, *_counted(paper.ours.counts)])
 
 
 def _counted(counts: dict[str, int]) -> Iterator[_Piece]:

@@ -1,30 +1,17 @@
-"""A paper's entry in the register, out of its scorecard and those of measurements from elsewhere.
-
-An entry is kept beside the scorecard and is taken again while the scorecards' bytes and its own
-content are unchanged, and the code that writes entries would write the same. So a register of many
-papers reads anew only what has changed.
-"""
+"""A paper's entry in the register: our own scorecard, and those of measurements from elsewhere."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import reproaudit
 from reproaudit.audit.documentation import UNSCORED
-from reproaudit.bounded import decode_json, read_regular
 from reproaudit.judging.model import ReportModel
 from reproaudit.reports import phrasing, reviewing
-from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.export.provenance import identifiers
-from reproaudit.reports.open_reasons import open_reason
 from reproaudit.reports.register.model import (
     ClaimEntry,
     DocumentationEntry,
@@ -33,23 +20,10 @@ from reproaudit.reports.register.model import (
     VariableEntry,
 )
 from reproaudit.reports.register.strip import strip_entry
-from reproaudit.reports.warning import warnings
-from reproaudit.running.memo import Memo
 from reproaudit.scorecard.documentation import DocumentationModel
-from reproaudit.scorecard.model import (
-    ClaimModel,
-    Scorecard,
-    content_digest,
-)
-
-ENTRY = "register.json"
-"""The name of an entry's file, in the paper's folder."""
+from reproaudit.scorecard.model import ClaimModel, Scorecard
 
 _Entry = TypeVar("_Entry", bound=ReportModel)
-
-
-MOST_ENTRY_BYTES = 2**24
-"""Of a paper's entry in a register."""
 
 
 @dataclass(frozen=True)
@@ -70,38 +44,6 @@ class EntrySource:
 def is_plain(name: str) -> bool:
     """Returns whether a name can be a file's; a foreign scorecard may hold anything."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._()-]{0,200}", name) is not None
-
-
-@cache
-def entry_code() -> str:
-    """Returns a hash of the code that makes entries: reports, scorecards and their words."""
-    root = Path(reproaudit.__file__).parent
-    whole = hashlib.sha256()
-    for folder in ("reports", "scorecard"):
-        for file in sorted((root / folder).rglob("*.py")):
-            whole.update(file.read_bytes())
-    return whole.hexdigest()[:16]
-
-
-def kept_entry(file: Path) -> PaperEntry | None:
-    """Returns the entry that a file holds, whatever code wrote it; None if it is damaged."""
-    with suppress(OSError, ValueError, RecursionError):
-        data = decode_json(read_regular(file, MOST_ENTRY_BYTES))
-        stated = data.pop("digest", None) if isinstance(data, dict) else None
-        if stated and stated == content_digest(data):
-            return PaperEntry.model_validate(data)
-    return None
-
-
-def written_alike(kept: PaperEntry) -> Memo:
-    """Returns where it is remembered that today's code would write a kept entry as it is."""
-    return Memo(["register entry", entry_code(), content_digest(kept.as_data())], {})
-
-
-def entry_data(entry: PaperEntry) -> dict[str, Any]:
-    """Returns an entry as its file holds it, with the digest of the rest."""
-    data = entry.as_data()
-    return {**data, "digest": content_digest(data)}
 
 
 def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> PaperEntry:
@@ -129,8 +71,7 @@ def paper_entry(ours: EntrySource | None, elsewhere: Sequence[EntrySource]) -> P
         badge=None if ours is None else f"{quote(slug)}/badge.svg",
         documentation=_documentation(card.documentation),
         ours=None if ours is None else _measured(ours),
-        elsewhere=tuple(_measured(one, ours) for one in elsewhere),
-        written_by=entry_code(),
+        elsewhere=tuple(_measured(one) for one in elsewhere),
     )
 
 
@@ -156,8 +97,7 @@ def _is_disputed(decision: str) -> bool:
     return decision == reviewing.DISPUTED
 
 
-def _measured(source: EntrySource, ours: EntrySource | None = None) -> MeasuredEntry:
-    """The entry of a scorecard; of one from elsewhere, held against our own where we have one."""
+def _measured(source: EntrySource) -> MeasuredEntry:
     card, folder = source.card, quote(source.folder)
     badges = None if card.origin else folder
     return _entry(
@@ -166,36 +106,25 @@ def _measured(source: EntrySource, ours: EntrySource | None = None) -> MeasuredE
         page=f"{folder}/scorecard.html",
         scorecard=f"{folder}/scorecard.json",
         sha256=source.sha256,
-        older_rules=phrasing.older_rules(card),
         verdicts=phrasing.verdict_counts(card.claims),
         strip=strip_entry(card, f"{folder}/scorecard.html"),
         claims=[
-            _claim(claim, card.tier, f"{folder}/scorecard.html#claim-{n}", badges)
-            for n, claim in enumerate(_held_against(card, ours), start=1)
+            _claim(claim, f"{folder}/scorecard.html#claim-{n}", badges)
+            for n, claim in enumerate(card.claims, start=1)
         ],
     )
 
 
-def _held_against(card: Scorecard, ours: EntrySource | None) -> Iterator[ClaimModel]:
-    """The claims of a scorecard, each saying where our own has another rule today."""
-    for claim in card.claims:
-        said = () if ours is None else another_rule(claim, card, ours.card)
-        history = tuple(dict.fromkeys([*claim.history, *said]))  # its page may have said so, too
-        yield claim.model_copy(update={"history": history})
-
-
-def _claim(claim: ClaimModel, tier: str, page: str, badges: str | None) -> ClaimEntry:
+def _claim(claim: ClaimModel, page: str, badges: str | None) -> ClaimEntry:
     part = phrasing.deciding_part(claim)
     return _entry(
         ClaimEntry,
         claim,
         verdict_words=phrasing.verdict_title(claim),
-        open_reason=open_reason(claim, tier),
         evidence=phrasing.evidence_label(claim),
         side=None if part is None else part.side,
         margin=None if part is None else part.margin,
         reading=phrasing.claim_sentence(claim),
-        warnings=warnings(claim, tier),
         page=page,
         badge=f"{badges}/badges/{quote(claim.id)}.svg" if badges and is_plain(claim.id) else None,
     )

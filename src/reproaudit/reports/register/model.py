@@ -11,7 +11,7 @@ from reproaudit.scorecard.model import Coverage
 from reproaudit.scorecard.verdicts import LIMITS, VERDICTS
 from reproaudit.stats import Decision
 
-REGISTER_VERSION = 1
+REGISTER_VERSION = 2
 """Grows when a key is taken away or changes its meaning; a new key leaves it as it is."""
 
 
@@ -84,14 +84,9 @@ class ClaimEntry(ReportModel):
     verdict: Verdict
     verdict_words: str
     """The verdict as it is shown, with its scale if that is smaller than the paper's."""
-    open_reason: str = ""
-    """Of an inconclusive verdict: why it is open, in a few words; empty where nothing says."""
     decision: Decision | None
     evidence: Literal["exact", "assumed", "reduced", "proxy", "none"]
     """none of a claim that was not tested."""
-    status: Literal["exploratory", "confirmed"]
-    looks: int | None
-    """Draws and rules before this one; null if nobody counted."""
     hangs_on: tuple[HangsOnEntry, ...]
     """Of a conditional verdict."""
     estimate: float | None
@@ -103,7 +98,6 @@ class ClaimEntry(ReportModel):
     runs_met: RunsMetEntry | None
     reading: str
     """Estimate and interval against the bound, in one line."""
-    warnings: tuple[str, ...]
     rule_hash: str
     page: str
     """The claim's place on a page; like every link here, relative to the register's folder."""
@@ -149,8 +143,6 @@ class StripEntry(ReportModel):
     """The claim's place on the scorecard's page."""
     caption: str
     """The quantity that it shows, by which axis."""
-    said: str
-    """A description in sentences."""
     width: float
     height: float
     top: float = 0.0
@@ -174,8 +166,6 @@ class MeasuredEntry(ReportModel):
     """Its `scorecard.json`, with everything else."""
     sha256: str
     """Of that file's bytes."""
-    older_rules: str | None
-    """The way in which verdicts that follow older rules differ."""
     verdicts: dict[str, int]
     """The number of times that each verdict was given."""
     coverage: Coverage
@@ -191,7 +181,7 @@ class MeasuredEntry(ReportModel):
 
 
 class PaperEntry(ReportModel):
-    """One paper at one tier; `SLUG/register.json` and `doi/DOI.json` hold it alone."""
+    """One paper at one tier."""
 
     schema_version: int = REGISTER_VERSION
     tier: str
@@ -212,9 +202,6 @@ class PaperEntry(ReportModel):
     ours: MeasuredEntry | None
     """null if only others measured."""
     elsewhere: tuple[MeasuredEntry, ...]
-    written_by: str
-    """A hash of the code that wrote the entry. Other code makes it anew, and leaves it as it is
-    where nothing else comes out otherwise."""
 
     @property
     def measured(self) -> tuple[MeasuredEntry, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reproaudit.reports import phrasing, status
+from reproaudit.reports import phrasing
 from reproaudit.reports.numbers import stated
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register import plot
@@ -44,7 +44,6 @@ SORT_KEYS = {
         "claim": "name",
         "verdict": "verdict",
         "evidence": "evidence",
-        "status": "status",
         "weight": "weight",
         "year": "year",
     },
@@ -86,7 +85,6 @@ def register_page(register: Register) -> str:
             choices=_choices(register.papers, every),
             sort_keys=SORT_KEYS,
             rates=dict.fromkeys(paper.documentation.rate for paper in register.papers),
-            older=_older(measured),
             variables=variables,
             by_variable=lambda paper: _by_variable(paper, variables),
             share=_share,
@@ -94,10 +92,6 @@ def register_page(register: Register) -> str:
             hangs=_hangs,
             plain=without_limits,
             words=phrasing.words,
-            status=lambda claim: status.status_words(claim.verdict, claim.status),
-            status_and_looks=lambda claim: status.status_and_looks(
-                claim.verdict, claim.status, claim.looks
-            ),
             number=stated,
             has_strips=any(one.strip for _, one in measured),
             tones={verdict.value: row.tone.value for verdict, row in VERDICTS.items()},
@@ -166,15 +160,6 @@ def _hangs(claim: ClaimEntry) -> str:
     return BETWEEN.join([ANYTHING, *names] if names else [])
 
 
-def _older(measured: Iterable[tuple[PaperEntry, MeasuredEntry]]) -> Mapping[str, list[str]]:
-    """Returns the notices of verdicts by older rules, with the papers that they are about."""
-    notices: dict[str, list[str]] = {}
-    for paper, one in measured:
-        if one.older_rules is not None and one.origin is None:
-            notices.setdefault(one.older_rules, []).append(paper.slug)
-    return notices
-
-
 # --- filters ------------------------------------------------------------------------------------
 
 
@@ -183,16 +168,14 @@ def _boxes(every: list[tuple[PaperEntry, MeasuredEntry, ClaimEntry]]) -> Iterabl
     found: dict[str, list[str]] = {
         "verdict": [claim.verdict.value for *_, claim in every],
         "evidence": [claim.evidence for *_, claim in every],
-        "status": [status.status_words(claim.verdict, claim.status) for *_, claim in every],
         "by": ["others" if one.origin else "us" for _, one, _ in every],
     }
     orders: dict[str, tuple[str, ...]] = {
         "verdict": tuple(one.value for one in VERDICTS),
         "evidence": (*(one.value for one in EVIDENCE), "none"),
-        "status": status.STATUSES,
         "by": ("us", "others"),
     }
-    labels = {"verdict": "Verdict", "evidence": "Evidence", "status": "Status", "by": "Measured by"}
+    labels = {"verdict": "Verdict", "evidence": "Evidence", "by": "Measured by"}
     for name, values in found.items():
         options = tuple(
             (value, f"{phrasing.words(value)} ({values.count(value)})")

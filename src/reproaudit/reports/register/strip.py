@@ -8,7 +8,6 @@ from __future__ import annotations
 from reproaudit.reports.chart import picture_chart
 from reproaudit.reports.frame import STRIP
 from reproaudit.reports.register.model import StretchEntry, StripEntry, StripLineEntry
-from reproaudit.reports.seen import seen
 from reproaudit.scorecard.model import ClaimModel, Scorecard
 from reproaudit.scorecard.pictures import STAGES_ASK, PictureModel, stages_ask_for_log
 
@@ -58,14 +57,12 @@ def strip_entry(card: Scorecard, page: str) -> StripEntry | None:
     try:
         picture = with_broad_stages(picture)
         chart = picture_chart(picture, strip=True)
-        said = seen(picture)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
     return StripEntry(
         claim=claim.id,
         page=f"{page}#claim-{card.claims.index(claim) + 1}",
         caption=chart.name,
-        said=said,
         width=STRIP[0],
         height=chart.bottom,
         top=chart.top,

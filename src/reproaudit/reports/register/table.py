@@ -31,8 +31,6 @@ REGISTER_COLUMNS: dict[str, Callable[[RegisterRow], CsvValue]] = {
     "verdict_words": lambda row: row[2].verdict_words,
     "decision": lambda row: row[2].decision.value if row[2].decision else None,
     "evidence": lambda row: row[2].evidence,
-    "status": lambda row: row[2].status,
-    "looks": lambda row: row[2].looks,
     "hangs_on": lambda row: "; ".join(one.setting for one in row[2].hangs_on),
     "estimate": lambda row: row[2].estimate,
     "low": lambda row: row[2].interval.low if row[2].interval else None,
@@ -43,7 +41,6 @@ REGISTER_COLUMNS: dict[str, Callable[[RegisterRow], CsvValue]] = {
     "margin": lambda row: row[2].margin,
     "runs_met": lambda row: row[2].runs_met.met if row[2].runs_met else None,
     "runs": lambda row: row[2].runs_met.of if row[2].runs_met else None,
-    "warnings": lambda row: "; ".join(row[2].warnings),
     "rule_hash": lambda row: row[2].rule_hash,
     "page": lambda row: row[2].page,
 }

@@ -1,0 +1,150 @@
+"""The rule of an experiment's claims, and the seeds of the paper tier, which follow from it.
+
+The rule is the SHA-256 of what decides or computes: the values of settings, the claims' checks and
+arms, the numbers of runs. It leaves out fields at their defaults and everything that only informs
+(`INFORMING`), so that neither a new field of the schema nor a reviewer's alternative moves a seed.
+Nobody can choose the seeds by which a claim is judged: whoever changes a bound draws others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from reproaudit.audit.catalog import Entry
+
+_INFORMING = """
+ablations about elsewhere excused lacks locator main meaning noun notes origin reported says short
+source stands_for symbol unit why wording words
+"""
+INFORMING = """
+about elsewhere from lacks locator main meaning not_constructible notes noun reason reported says
+short stands_for statement symbol title unit weight why wording words
+"""
+INFORMING = frozenset(_INFORMING.split())
+"""Fields of claims, checks and arms that decide nothing: prose, places, provenance, notes."""
+
+SEEDS_BELOW = 10**9
+"""Drawn seeds are smaller, so that ``--seeds`` can name them."""
+
+
+def rule(audit: Audit, experiment: str, tier: TierName) -> str:
+    """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
+    claims = {one.id: decisive(one) for one in audit.claims if one.experiment == experiment}
+    used = set(_texts(claims))
+    arms = {name: decisive(one) for name, one in audit.arms.items() if name in used}
+    used = {experiment, *used, *_texts(arms)}
+    data = {
+        "experiment": experiment,
+        "settings": {name: audit.values_of(name, tier) for name in audit.experiments.keys() & used},
+        "claims": claims,
+        "arms": arms,
+        "readings": _readings(audit, experiment),
+        "runs": {name: decisive(audit.runs_of(name)) for name in audit.experiments.keys() & used},
+    }
+    return digest(data)
+
+
+def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
+    """The other sourced values that the experiment's claims run, by setting."""
+    names = {n for one in audit.claims if one.experiment == experiment for n in one.readings}
+    settings = audit.settings_of(experiment)
+    return {n: decisive(settings[n].readings) for n in sorted(names) if n in settings}
+
+
+def decisive(node: Any) -> Any:
+    """Plain data of what decides in a part of an audit.
+
+    Only a model's own fields are left out, never a name that an author chose, as of a setting.
+
+    Args:
+        node: a model, or what a field of a model holds.
+    """
+    if isinstance(node, BaseModel):
+        found = {}
+        for name, field in type(node).model_fields.items():
+            value = getattr(node, name)
+            if name in INFORMING or value == field.get_default(call_default_factory=True):
+                continue
+            found[name] = decisive(value)
+        return found
+    if isinstance(node, Mapping):
+        return {name: decisive(below) for name, below in node.items()}
+    if isinstance(node, list | tuple):
+        return [decisive(below) for below in node]
+    return node
+
+
+def digest(data: Any) -> str:
+    """The SHA-256 of plain data, as 64 hexadecimal digits; equal data have equal ones."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Every text in plain data, among them the names of the controls and experiments it uses."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping | list):
+        for below in data.values() if isinstance(data, Mapping) else data:
+            yield from _texts(below)
+
+
+def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:
+    """The seeds that follow from a rule, or from a rule and a word: distinct ones.
+
+    Args:
+        of_rule: the rule.
+        count: how many; fewer are the first of more.
+        salt: the word; empty for none.
+    """
+    words = 8
+    source = hashlib.shake_256(" ".join(filter(None, (of_rule, salt))).encode())
+    while True:
+        stream = source.digest(8 * words)
+        numbers = (int.from_bytes(stream[i : i + 8], "big") for i in range(0, len(stream), 8))
+        seeds = tuple(dict.fromkeys(number % SEEDS_BELOW for number in numbers))
+        if len(seeds) >= count:
+            return seeds[:count]
+        words *= 2
+
+
+def seeds_of(audit: Audit, tier: TierName, experiment: str, count: int) -> tuple[int, ...]:
+    """Return the first seeds with which an experiment and its claims' arms run at a tier."""
+    given = audit.given_seeds.get(tier)
+    if given is not None:
+        return given
+    if tier != "paper":
+        return tuple(range(count))
+    return drawn(rule(audit, experiment, tier), count, audit.salt)
+
+
+def known_salt(word: str | None, tier: str | None) -> str:
+    """The word of ``--salt``; empty if there is none.
+
+    Raises:
+        UsageError: if it is no word, or the tier is not the paper's.
+    """
+    if word is None:
+        return ""
+    if not re.fullmatch(r"[a-z0-9-]{1,32}", word):
+        raise UsageError(
+            f"--salt '{word}': expected a word of up to 32 lower-case letters, digits and hyphens."
+        )
+    if tier != "paper":
+        raise UsageError("--salt draws other seeds for the paper tier: give --tier paper, too.")
+    return word
+
+
+def stored_tier(of: Audit | Entry, tier: TierName) -> str:
+    """The name under which the records and pages of a tier are kept: apart if they are salted."""
+    return f"{tier}-{of.salt}" if of.salt and tier == "paper" else tier

@@ -1,0 +1,300 @@
+"""The log of results: a line for each answer that the paper tier gave, in the audit's folder.
+
+`audits/<slug>.results.jsonl` says how often a paper was judged at the paper tier, by which rules
+and with which outcome, so that a reader sees how many results came before the present one. Where
+that folder is read-only, the lines go to `results.<slug>.jsonl` in the store.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from reproaudit.audit.catalog import Entry, is_installed
+from reproaudit.audit.model import Audit
+from reproaudit.audit.rules import RULES
+from reproaudit.audit.rules.run_files import BROKEN_LOG
+from reproaudit.audit.seeds import decisive, digest, rule
+from reproaudit.bounded import read_regular
+from reproaudit.cell import canonical_settings
+from reproaudit.checks.measurements import StrictModel
+from reproaudit.errors import SpecError
+from reproaudit.records import Record
+from reproaudit.running.files import explained, sha256, write_whole
+
+MOST_BYTES = 2**26
+"""Of a log; a line has about a kilobyte."""
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Answer(StrictModel):
+    """What a run showed of a claim: the outcome in a word, and how many of its runs say yes."""
+
+    answer: str
+    bounds: Digest
+    yes: Count | None = None
+    n: Count | None = None
+
+
+class Result(StrictModel):
+    """One answer at the paper tier.
+
+    Attributes:
+        date: when it was given.
+        revision: of the checkout that holds the audit.
+        committed: whether the audit was committed as it is when the first of these runs began;
+            left out where no checkout tells.
+        salt: the word from which the seeds follow, too.
+        rules: of each experiment's claims.
+        code: the fingerprints of the code that made the records.
+        records: how many were judged.
+        digest: of everything that they measured.
+        claims: the answers by claim.
+    """
+
+    kind: Literal["result"] = "result"
+    date: datetime
+    revision: Revision | None = None
+    committed: bool | None = None
+    salt: str | None = None
+    rules: dict[str, Digest]
+    code: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")], ...]
+    records: Count
+    digest: Digest
+    claims: dict[str, Answer]
+
+
+class FirstVersion(StrictModel):
+    """The records of version 0.1, which were in view when today's claims were designed."""
+
+    kind: Literal["version_0.1"]
+    version: Literal["0.1"]
+    date: date
+    revision: Revision
+    records: Count
+
+
+Line = Annotated[Result | FirstVersion, Field(discriminator="kind")]
+_LINE: TypeAdapter[Result | FirstVersion] = TypeAdapter(Line)
+_BEGUN = TypeAdapter(dict[str, bool | None])
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int, str]]]:
+    """The lines of a log, and of each line that is none its number and what is wrong with it.
+
+    Raises:
+        StoreError, TechnicalError: if the file cannot be read.
+    """
+    lines: list[Result | FirstVersion] = []
+    faults: list[tuple[int, str]] = []
+    for number, text in enumerate(_content(file).splitlines(), start=1):
+        try:
+            lines.append(_LINE.validate_json(text))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            what = f"{where}: {first['msg']}" if where else first["msg"]
+            faults.append((number, f"found no result ({what}); expected a line as a run writes it"))
+    return lines, faults
+
+
+def _content(file: Path) -> bytes:
+    with explained("read", file):
+        try:
+            return read_regular(file, MOST_BYTES)
+        except FileNotFoundError:
+            return b""
+
+
+def sound_lines(file: Path) -> list[Result | FirstVersion]:
+    """The lines of a log.
+
+    Raises:
+        SpecError: if one of them is none; the text names the first.
+    """
+    lines, faults = read_lines(file)
+    for number, what in faults:
+        raise SpecError(f"{file}:{number}: {what}. {RULES[BROKEN_LOG].remedy}")
+    return lines
+
+
+def earlier_results(entry: Entry, store: Path | None = None) -> int:
+    """The number of results that were logged of a paper, beside its audit and in a store.
+
+    Raises:
+        SpecError: if a log is damaged.
+    """
+    return sum(len(sound_lines(file)) for file in _logs(entry, store))
+
+
+def _logs(entry: Entry, store: Path | None) -> list[Path]:
+    """The log beside an audit, and the one in a store."""
+    in_store = [] if store is None else [store / f"results.{entry.slug}.jsonl"]
+    return [entry.results_file, *in_store]
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def begin(entry: Entry, audit: Audit, store: Path) -> None:
+    """Notes in the store, before a number is there, whether the audit is committed as it is.
+
+    It is noted once for each state of the rules, so that a run that is resumed later, after the
+    audit was committed, does not look as if it had begun so.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        store: the folder of records.
+
+    Raises:
+        SpecError: if a log is damaged: it is told before hours of computing.
+    """
+    for file in _logs(entry, store):
+        sound_lines(file)
+    with _locked(store):
+        begun = _begun(entry, store)
+        key = digest([_rules(audit), audit.salt])
+        if key not in begun:
+            begun[key] = is_committed(entry.audit_file)
+            data = _BEGUN.dump_json(begun, indent=1)
+            write_whole(_begun_file(entry, store), data + b"\n", durable=True)
+
+
+def append(
+    entry: Entry,
+    audit: Audit,
+    store: Path,
+    records: Iterable[Record],
+    answers: Mapping[str, str],
+) -> bool:
+    """Logs what a run at the paper tier showed, unless a line says so of the same measurements.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        store: the folder of records.
+        records: the records that were judged.
+        answers: the outcome of each claim, by its id.
+
+    Returns:
+        Whether a line was written.
+
+    Raises:
+        SpecError: if a log is damaged.
+        StoreError, TechnicalError: if it cannot be written.
+    """
+    judged = list(records)
+    measured = _digest_of(judged)
+    if not judged or not answers:
+        return False
+    rules = _rules(audit)
+    begun = _begun(entry, store).get(digest([rules, audit.salt]))
+    result = Result(
+        date=datetime.now(UTC).replace(microsecond=0),
+        revision=_git(entry.audit_file, "rev-parse", "HEAD"),
+        committed=begun,
+        salt=audit.salt or None,
+        rules=rules,
+        code=tuple(sorted({record.code for record in judged})),
+        records=len(judged),
+        digest=measured,
+        claims={
+            claim.id: Answer(answer=answers[claim.id], bounds=digest(decisive(claim.checks)))
+            for claim in audit.claims
+            if claim.id in answers
+        },
+    )
+    file = _logs(entry, store)[_is_read_only(entry)]
+    with _locked(file.parent):
+        known = [one for each in _logs(entry, store) for one in sound_lines(each)]
+        if any(isinstance(one, Result) and one.digest == measured for one in known):
+            return False
+        line = result.model_dump_json(exclude_none=True).encode()
+        whole = b"\n".join([*_content(file).splitlines(), line, b""])
+        write_whole(file, whole, durable=True)
+    return True
+
+
+def _rules(audit: Audit) -> dict[str, str]:
+    judged = dict.fromkeys(claim.experiment for claim in audit.claims)
+    return {name: rule(audit, name, "paper") for name in judged}
+
+
+def _digest_of(records: Iterable[Record]) -> str:
+    """The digest of what some records measured, whatever code measured it and when."""
+
+    def measured(one: Record) -> list[str | int]:
+        cell = (one.tier, one.experiment, canonical_settings(one.settings), one.seed)
+        return [*cell, one.status.value, sha256(one.measurements.model_dump_json().encode())]
+
+    return digest(sorted(map(measured, records)))
+
+
+def _begun_file(entry: Entry, store: Path) -> Path:
+    return store / f"results.{entry.slug}.begun.json"
+
+
+def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
+    file = _begun_file(entry, store)
+    try:
+        return _BEGUN.validate_json(_content(file) or b"{}")
+    except ValidationError as error:
+        raise SpecError(
+            f"{file}: found something else than what a run notes; expected true or false by rules. "
+            "Remove it: whether the audit was committed is then noted anew."
+        ) from error
+
+
+def _is_read_only(entry: Entry) -> bool:
+    """True if nothing can, or should, be written beside the audit."""
+    return is_installed(entry.audit_file) or not os.access(entry.audit_file.parent, os.W_OK)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes from writing a log in a folder; the lock leaves no file behind."""
+    with explained("write", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with explained("lock", folder):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+# --- git ----------------------------------------------------------------------------------------
+
+
+def is_committed(file: Path) -> bool | None:
+    """Whether a file is committed as it is; None outside a checkout, or without git."""
+    if _git(file, "rev-parse", "HEAD") is None:
+        return None
+    tracked = _git(file, "ls-files", "--error-unmatch", "--", file.name)
+    return tracked is not None and _git(file, "status", "--porcelain", "--", file.name) == ""
+
+
+def _git(file: Path, *arguments: str) -> str | None:
+    """What git says in a file's folder; None if it fails."""
+    command = ["git", "-c", "core.fsmonitor=false", "-C", str(file.parent), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,115 @@
+"""A digest of the code that a paper computes with, which comments, docstrings and layout leave.
+
+It covers every module of the paper, all of `reproaudit.lab`, and `reproaudit.records`. A user's
+paper is its own file or package, and what that imports from the folder in which it lies. Code is
+read and never run, so an import by a computed name is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from reproaudit.audit.catalog import PACKAGE
+from reproaudit.audit.command_module import CommandModule
+from reproaudit.audit.paper_module import Module
+from reproaudit.errors import SpecError
+
+
+@dataclass(frozen=True)
+class CodeClosure:
+    """The code and the libraries that a paper computes with.
+
+    Attributes:
+        digest: 32 hexadecimal digits.
+        packages: the libraries that the code imports, by the first part of their name.
+    """
+
+    digest: str
+    packages: frozenset[str]
+
+
+def closure_of(module: Module) -> CodeClosure:
+    """Read a paper's code; where experiments are commands, the run file and the source it pins.
+
+    Raises:
+        SpecError: if a file is missing, unreadable or not valid Python.
+    """
+    if isinstance(module, CommandModule):
+        return CodeClosure(module.digest(), frozenset())
+    folder = module.file.resolve().parent
+    ours = [*(PACKAGE / "lab").rglob("*.py"), PACKAGE / "records.py"]
+    read = {file.relative_to(folder).as_posix(): _read(file) for file in _files_of_paper(module)}
+    own = {name.partition("/")[0].removesuffix(".py") for name in read}
+    read |= {f"reproaudit/{file.relative_to(PACKAGE).as_posix()}": _read(file) for file in ours}
+    texts = "".join(f"{name}\0{text}\0" for name, (text, _) in sorted(read.items()))
+    digest = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    packages = {name.partition(".")[0] for _, imports in read.values() for name in imports}
+    return CodeClosure(digest, frozenset(packages - own - sys.stdlib_module_names - {""}))
+
+
+def _files_of_paper(module: Module) -> set[Path]:
+    start = module.file.resolve()
+    found: set[Path] = set()
+    waiting = _files_at(start.with_suffix(""))
+    if not waiting:
+        raise SpecError(f"{start}: there is no such module")
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            names = () if module.importable else _read(file)[1]
+            for name in names:  # a neighbour is imported relatively or by name
+                waiting += _files_at(start.parent / name.lstrip(".").partition(".")[0])
+    return found
+
+
+def _files_at(place: Path) -> list[Path]:
+    """The file of a module, or all files of a package, by its path without a suffix."""
+    file = place.with_name(f"{place.name}.py")
+    is_module = file.is_file() and not (place / "__init__.py").is_file()
+    return [file] if is_module else [*place.rglob("*.py")]
+
+
+def _read(file: Path) -> tuple[str, frozenset[str]]:
+    """The syntax of a module as text, and the dotted names that it imports."""
+    try:
+        return _parsed(file.read_bytes())
+    except OSError as error:
+        raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
+    except (SyntaxError, ValueError) as error:  # ValueError: a null byte
+        line, text = getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or error
+        raise SpecError(f"{file}:{line}: this module is not valid Python ({text})") from error
+    except RecursionError as error:
+        raise SpecError(
+            f"{file}: found code nested too deeply, such as an expression of 1,000 terms; expected "
+            "code that Python can read. Write it in several statements."
+        ) from error
+
+
+@lru_cache(maxsize=1024)
+def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
+    tree = ast.parse(source)
+    imports: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                imports.update(one.name for one in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                of = "." * level + (f"{module}." if module else "")
+                imports.update(of + one.name for one in names)
+            case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                node.body = [one for one in node.body if not _is_idle(one)]
+    return ast.dump(tree, annotate_fields=False), frozenset(imports)
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    """True of a docstring, which may follow an assignment too, and of `pass`."""
+    match statement:
+        case ast.Expr(ast.Constant()) | ast.Pass():
+            return True
+    return False

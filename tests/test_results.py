@@ -1,0 +1,303 @@
+"""The rule of an experiment's claims, the seeds that follow from it, and the log of results."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import make_record, measurements
+from miniatures import ENVIRONMENT, audit_data, write_paper
+from reproaudit import results
+from reproaudit.audit.catalog import Catalog, Entry, entry_of
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import experiment_batch, plan
+from reproaudit.audit.seeds import decisive, digest, drawn, known_salt, rule, seeds_of, stored_tier
+from reproaudit.cli import run_command
+from reproaudit.errors import SpecError, UsageError
+from reproaudit.records import Record
+
+# the seeds of the paper tier follow from these: a new field of the schema must move none of them
+PINNED = {
+    "ahn2023": "64023aab9424afd7",
+    "chen2024": "2828da88e79bbdfa",
+    "wang2024": "a62a31d896729241",
+    "yang2025": "644973126b3b5da1",
+}
+
+
+def audit_of(data: dict[str, Any]) -> Audit:
+    return Audit.model_validate_json(json.dumps(data))
+
+
+def changed(*place: str | int, to: Any) -> Audit:
+    """The miniature audit with one value changed or added."""
+    node = data = copy.deepcopy(audit_data())
+    for step in place[:-1]:
+        node = node[step]
+    node[place[-1]] = to
+    return audit_of(data)
+
+
+AUDIT = audit_of(audit_data())
+GUESS = {"value": 0.5, "source": "assumption", "why": "About half.", "alternatives": [0.4]}
+
+
+# --- the rule -----------------------------------------------------------------------------------
+
+
+def test_the_rules_of_the_shipped_audits_stay_and_their_logs_begin_with_version_0_1() -> None:
+    for slug, pinned in PINNED.items():
+        first, *_ = results.sound_lines(Catalog()[slug].results_file)
+        assert isinstance(first, results.FirstVersion)
+        audit = Catalog()[slug].audit()
+        assert digest({n: rule(audit, n, "paper") for n in audit.experiments})[:16] == pinned, slug
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed("claims", 0, "checks", 0, "at_most", to=0.2),
+        changed("claims", 0, "controls", 0, "settings", "level", to=0.7),
+        changed("settings", "level", "value", to=0.03),
+        changed("seeds", "paper", to=[0, 1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_what_decides_or_computes_gives_other_seeds(other: Audit) -> None:
+    assert rule(other, "descent", "paper") != rule(AUDIT, "descent", "paper")
+    ours, theirs = (seeds_of(one, "paper", "descent") for one in (AUDIT, other))
+    assert not set(ours) & set(theirs)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed("claims", 0, "checks", 0, "reason", to="Said otherwise."),
+        changed("claims", 0, "controls", 0, "why", to="Said otherwise."),
+        changed("claims", 0, "statement", to="Said otherwise."),
+        changed("claims", 0, "if_diverged", to="technical_failure"),  # its default
+        changed("settings", "level", to={**GUESS, "value": 0.02}),
+        changed("experiments", "descent", "measurements", "final", "meaning", to="Otherwise."),
+        changed("experiments", "guessed", "settings", "level", to=GUESS),  # another alternative
+        changed("seeds", "paper", to=[6, 7, 8, 9, 10, 11]),
+    ],
+)
+def test_what_only_informs_moves_no_seed(other: Audit) -> None:
+    for experiment in ("descent", "guessed"):
+        assert rule(other, experiment, "paper") == rule(AUDIT, experiment, "paper")
+
+
+def test_a_shared_control_is_part_of_the_rule_that_uses_it() -> None:
+    data = audit_data()
+    data["controls"] = {"flat": {"settings": {"level": 0.8}, "why": "it stays"}}
+    data["claims"][0]["controls"] = ["flat"]
+    ours = audit_of(data)
+    data["controls"]["flat"]["settings"]["level"] = 0.9
+    theirs = audit_of(data)
+    assert rule(theirs, "descent", "paper") != rule(ours, "descent", "paper")
+    assert rule(theirs, "guessed", "paper") == rule(ours, "guessed", "paper"), "its own alone"
+
+
+def test_names_that_an_author_chose_are_never_left_out() -> None:
+    told = {"reason": 1.0, "title": 2.0}
+    (control,) = changed("claims", 0, "controls", 0, "settings", to=told).claims[0].controls
+    assert decisive(control) == {"experiment": "descent", "settings": told}
+
+
+# --- the seeds ----------------------------------------------------------------------------------
+
+
+def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more() -> None:
+    seeds = drawn("a" * 64, 2000)
+    assert len(set(seeds)) == 2000
+    assert max(seeds) < 10**9, "so that --seeds can name them"
+    assert drawn("a" * 64, 7) == seeds[:7]
+    assert set(drawn("a" * 64, 50, "word")).isdisjoint(seeds)
+
+
+def test_smaller_tiers_count_from_zero_and_claims_and_arms_share_their_seeds() -> None:
+    audit = changed("claims", 0, "controls", 0, "scale", to="same")
+    assert seeds_of(audit, "quick", "descent") == (0, 1, 2, 3, 4)
+    assert seeds_of(audit, "smoke", "descent") == (0,)
+    own = seeds_of(audit, "paper", "descent")
+    at_paper = [
+        b for _, b in plan(audit, "paper") if (b.experiment, b.tier) == ("descent", "paper")
+    ]
+    assert len(at_paper) == 2
+    assert {batch.seeds for batch in at_paper} == {own}
+    assert seeds_of(audit.with_seeds({"paper": (3, 4)}), "paper", "guessed") == (3, 4)
+
+
+def test_a_word_draws_other_seeds_and_is_kept_apart() -> None:
+    salted = AUDIT.salted("check-2")
+    assert set(seeds_of(salted, "paper", "descent")).isdisjoint(seeds_of(AUDIT, "paper", "descent"))
+    assert seeds_of(salted, "quick", "descent") == seeds_of(AUDIT, "quick", "descent")
+    assert (stored_tier(salted, "paper"), stored_tier(salted, "quick")) == (
+        "paper-check-2",
+        "quick",
+    )
+    assert stored_tier(AUDIT, "paper") == "paper"
+
+
+def test_a_salt_is_a_word_for_the_paper_tier() -> None:
+    wrong = [(word, "paper") for word in ("Word", "a" * 33, "", "a/b")]
+    for word, tier in [*wrong, ("word", "quick"), ("word", None)]:
+        with pytest.raises(UsageError, match="--salt"):
+            known_salt(word, tier)
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Entry:
+    return entry_of(write_paper(tmp_path / "audits") / "mini.yaml")
+
+
+def logged(entry: Entry, store: Path) -> list[dict[str, Any]]:
+    files = (entry.results_file, store / f"results.{entry.slug}.jsonl")
+    return [json.loads(one) for f in files if f.exists() for one in f.read_text().splitlines()]
+
+
+def records(*seeds: int) -> list[Record]:
+    batch, settings = experiment_batch(AUDIT, "descent", "paper"), {"mechanism": "full"}
+    return [
+        make_record("mini", batch, settings, seed, {}, {"measurements": measurements(1, 0.1, seed)})
+        for seed in seeds
+    ]
+
+
+def append(entry: Entry, store: Path, *seeds: int) -> bool:
+    answers = {claim.id: "supported" for claim in entry.audit().claims}
+    return results.append(entry, entry.audit(), store, records(*seeds), answers)
+
+
+def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path: Path) -> None:
+    assert results.earlier_results(paper, tmp_path) == 0
+    assert append(paper, tmp_path, 0, 1)
+    assert not append(paper, tmp_path, 1, 0)
+    assert append(paper, tmp_path, 0, 1, 2)
+    first, second = logged(paper, tmp_path)
+    assert (first["records"], second["records"]) == (2, 3)
+    assert set(first) == {"kind", "date", "rules", "code", "records", "digest", "claims"}
+    assert first["rules"] == {n: rule(paper.audit(), n, "paper") for n in ("descent", "guessed")}
+    bounds = digest(decisive(paper.audit().claims[0].checks))
+    assert first["claims"]["mini.supported"] == {"answer": "supported", "bounds": bounds}
+    assert results.earlier_results(paper, tmp_path) == 2
+    assert not list(paper.audit_file.parent.glob("*.lock")) + list(tmp_path.glob("*.lock"))
+
+
+def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
+    paper: Entry, tmp_path: Path
+) -> None:
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        folder = str(paper.audit_file.parent)
+        return subprocess.check_output(["git", "-C", folder, *who, *words], text=True).strip()
+
+    git("init", "-q")
+    store, file = tmp_path / "runs", paper.audit_file
+    assert results.is_committed(file) is None
+    git("commit", "-q", "--allow-empty", "-m", "none")
+    results.begin(paper, paper.audit(), store)
+    git("add", "mini.yaml")
+    git("commit", "-q", "-m", "audit")
+    assert results.is_committed(file)
+    results.begin(paper, paper.audit(), store)  # resumed
+    append(paper, store, 0)
+    salted = paper.audit().salted("word")
+    results.begin(paper, salted, store)
+    results.append(paper, salted, store, records(1), {"mini.supported": "supported"})
+    first, second = logged(paper, store)
+    assert [first["committed"], second["committed"], second["salt"]] == [False, True, "word"]
+    assert first["revision"] == git("rev-parse", "HEAD")
+
+
+def test_a_kill_before_the_rename_leaves_the_log_as_it_was(paper: Entry, tmp_path: Path) -> None:
+    append(paper, tmp_path, 0)
+    before = paper.results_file.read_bytes()
+    script = (
+        "import os, sys, pathlib, test_results as test\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), 9)\n"
+        "test.append(test.entry_of(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]), 0, 1)\n"
+    )
+    path = os.pathsep.join([ENVIRONMENT["PYTHONPATH"], str(Path(__file__).parent)])
+    command = [sys.executable, "-c", script, str(paper.audit_file), str(tmp_path)]
+    killed = subprocess.run(command, env={**ENVIRONMENT, "PYTHONPATH": path}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert paper.results_file.read_bytes() == before
+    assert append(paper, tmp_path, 0, 1)
+    assert len(logged(paper, tmp_path)) == 2
+
+
+def test_beside_a_read_only_audit_the_store_has_the_log(
+    paper: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(paper, tmp_path, 0)
+    monkeypatch.setattr(results.os, "access", lambda *_: False)
+    assert not append(paper, tmp_path, 0), "the log beside the audit is read all the same"
+    assert append(paper, tmp_path, 1)
+    assert len((tmp_path / "results.mini.jsonl").read_text().splitlines()) == 1
+    assert (results.earlier_results(paper), results.earlier_results(paper, tmp_path)) == (1, 2)
+
+
+SPOILT: list[Callable[[str], str]] = [
+    lambda line: line[:-20],
+    lambda _line: "",
+    lambda line: line.replace('"kind":"result"', '"kind":"other"'),
+    lambda line: line.replace('{"kind"', '{"note":"n","kind"'),
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_check_tells_of_a_line_that_is_no_result(
+    paper: Entry, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[str], str]
+) -> None:
+    append(paper, tmp_path, 0)
+    assert run_command(["check", str(paper.audit_file)]) == 0
+    (line,) = paper.results_file.read_text().splitlines()
+    paper.results_file.write_text(f"{line}\n{spoil(line)}\n")
+    capsys.readouterr()
+    assert run_command(["check", str(paper.audit_file)]) == 2
+    (said,) = [one for one in capsys.readouterr().out.splitlines() if "RA021" in one]
+    assert said.startswith(f"{paper.results_file}:2:1: found no result (")
+    with pytest.raises(SpecError, match=r"mini\.results\.jsonl:2: found no result"):
+        results.begin(paper, paper.audit(), tmp_path)
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+
+def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = audit_data()
+    data["claims"] = data["claims"][:1]
+    del data["experiments"]["guessed"]
+    audits, store = write_paper(tmp_path / "audits", **data), tmp_path / "runs"
+    entry = entry_of(audits / "mini.yaml")
+    known = ["--audits", str(audits), "--store", str(store)]
+    paper = ["run", "mini", "--tier", "paper", *known]
+    for command in (paper, paper, [*paper, "--salt", "word"], ["run", "mini", *known]):
+        assert run_command(command) == 0
+    first, second = logged(entry, store)
+    assert ("salt" in first, second["salt"], second["rules"]) == (False, "word", first["rules"])
+    assert {one.name for one in (store / "mini").iterdir()} == {"paper", "paper-word", "quick"}
+    pages = [tmp_path / "reports" / tier / "mini" for tier in ("paper", "paper-word")]
+    ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
+    assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
+    assert not set(ours["claims"][0]["seeds"]) & set(theirs["claims"][0]["seeds"])
+    assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
+    assert "paper-word tier" in capsys.readouterr().out
+    for words in (["--salt", "Word!", "--tier", "paper"], ["--salt", "word"]):
+        assert run_command(["run", "mini", *known, *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert run_command(["verify", "mini", *known]) == 0
