@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outsiders import ALL_FIXED, EXAMPLE, ROOT, outsider, write
+from outsiders import EXAMPLE, ROOT, outsider, write
 from pydantic import BaseModel
 
 from reproaudit.audit.catalog import Catalog
@@ -17,7 +17,6 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.repositories import run_file
 from reproaudit.repositories.arguments import as_argument, filled, placeholders
-from reproaudit.repositories.description import told_of_experiment
 from reproaudit.repositories.reading import check_run_file, load_run_file
 
 
@@ -164,45 +163,6 @@ def test_the_example_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "audits" / "soudry2018.run.yaml"
     file.write_bytes((EXAMPLE / "soudry2018.run.yaml").read_bytes())
     assert check_run_file(file) == []
-
-
-@pytest.mark.parametrize(
-    ("program", "changes", "is_told"),
-    [
-        ("python", {}, False),
-        ("python3", {}, False),
-        ("python3.11", {}, False),
-        ("python3.11", {"environment": {"python": "3.11"}}, False),
-        ("python3.9", {"environment": {"python": "3.11"}}, True),
-        ("./train.sh", {}, False),
-        ("scripts/train.sh", {}, False),
-        ("../train.sh", {"folder": "scripts"}, False),
-        ("../train.sh", {}, True),
-        ("scripts/../../train.sh", {}, True),
-        ("{loss}/train.sh", {}, True),
-        ("/usr/bin/python", {}, True),
-        ("bash", {}, True),
-        ("train-model", {}, True),
-        ("pythonic", {}, True),
-        ("bash", {"environment": {"image": f"x@sha256:{'0' * 64}"}}, False),
-    ],
-)
-def test_a_program_that_is_not_of_the_source_is_told_first(
-    tmp_path: Path, program: str, changes: dict[str, Any], is_told: bool
-) -> None:
-    """The defect: a program from the user's PATH was "of the source git …" on the page."""
-    command = [program, "log.py", "{seed}", "{steps}"]
-    fixed = {name: value for name, value in ALL_FIXED.items() if f"{{{name}}}" not in program}
-    outsider(tmp_path, command=command, fixed=fixed, **changes)
-    told = told_of_experiment(tmp_path / "audits" / "soudry2018.run.yaml", "separable")
-    assert told[0].startswith("The program ") is is_told
-    assert told[1 if is_told else 0].startswith("Experiment 'separable' is measured by")
-    if is_told:
-        under = "path" if "/" in program else "name"
-        assert told[0] == (
-            f"The program '{program}' of experiment 'separable' is whatever this machine, or a "
-            f"package, has under that {under}"
-        )
 
 
 def test_arguments_are_filled_in_and_nothing_else_is_read_in_them() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
@@ -167,21 +166,6 @@ class CommandExperiment(StrictModel):
                     "spelled null; expected an argument that is this placeholder alone"
                 )
         return self
-
-    def is_of(self, environment: PythonEnvironment) -> bool:
-        """True if the program is the Python of an environment, or a file of the source.
-
-        An image has its programs under its digest.
-        """
-        program = self.command[0]
-        if environment.image is not None:
-            return True
-        if "/" in program:
-            beside = posixpath.normpath(posixpath.join(self.folder, program))
-            return not beside.startswith(("/", "../", "{"))
-        version = environment.python
-        pattern = r"python(3(\.\d{1,2})?)?" if version is None else f"python(3|{version})?"
-        return re.fullmatch(pattern, program) is not None
 
     @property
     def used(self) -> frozenset[str]:
