@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -241,8 +241,8 @@ def _rules(audit: Audit) -> dict[str, str]:
 def _digest_of(records: Iterable[Record]) -> str:
     """The digest of what some records measured, whatever code measured it and when."""
 
-    def measured(one: Record) -> list[str | int]:
-        cell = [one.tier, one.experiment, canonical_settings(one.settings), one.seed]
+    def measured(one: Record) -> list[Any]:
+        cell: list[Any] = [one.tier, one.experiment, canonical_settings(one.settings), one.seed]
         return [*cell, one.status.value, sha256(one.measurements.model_dump_json().encode())]
 
     return digest(sorted(map(measured, records)))
