@@ -239,7 +239,7 @@ class Figure(StrictModel):
 
 
 class Tiers(StrictModel):
-    """How many runs each tier has, as a list of so many seeds.
+    """The number of runs that each tier has, as a list of so many seeds.
 
     The smoke and quick tiers run 0, 1, 2 and so on; the paper tier's follow from the rule
     (`reproaudit.audit.seeds`).
