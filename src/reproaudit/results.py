@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -27,10 +27,12 @@ from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.checks.measurements import StrictModel
 from reproaudit.errors import SpecError
-from reproaudit.records import Record
 from reproaudit.running.files import explained, sha256, write_whole
 
-MOST_BYTES = 2**26
+if TYPE_CHECKING:  # `check` starts without NumPy
+    from reproaudit.records import Record
+
+MOST_LOG_BYTES = 2**26
 """Of a log; a line has about a kilobyte."""
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -38,8 +40,8 @@ Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Answer(StrictModel):
-    """What a run showed of a claim: the outcome in a word, and how many of its runs say yes."""
+class ClaimAnswer(StrictModel):
+    """A claim's outcome in a word, the digest of its bounds, and how many of n runs say yes."""
 
     answer: str
     bounds: Digest
@@ -72,7 +74,7 @@ class Result(StrictModel):
     code: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")], ...]
     records: Count
     digest: Digest
-    claims: dict[str, Answer]
+    claims: dict[str, ClaimAnswer]
 
 
 class FirstVersion(StrictModel):
@@ -85,8 +87,9 @@ class FirstVersion(StrictModel):
     records: Count
 
 
-Line = Annotated[Result | FirstVersion, Field(discriminator="kind")]
-_LINE: TypeAdapter[Result | FirstVersion] = TypeAdapter(Line)
+_LINE: TypeAdapter[Result | FirstVersion] = TypeAdapter(
+    Annotated[Result | FirstVersion, Field(discriminator="kind")]
+)
 _BEGUN = TypeAdapter(dict[str, bool | None])
 
 
@@ -115,7 +118,7 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
 def _content(file: Path) -> bytes:
     with explained("read", file):
         try:
-            return read_regular(file, MOST_BYTES)
+            return read_regular(file, MOST_LOG_BYTES)
         except FileNotFoundError:
             return b""
 
@@ -214,7 +217,7 @@ def append(
         records=len(judged),
         digest=measured,
         claims={
-            claim.id: Answer(answer=answers[claim.id], bounds=digest(decisive(claim.checks)))
+            claim.id: ClaimAnswer(answer=answers[claim.id], bounds=digest(decisive(claim.headline)))
             for claim in audit.claims
             if claim.id in answers
         },
@@ -238,8 +241,8 @@ def _rules(audit: Audit) -> dict[str, str]:
 def _digest_of(records: Iterable[Record]) -> str:
     """The digest of what some records measured, whatever code measured it and when."""
 
-    def measured(one: Record) -> list[str | int]:
-        cell = (one.tier, one.experiment, canonical_settings(one.settings), one.seed)
+    def measured(one: Record) -> list[Any]:
+        cell: list[Any] = [one.tier, one.experiment, canonical_settings(one.settings), one.seed]
         return [*cell, one.status.value, sha256(one.measurements.model_dump_json().encode())]
 
     return digest(sorted(map(measured, records)))
@@ -283,7 +286,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def is_committed(file: Path) -> bool | None:
-    """Whether a file is committed as it is; None outside a checkout, or without git."""
+    """True if a file is committed as it is; None outside a checkout, or without git."""
     if _git(file, "rev-parse", "HEAD") is None:
         return None
     tracked = _git(file, "ls-files", "--error-unmatch", "--", file.name)
@@ -291,7 +294,7 @@ def is_committed(file: Path) -> bool | None:
 
 
 def _git(file: Path, *arguments: str) -> str | None:
-    """What git says in a file's folder; None if it fails."""
+    """The output of a git command in a file's folder; None if it fails."""
     command = ["git", "-c", "core.fsmonitor=false", "-C", str(file.parent), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

@@ -122,8 +122,13 @@ class Figure(StrictModel):
     """true for a logarithmic vertical axis."""
 
 
+<<<<<<< HEAD
 class Runs(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
+=======
+class Tiers(StrictModel):
+    """The number of runs that each tier has, as a list of so many seeds.
+>>>>>>> main
 
     quick: int = Field(default=5, ge=1)
     """Runs of every arm at the quick tier."""
@@ -131,7 +136,7 @@ class Runs(StrictModel):
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
     arms: int = Field(default=5, ge=1)
-    """Runs of every other null, ablation, constructed solution and alternative at the paper tier."""
+    """Runs at the paper tier of every other null, ablation, constructed solution, alternative."""
 
     def at(self, tier: TierName, own: bool) -> int:
         """Return the number of runs of an arm at a tier."""
