@@ -122,13 +122,8 @@ class Figure(StrictModel):
     """true for a logarithmic vertical axis."""
 
 
-<<<<<<< HEAD
 class Runs(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
-=======
-class Tiers(StrictModel):
-    """The number of runs that each tier has, as a list of so many seeds.
->>>>>>> main
 
     quick: int = Field(default=5, ge=1)
     """Runs of every arm at the quick tier."""
