@@ -1,0 +1,308 @@
+"""From the engine's answers to a scorecard: names, words and data, nothing decided anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reproaudit.audit.claims import Claim
+from reproaudit.report.documentation import documentation_of
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.seeds import rule
+from reproaudit.checks import Kind, Provenance
+from reproaudit.judge import ArmAnswer, ClaimAnswer, Note
+from reproaudit.judge.model import Estimate
+from reproaudit.records import Record
+from reproaudit.report.choices import choices
+from reproaudit.report.model import (
+    ArmModel,
+    CertaintyModel,
+    ClaimModel,
+    EstimateModel,
+    ReasonModel,
+    RunModel,
+    RunsModel,
+    Scorecard,
+)
+from reproaudit.report.numbers import number, setting_value
+from reproaudit.report.paragraph import authors_should_state, ours, summary
+from reproaudit.report.words import Context, Namer, effect, leading, words
+from reproaudit.stats import share_interval
+
+
+def build(
+    audit: Audit,
+    reviews: Reviews,
+    tier: TierName,
+    answers: Sequence[ClaimAnswer],
+    records: Iterable[Record],
+    *,
+    environment: Sequence[str] = (),
+    earlier: int = 0,
+) -> Scorecard:
+    """Build a paper's scorecard.
+
+    Args:
+        audit: the paper.
+        reviews: what reviewers say of it.
+        tier: of the records.
+        answers: the engine's, one for each claim.
+        records: those that were judged.
+        environment: lines on code, versions and device.
+        earlier: how many results came before.
+    """
+    namer, by_id = Namer(audit), {one.id: one for one in audit.claims}
+    claims = tuple(claim_model(audit, by_id[one.id], one, namer, tier) for one in answers)
+    judged = list(records)
+    unstated = choices(audit, claims, namer)
+    label = f"{tier}-{audit.salt}" if audit.salt else tier
+    origins = [one.origin for one in judged if one.origin is not None]
+    return Scorecard(
+        paper=audit.paper.model_dump(mode="json", exclude_none=True),
+        about=audit.about,
+        tier=label,
+        summary=summary(audit, tier, claims),
+        ours=ours(audit, claims, unstated),
+        authors=authors_should_state(unstated),
+        documentation=documentation_of(audit, reviews),
+        claims=claims,
+        unstated=unstated,
+        not_audited=tuple(one.model_dump() for one in audit.not_audited),
+        findings=_findings(audit),
+        settings=_settings(audit, tier),
+        measurements=_measurements(audit),
+        environment=tuple(environment),
+        records=_records(judged),
+        earlier_results=earlier,
+        origin=origins[0].model_dump(mode="json") if origins else None,
+    )
+
+
+def claim_model(
+    audit: Audit, claim: Claim, found: ClaimAnswer, namer: Namer, tier: TierName
+) -> ClaimModel:
+    """Return one claim's answer with its words."""
+    symbol = claim.grade.symbol if claim.grade is not None else ""
+    context = Context(namer, claim.experiment, symbol, tier)
+    make = _Arms(audit, claim, found, namer)
+    low, high = share_interval(found.base.yes, found.base.n)
+    headline = make.estimates(found.base, found.cannot_fail)
+    shown = leading(found)
+    return ClaimModel(
+        id=found.id,
+        says=claim.says,
+        short=claim.short,
+        wording=claim.wording,
+        locator=claim.locator,
+        main=claim.main,
+        experiment=claim.experiment,
+        outcome=found.outcome.value,
+        certainty=CertaintyModel(
+            level=found.level.value if found.level is not None else None,
+            reasons=_reasons(found.reasons, context),
+        ),
+        phrase=words(found.phrases[0], context) if found.phrases else "",
+        clauses=_reasons(found.clauses, context),
+        runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high),
+        effect=_effect(claim, found, context) if shown is not None else "no numbers",
+        base=make.arm(found.base, found.cannot_fail),
+        grades=tuple(map(make.arm, found.grades)),
+        symbol=symbol or None,
+        headline=headline,
+        support=tuple(
+            make.check(one, check, "support")
+            for one, check in zip(found.support, claim.support, strict=True)
+        ),
+        notes=tuple(
+            make.check(one, check, "note")
+            for one, check in zip(found.notes, claim.notes, strict=True)
+        ),
+        reported=tuple(one.model_dump() for one in claim.reported),
+        readings=tuple(map(make.arm, found.readings)),
+        nulls=tuple(map(make.arm, found.nulls)),
+        ablations=tuple(
+            make.arm(one.answer).model_copy(
+                update={
+                    "specificity": one.specificity.value,
+                    "lacks": one.answer.arm.lacks,
+                    "effects": one.effects,
+                }
+            )
+            for one in found.ablations
+        ),
+        constructed=None if found.constructed is None else make.arm(found.constructed),
+        alternatives=tuple(
+            make.arm(one.answer).model_copy(
+                update={"tier": one.tier, "flips": one.flips, "unfinished": one.unfinished}
+            )
+            for one in found.alternatives
+        ),
+        per_run=tuple(
+            RunModel(
+                seed=run.seed,
+                status=run.status.value,
+                values=tuple(one.value for one in run.conditions),
+            )
+            for run in found.base.runs
+        ),
+        rule=rule(audit, claim.experiment, tier) if tier == "paper" else None,
+    )
+
+
+class _Arms:
+    """Makes models of arms, with the words of one claim."""
+
+    def __init__(self, audit: Audit, claim: Claim, found: ClaimAnswer, namer: Namer) -> None:
+        self._audit, self._claim, self._namer = audit, claim, namer
+        self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
+        self._grade = claim.grade
+        self._reasons = [one.why for check in claim.headline for one in check.bounds()]
+
+    def arm(self, answer: ArmAnswer, cannot_fail: Sequence[int] = ()) -> ArmModel:
+        """Return the model of an arm's answer."""
+        arm = answer.arm
+        setting, value = arm.varied or (None, None)
+        said = self._namer.arm(arm.name)
+        if setting is not None and value is not None:
+            called = self._namer.setting(self._claim.experiment, setting)
+            said = f"{called} {setting_value(value)}"
+        primary = self._grade is None or answer.at is None or answer.at in self._grade.primary
+        return ArmModel(
+            name=arm.name,
+            words=said,
+            role=arm.role.value,
+            why=self._why.get(arm.name),
+            setting=setting,
+            value=value,
+            at=answer.at,
+            primary=primary,
+            decision=answer.decision.value,
+            yes=answer.yes,
+            n=answer.n,
+            void=answer.void,
+            same=answer.same,
+            trained=answer.trained,
+            weak=answer.weak,
+            estimates=self.estimates(answer, cannot_fail),
+        )
+
+    def check(self, answer: ArmAnswer, check: Kind, role: str) -> ArmModel:
+        """Return the model of a check beside the headline."""
+        said = ", ".join(one.words.partition(";")[0] for one in self.estimates(answer))
+        return self.arm(answer).model_copy(update={"role": role, "words": said or check.name})
+
+    def estimates(
+        self, answer: ArmAnswer, cannot_fail: Sequence[int] = ()
+    ) -> tuple[EstimateModel, ...]:
+        """Return the models of an answer's conditions."""
+        return tuple(
+            self._estimate(one, place in cannot_fail) for place, one in enumerate(answer.estimates)
+        )
+
+    def _estimate(self, one: Estimate, cannot_fail: bool) -> EstimateModel:
+        noun = self._namer.noun(self._claim.experiment, one.condition.noun)
+        limit = one.limit
+        within = limit.side.value == "within"
+        return EstimateModel(
+            name=one.condition.name,
+            noun=noun,
+            median=one.median,
+            low=min(one.values, default=None),
+            high=max(one.values, default=None),
+            worst=one.worst,
+            bound=limit.at,
+            target=limit.target if within else None,
+            side=limit.side.value,
+            unit=one.condition.unit,
+            **{"from": limit.origin.value},
+            why=next(filter(None, self._reasons), None)
+            if limit.origin is Provenance.OURS
+            else None,
+            mean=one.mean,
+            cannot_fail=cannot_fail,
+            words=effect(one, noun),
+        )
+
+
+def _inline(claim: Claim) -> dict[str, str]:
+    """Why the arms that are written in a claim are there, by name."""
+    written = [*claim.nulls, *(one.arm for one in claim.ablations), claim.constructed]
+    return {one.name: one.why for one in written if one is not None and not isinstance(one, str)}
+
+
+def _reasons(notes: Sequence[Note], context: Context) -> tuple[ReasonModel, ...]:
+    return tuple(ReasonModel(kind=one.kind, words=words(one, context)) for one in notes)
+
+
+def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
+    """The row's number; of a graded claim at the first and the last primary coordinate."""
+    shown = leading(found)
+    assert shown is not None
+    text = effect(shown, context.noun(shown.condition.noun))
+    primary = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
+    if len(primary) < 2 or not all(one.estimates for one in primary):
+        return text
+    first, last = primary[0].estimates[0], primary[-1].estimates[0]
+    if first.median is None or last.median is None or first.worst is None:
+        return text
+    unit = "-fold" if first.condition.unit == "factor" else ""
+    return (
+        f"{number(first.median)}{unit} at {context.symbol} = {primary[0].at}, "
+        f"{number(last.median)}{unit} at {context.symbol} = {primary[-1].at}, "
+        f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
+    )
+
+
+def _findings(audit: Audit) -> tuple[dict[str, Any], ...]:
+    ordered = sorted(audit.findings, key=lambda one: not one.changes)
+    return tuple(one.model_dump(mode="json") for one in ordered)
+
+
+def _settings(audit: Audit, tier: TierName) -> tuple[dict[str, Any], ...]:
+    shared = [(None, name, one) for name, one in audit.settings.items()]
+    own = [(e, n, one) for e, spec in audit.experiments.items() for n, one in spec.settings.items()]
+    return tuple(
+        {
+            "experiment": experiment,
+            "name": name,
+            "value": one.at(tier),
+            "source": one.source.value,
+            "locator": one.locator,
+            "why": one.why,
+        }
+        for experiment, name, one in (*shared, *own)
+    )
+
+
+def _measurements(audit: Audit) -> tuple[dict[str, Any], ...]:
+    shared = [(None, name, one) for name, one in audit.measurements.items()]
+    own = [
+        (e, n, one) for e, spec in audit.experiments.items() for n, one in spec.measurements.items()
+    ]
+    return tuple(
+        {
+            "experiment": experiment,
+            "name": name,
+            "kind": one.kind.value,
+            "axes": [axis.name for axis in one.axes],
+            "unit": one.unit,
+            "meaning": one.meaning,
+        }
+        for experiment, name, one in (*shared, *own)
+    )
+
+
+def _records(records: Sequence[Record]) -> Mapping[str, Any]:
+    ended = {status: sum(one.status.value == status for one in records) for status in _STATUS}
+    return {
+        "count": len(records),
+        **ended,
+        "hours": round(sum(one.seconds for one in records) / 3600, 3),
+        "first": min((one.started.date().isoformat() for one in records), default=None),
+        "last": max((one.started.date().isoformat() for one in records), default=None),
+    }
+
+
+_STATUS = ("completed", "diverged", "failed")
+

@@ -1,0 +1,80 @@
+"""Choices that the paper leaves open or that its sources read differently, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.settings import Setting
+from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
+from reproaudit.report.numbers import of, setting_value
+from reproaudit.report.words import Namer
+
+
+def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
+    """Return every guess and every reading of the judged experiments; what changes answers first."""
+    found = []
+    for experiment, name, setting in _open_settings(audit, claims):
+        mine = [one for one in claims if experiment in (None, one.experiment)]
+        arms = [(one, arm) for one in mine for arm in _varied(one, name)]
+        found.append(
+            ChoiceModel(
+                setting=name if experiment is None else f"{experiment}.{name}",
+                words=namer.setting(experiment or mine[0].experiment, name),
+                value=setting.value,
+                source=setting.source.value,
+                others=setting.others,
+                answers=tuple(_answers(arms)),
+                changes=any(_changes(one, arm) for one, arm in arms),
+                reading=bool(setting.readings),
+                unstated=setting.guessed or bool(setting.readings),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (not one.changes, not one.reading, not one.answers)))
+
+
+def _open_settings(
+    audit: Audit, claims: Sequence[ClaimModel]
+) -> Iterator[tuple[str | None, str, Setting]]:
+    judged = {one.experiment for one in claims}
+    for name, setting in audit.settings.items():
+        used = any(name not in audit.experiments[one].settings for one in judged)
+        if setting.underspecified and used:
+            yield None, name, setting
+    for experiment in sorted(judged):
+        for name, setting in audit.experiments[experiment].settings.items():
+            if setting.underspecified:
+                yield experiment, name, setting
+
+
+def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
+    return [one for one in (*claim.readings, *claim.alternatives) if one.setting == name]
+
+
+def _changes(claim: ClaimModel, arm: ArmModel) -> bool:
+    """Whether an arm answers otherwise than the claim's own runs, or leaves a reading open."""
+    if arm.role == "alternative":
+        return arm.flips
+    return arm.n > 0 and arm.decision != claim.base.decision
+
+
+def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
+    """For each value the claims whose answer changes with it, or that none does."""
+    by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
+    for claim, arm in arms:
+        if arm.value is not None and arm.n:
+            by_value.setdefault(setting_value(arm.value), []).append((claim, arm))
+    for value, pairs in by_value.items():
+        turned = [
+            f"{claim.id.partition('.')[2]} {of(arm.yes, arm.n)} "
+            f"(as run {of(claim.runs.yes, claim.runs.n)})"
+            for claim, arm in pairs
+            if _changes(claim, arm)
+        ]
+        late = sum(arm.unfinished for _, arm in pairs)
+        if turned:
+            yield f"{value}: {', '.join(turned)}"
+        elif late:
+            yield f"{value}: training had not come half as far"
+        else:
+            yield f"{value}: no answer changes"

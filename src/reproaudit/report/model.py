@@ -1,0 +1,269 @@
+"""`scorecard.json`, version 3: everything that a page says of a paper, as data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reproaudit.cell import SettingValue
+from reproaudit.checks.quantities import Coordinate
+
+SCHEMA_VERSION = 3
+
+
+class ReportModel(BaseModel):
+    """The base of a reported model: no unknown fields, immutable, every field documented."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class EstimateModel(ReportModel):
+    """One condition over the runs of an arm."""
+
+    name: str
+    """The condition."""
+    noun: str
+    """What the number is of."""
+    median: float | None
+    """The typical run."""
+    low: float | None
+    """The smallest number of a run."""
+    high: float | None
+    """The largest number of a run."""
+    worst: float | None
+    """The run farthest from meeting the bound."""
+    bound: float
+    """The bound; of an equality the margin."""
+    target: float | None = None
+    """Of an equality, what is equalled."""
+    side: str
+    """at_most, at_least, below, above or within."""
+    unit: str
+    """plain, factor or share."""
+    origin: str = Field(alias="from")
+    """Where the bound comes from."""
+    why: str | None = None
+    """Of a bound of ours, the reason."""
+    mean: tuple[float, float, float] | None = None
+    """Where the mean decides: the mean and its 90 % interval."""
+    cannot_fail: bool = False
+    """Whether no null misses it."""
+    words: str
+    """The number against its bound, in words."""
+
+
+class ArmModel(ReportModel):
+    """The runs of one arm."""
+
+    name: str
+    """The arm's name."""
+    words: str
+    """What a page calls it."""
+    role: str
+    """own, reading, null, ablation, constructed, alternative; support or note of a check."""
+    why: str | None = None
+    """What the arm is, in a sentence."""
+    setting: str | None = None
+    """Of a reading or an alternative: the setting that differs."""
+    value: SettingValue | None = None
+    """Its value."""
+    at: Coordinate | None = None
+    """Of a graded claim: the coordinate."""
+    primary: bool = True
+    """Whether the coordinate decides."""
+    decision: str
+    """met, missed or open."""
+    yes: int
+    """The runs that say yes."""
+    n: int
+    """The runs that count."""
+    void: int = 0
+    """The void runs."""
+    same: int = 0
+    """Further runs that are identical in every number."""
+    trained: tuple[float, float] | None = None
+    """The typical training loss at the start and at the end."""
+    weak: bool = False
+    """Of a null: whether it neither misses nor is beaten."""
+    specificity: str | None = None
+    """Of an ablation: what it tells."""
+    lacks: str | None = None
+    """Of an ablation: what it lacks."""
+    effects: tuple[float, float] | None = None
+    """Of an ablation: the typical factor without and with it."""
+    tier: str | None = None
+    """Of an alternative: the tier at which it ran."""
+    flips: bool = False
+    """Of an alternative: whether the runs answer otherwise."""
+    unfinished: bool = False
+    """Of an alternative: whether training had not come half as far."""
+    estimates: tuple[EstimateModel, ...] = ()
+    """By condition."""
+
+
+class ReasonModel(ReportModel):
+    """A reason, a clause or a phrase: its kind, and its words."""
+
+    kind: str
+    """Which."""
+    words: str
+    """As a page says it."""
+
+
+class CertaintyModel(ReportModel):
+    """How sure the evidence makes us, and why not surer."""
+
+    level: str | None
+    """high, moderate, low or very low; none for what is not decided."""
+    reasons: tuple[ReasonModel, ...]
+    """Each reason that fired, or why there is no outcome."""
+
+
+class RunsModel(ReportModel):
+    """How many runs say yes, and the 90 % interval of the share of all runs that would."""
+
+    yes: int
+    """The runs that say yes."""
+    n: int
+    """The runs that count."""
+    low: float
+    """The interval's lower end."""
+    high: float
+    """The interval's upper end."""
+
+
+class RunModel(ReportModel):
+    """One run."""
+
+    seed: int
+    """Its seed."""
+    status: str
+    """yes, no, void, failed or unpaired."""
+    values: tuple[float | None, ...]
+    """Its number for each headline condition."""
+
+
+class ClaimModel(ReportModel):
+    """The conclusion on a claim, and all that it rests on."""
+
+    id: str
+    """The claim's id."""
+    says: str
+    """The paper's claim, in our words."""
+    short: str
+    """The same as a clause."""
+    wording: str
+    """from_source, recalled or derived."""
+    locator: str
+    """Where the paper makes it."""
+    main: bool
+    """Whether it is the main claim."""
+    experiment: str
+    """What is run."""
+    outcome: str
+    """The conclusion."""
+    certainty: CertaintyModel
+    """How sure, and why not surer."""
+    phrase: str
+    """The weightiest that no other column shows."""
+    clauses: tuple[ReasonModel, ...]
+    """What else a reader must know."""
+    runs: RunsModel
+    """The runs of the headline."""
+    effect: str
+    """The typical run against the bound, in words."""
+    base: ArmModel
+    """The arm that decides: the claim's own, or a reading where that has not run."""
+    grades: tuple[ArmModel, ...]
+    """The headline along its axis."""
+    symbol: str | None = None
+    """What a coordinate is called."""
+    headline: tuple[EstimateModel, ...]
+    """The headline's conditions."""
+    support: tuple[ArmModel, ...]
+    """What else the paper says of it."""
+    notes: tuple[ArmModel, ...]
+    """Ours and stricter, deciding nothing."""
+    reported: tuple[dict[str, str], ...]
+    """Numbers published elsewhere."""
+    readings: tuple[ArmModel, ...]
+    """Other sourced values."""
+    nulls: tuple[ArmModel, ...]
+    """Arms with nothing to learn, or a wrong reference."""
+    ablations: tuple[ArmModel, ...]
+    """Arms without a part of the mechanism."""
+    constructed: ArmModel | None
+    """A solution built by hand."""
+    alternatives: tuple[ArmModel, ...]
+    """Other guesses."""
+    per_run: tuple[RunModel, ...]
+    """Every run of the headline."""
+    rule: str | None = None
+    """The rule of the experiment's claims."""
+
+
+class ChoiceModel(ReportModel):
+    """A choice that the paper leaves open, or that sources read differently."""
+
+    setting: str
+    """The setting; `experiment.setting` for an experiment's own."""
+    words: str
+    """What a page calls it."""
+    value: SettingValue
+    """The value that was run."""
+    source: str
+    """Where it comes from."""
+    others: tuple[SettingValue, ...]
+    """Readings and alternatives."""
+    answers: tuple[str, ...]
+    """What becomes of the claims, in words; empty if it was not varied."""
+    changes: bool
+    """Whether an answer changes."""
+    reading: bool
+    """Whether sources back both values."""
+    unstated: bool
+    """Whether neither text nor code says."""
+
+
+class Scorecard(ReportModel):
+    """A paper's scorecard."""
+
+    schema_version: Literal[3] = SCHEMA_VERSION
+    """The version of this format, 3."""
+    paper: dict[str, Any]
+    """The paper, as its audit names it."""
+    about: str | None
+    """What a reader must know first."""
+    tier: str
+    """smoke, quick, paper, or paper with a salt."""
+    summary: tuple[str, ...]
+    """The colleague's paragraphs."""
+    ours: str
+    """What is due to the audit's own choices."""
+    authors: str
+    """What the authors should state."""
+    documentation: dict[str, Any]
+    """The nine variables."""
+    claims: tuple[ClaimModel, ...]
+    """The answers."""
+    unstated: tuple[ChoiceModel, ...]
+    """Choices that the paper leaves open."""
+    not_audited: tuple[dict[str, str], ...]
+    """Listed claims that are not tested, with the reason."""
+    findings: tuple[dict[str, Any], ...]
+    """Where sources differ; those that change an answer first."""
+    settings: tuple[dict[str, Any], ...]
+    """Every setting with value and source."""
+    measurements: tuple[dict[str, Any], ...]
+    """Every measurement with unit and meaning."""
+    figures: tuple[dict[str, Any], ...] = ()
+    """The data of the figures."""
+    environment: tuple[str, ...]
+    """With what the records were made."""
+    records: dict[str, Any]
+    """How many, how long, from when to when."""
+    earlier_results: int
+    """How many results came before."""
+    origin: dict[str, Any] | None = None
+    """Of measurements that are not ours: whose."""

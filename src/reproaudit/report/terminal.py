@@ -1,0 +1,116 @@
+"""A scorecard in a terminal: `report` at most 60 lines, `run` at most 25 a paper."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from reproaudit.judge import Outcome
+from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.numbers import of, share_range
+from reproaudit.report.paragraph import closing
+from reproaudit.report.words import OUTCOMES
+
+WIDTH = 80
+
+
+def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines of `report SLUG`."""
+    yield from _wrapped(_title(card), width)
+    yield ""
+    if card.about:
+        yield from _wrapped(card.about, width)
+        yield ""
+    yield from _wrapped(" ".join(card.summary), width)
+    yield ""
+    yield from _wrapped(f"Ours: {card.ours}", width)
+    yield from _wrapped(f"The authors should state: {card.authors}", width)
+    yield ""
+    names = max((len(_name(one)) for one in card.claims), default=0)
+    for claim in card.claims:
+        level = claim.certainty.level or ""
+        low_high = share_range(claim.runs.low, claim.runs.high) if claim.runs.n else ""
+        yield _cut(
+            f"  {OUTCOMES[Outcome(claim.outcome)].mark} {_name(claim):<{names}}  "
+            f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",
+            width,
+        )
+        yield from _wrapped(claim.effect, width, "      ")
+        more = [claim.phrase, _why(claim)]
+        yield from _wrapped("; ".join(filter(None, more)), width, "      ")
+    if choices := [one for one in card.unstated if one.changes]:
+        yield ""
+        yield "Unstated choices that matter"
+        for one in choices:
+            yield from _wrapped(f"{one.words}: {'; '.join(one.answers)}", width, "  ")
+
+
+def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
+    yield from _wrapped(" ".join(card.summary), width)
+    yield ""
+    names = max((len(_name(one)) for one in card.claims), default=0)
+    for claim in sorted(card.claims, key=lambda one: OUTCOMES[Outcome(one.outcome)].order):
+        head = f"  {OUTCOMES[Outcome(claim.outcome)].mark} {_name(claim):<{names}}  "
+        counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
+        yield _cut(f"{head}{counts} {claim.effect}", width)
+    yield ""
+    if card.tier != "paper" and card.claims:
+        yield "Certainty very low throughout: reduced scale."
+    yield closing(card.claims)
+
+
+def detail_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
+    """Yield what `--verbose` adds: every arm of every claim."""
+    for claim in card.claims:
+        yield ""
+        yield from _wrapped(f"{_name(claim)}: {claim.says}", width)
+        yield f"  {claim.locator}"
+        for one in claim.headline:
+            yield from _wrapped(one.words, width, "  ")
+        for label, arms in (
+            ("at", claim.grades),
+            ("reading", claim.readings),
+            ("support", claim.support),
+            ("note", claim.notes),
+            ("null", claim.nulls),
+            ("without", claim.ablations),
+            ("alternative", claim.alternatives),
+        ):
+            for arm in arms:
+                said = f"{claim.symbol} = {arm.at}" if label == "at" else arm.lacks or arm.words
+                loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
+                yield _cut(f"  {label:<11} {said}: {of(arm.yes, arm.n)}{loss}", width)
+
+
+def _trained(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.3g} → {ends[1]:.3g}"
+
+
+def _title(card: Scorecard) -> str:
+    authors = ", ".join(name.split()[-1] for name in card.paper["authors"])
+    scale = "the paper's own scale" if card.tier == "paper" else f"{card.tier} tier"
+    return (
+        f"{card.paper['title']}. {authors} · {card.paper['venue']} {card.paper['year']} · {scale}"
+    )
+
+
+def _why(claim: ClaimModel) -> str:
+    reasons = ", ".join(one.words for one in claim.certainty.reasons)
+    if not reasons:
+        return ""
+    return f"{claim.certainty.level}: {reasons}" if claim.certainty.level else reasons
+
+
+def _name(claim: ClaimModel) -> str:
+    return claim.id.partition(".")[2]
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> Sequence[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"

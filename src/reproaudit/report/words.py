@@ -1,0 +1,265 @@
+"""The one place where outcomes, reasons and phrases become words; an unknown one fails loudly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reproaudit.audit.model import Audit
+from reproaudit.checks import Side
+from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
+from reproaudit.judge.model import Estimate
+from reproaudit.report.numbers import (
+    apart,
+    bound_words,
+    counted,
+    fold,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    stated,
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an outcome looks.
+
+    Attributes:
+        mark: one character.
+        colour: the class of a page and the style of a terminal.
+        order: the place in a list, worst first.
+        junit: passed, failure, error or skipped.
+        means: the line of the legend.
+    """
+
+    mark: str
+    colour: str
+    order: int
+    junit: str
+    means: str
+
+
+OUTCOMES: Mapping[Outcome, Look] = {
+    Outcome.SUPPORTED: Look(
+        "✓", "green", 5, "passed", "more than half of all runs would say yes, at 95 % confidence"
+    ),
+    Outcome.PARTLY_SUPPORTED: Look(
+        "◐", "yellow", 3, "passed", "a named part is not met, or it holds under one reading only"
+    ),
+    Outcome.NOT_SUPPORTED: Look(
+        "✗", "red", 2, "failure", "more than half of all runs would say no, at 95 % confidence"
+    ),
+    Outcome.UNDECIDED: Look("?", "yellow", 1, "skipped", "these runs cannot tell; more would"),
+    Outcome.NOT_TESTED: Look(
+        "–", "dim", 4, "skipped", "a null passes too, or fewer than five runs ended"
+    ),
+    Outcome.FAILED: Look("!", "magenta", 0, "error", "a technical fault; the paper is not judged"),
+}
+
+DOTS: Mapping[Level, str] = {
+    Level.HIGH: "●●●●",
+    Level.MODERATE: "●●●○",
+    Level.LOW: "●●○○",
+    Level.VERY_LOW: "●○○○",
+}
+
+
+class Namer:
+    """Gives the names of an audit's settings, measurements and arms as pages say them."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def setting(self, experiment: str, name: str) -> str:
+        """Return what a page calls a setting."""
+        found = self._audit.setting_of(experiment, name)
+        return found.words if found is not None and found.words else name.replace("_", " ")
+
+    def noun(self, experiment: str, name: str) -> str:
+        """Return what a page calls a measurement."""
+        found = self._audit.declaration(experiment, name)
+        return found.noun if found is not None and found.noun else name.replace("_", " ")
+
+    def arm(self, name: str) -> str:
+        """Return what a page calls an arm."""
+        found = self._audit.arms.get(name)
+        return found.words if found is not None and found.words else name.replace("_", " ")
+
+
+# --- numbers against bounds ---------------------------------------------------------------------
+
+
+def effect(one: Estimate, noun: str) -> str:
+    """Return a condition's typical and worst run against its bound, in words."""
+    bound = bound_words(one.limit, one.condition.unit)
+    if one.mean is not None:
+        mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
+        return f"mean {noun} {mean} [{low}, {high}]; {bound}"
+    if one.median is None or one.worst is None:
+        return f"{_NEVER.get(one.condition.name, f'{noun} has no number')}; {bound}"
+    shown = _SHOWN.get(one.condition.name, _plain)
+    return f"{shown(one, noun)}; {bound}"
+
+
+def _pair(one: Estimate, text: Callable[[float], str]) -> str:
+    assert one.median is not None
+    assert one.worst is not None
+    typical, worst = text(one.median), text(one.worst)
+    return typical if typical == worst else f"{typical}, worst run {worst}"
+
+
+def _text(one: Estimate) -> Callable[[float], str]:
+    bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
+    if one.condition.unit == "factor":
+        return lambda value: fold(value, bound)
+    if one.condition.unit == "share" and abs(bound) < 0.1:
+        return percent
+    return lambda value: apart(value, bound)
+
+
+def _plain(one: Estimate, noun: str) -> str:
+    return f"{noun} {_pair(one, _text(one))}"
+
+
+def _bare(one: Estimate, _noun: str) -> str:
+    return _pair(one, _text(one))
+
+
+_SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
+    "beats": _bare,
+    "falls": lambda one, noun: f"{noun} falls {_pair(one, _text(one))}",
+    "flattens": lambda one, noun: f"{noun} changes by {_pair(one, percent)} at the end",
+    "ends": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
+    "slope": lambda one, noun: f"slope of log {noun} {_pair(one, _text(one))}",
+    "order": lambda one, noun: f"{noun} changes {_pair(one, fold)} later",
+    "wait": lambda one, noun: f"{noun} has changed {_pair(one, fold)} less than one clock gives",
+    "law": lambda one, _noun: f"best rival misfits {_pair(one, fold)}",
+    "growth": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
+    "start": lambda one, noun: f"{noun} starts at {_pair(one, _text(one))}",
+    "end": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
+    "exponent": lambda one, _noun: f"exponent {_pair(one, _text(one))}",
+    "bend": lambda one, _noun: f"bends by {_pair(one, percent)}",
+}
+_NEVER: Mapping[str, str] = {
+    "order": "a change never comes",
+    "wait": "a change never comes",
+    "law": "it stops growing",
+}
+
+
+def leading(found: ClaimAnswer) -> Estimate | None:
+    """Return the condition that a row shows: the first missed by the typical run, else the first."""
+    estimates = found.base.estimates
+    missed = [one for one in estimates if not one.limit.met_by(one.median)]
+    return next(iter(missed or estimates), None)
+
+
+# --- reasons, clauses, phrases ------------------------------------------------------------------
+
+Words = Callable[[Mapping[str, Any], "Context"], str]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a note's words are made with.
+
+    Attributes:
+        namer: the audit's names.
+        experiment: the claim's.
+        symbol: of a graded claim, what a coordinate is called.
+        tier: of the records.
+    """
+
+    namer: Namer
+    experiment: str
+    symbol: str = ""
+    tier: str = "paper"
+
+    def varied(self, pair: tuple[str, Any] | None) -> str:
+        """Return a setting with its value: pairs n = 10."""
+        if pair is None:
+            return "the primary reading"
+        return f"{self.namer.setting(self.experiment, pair[0])} {setting_value(pair[1])}"
+
+    def noun(self, name: str) -> str:
+        """Return what a page calls a measurement."""
+        return self.namer.noun(self.experiment, name)
+
+
+def words(note: Note, context: Context) -> str:
+    """Return a reason, a clause or a phrase as a page says it.
+
+    Raises:
+        KeyError: for a kind that has no words.
+    """
+    return _WORDS[note.kind](note.values, context)
+
+
+def _straddles(values: Mapping[str, Any], context: Context) -> str:
+    bound = "our bound" if values["ours"] else "the bound"
+    ends = f"{apart(values['low'], values['bound'])} to {apart(values['high'], values['bound'])}"
+    return f"runs lie on both sides of {bound} ({ends} against {stated(values['bound'])})"
+
+
+def _ratio(values: Mapping[str, Any]) -> str:
+    if values["effects"] is None:
+        return ""
+    without, with_ = values["effects"]
+    return f" ({number(without)} against {number(with_)})"
+
+
+_WORDS: Mapping[str, Words] = {
+    # why there is no outcome
+    "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
+    "smoke": lambda _v, _: "the smoke tier judges nothing",
+    "null meets": lambda v, c: f"the null passes, too: {c.namer.arm(v['null'])}",
+    "out of reach": lambda v, c: (
+        f"bound out of reach: the constructed solution misses {stated(v['bound'])}, too"
+        f" ({c.noun(v['noun'])})"
+    ),
+    "too few": lambda v, _: f"{counted(v['missing'], 'run')} missing of the five that can decide",
+    "few runs": lambda v, _: f"{of(v['yes'], v['n'])} decide neither way",
+    "straddles": _straddles,
+    # why not surer
+    "scale": lambda v, _: f"reduced scale ({v['tier']})",
+    "proxy": lambda v, _: f"other data or method: {v['proxy']}",
+    "origin": lambda v, _: f"measured by {v['who']}, not by us",
+    "indirect": lambda v, _: (
+        "wording from memory" if v.get("recalled") else f"measured in place of {v['stands_for']}"
+    ),
+    "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
+    "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
+    "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
+    "guess not varied": lambda v, c: "not varied: "
+    + listed([c.namer.setting(c.experiment, one) for one in v["settings"]]),
+    "runs": lambda v, _: (
+        f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"
+    ),
+    "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
+    "our bound": lambda v, c: f"at our bound {stated(v['bound'])} the answer changes",
+    "rule": lambda v, _: (
+        "a bound was changed after results" if v["changed"] else "audit not committed before runs"
+    ),
+    # clauses
+    "support missed": lambda v, _: f"supporting check {v['place'] + 1} is missed",
+    "support open": lambda v, _: f"supporting check {v['place'] + 1} is open, {of(v['yes'], v['n'])}",
+    "reading met": lambda v, c: f"also with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
+    "reading missed": lambda v, c: f"not with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
+    "grade missed": lambda v, c: f"not at {c.symbol} = {v['at']}, {of(v['yes'], v['n'])}",
+    "grade open": lambda v, c: f"open at {c.symbol} = {v['at']}, {of(v['yes'], v['n'])}",
+    "same runs": lambda v, _: f"{counted(v['runs'], 'further run')} gave the same numbers",
+    # phrases
+    "depends on": lambda v, c: f"depends on {c.namer.setting(c.experiment, v['setting'])}",
+    "under reading": lambda v, c: f"{_HOLDS[v['decision']]} with {c.varied(v['varied'])}",
+    "given": lambda v, c: f"run with {c.varied(v['varied'])}",
+    "elsewhere": lambda v, _: f"the other {v['runs']} {v['says']}",
+    Specificity.NOT_SPECIFIC: lambda v, _: f"not specific: also without {v['lacks']}",
+    Specificity.SMALLER: lambda v, _: f"smaller without {v['lacks']}{_ratio(v)}",
+    Specificity.SPECIFIC: lambda v, _: f"specific to {v['lacks']}",
+    Specificity.OPEN: lambda v, _: f"open without {v['lacks']}",
+}
+_HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
