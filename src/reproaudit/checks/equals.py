@@ -60,5 +60,12 @@ class Equals(Kind):
                 values, target, unit = values / run.numbers(self.to), 1.0, "factor"
         else:
             values = values - run.numbers(self.to)
-        limit = Limit(Side.WITHIN, self.within, self.origin, target=target, relative=self.relative)
+        limit = Limit(
+            Side.WITHIN,
+            self.within,
+            self.origin,
+            target=target,
+            relative=self.relative,
+            why=self.why,
+        )
         return (self._condition(values, limit, self.value, unit=unit),)

@@ -47,6 +47,7 @@ class Limit:
             factor, a share or a cosine. Halving and doubling act on the distance from it.
         target: of `WITHIN`, the number that is to be equalled.
         relative: of `WITHIN`, whether the margin is a share of the target.
+        why: of a bound of ours, the reason.
     """
 
     side: Side
@@ -55,6 +56,7 @@ class Limit:
     zero: float = 0.0
     target: float = 0.0
     relative: bool = False
+    why: str | None = None
 
     @property
     def accepted(self) -> tuple[float, float]:
@@ -166,7 +168,7 @@ class Bound(StrictModel):
     def limit(self, zero: float = 0.0) -> Limit:
         """Return the bound as a number is held against it."""
         side, at = next(self._sides())
-        return Limit(side, at, self.origin, zero)
+        return Limit(side, at, self.origin, zero, why=self.why)
 
 
 class Kind(StrictModel):

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reproaudit.audit.claims import Claim
-from reproaudit.report.documentation import documentation_of
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
-from reproaudit.checks import Kind, Provenance
+from reproaudit.checks import Kind
 from reproaudit.judge import ArmAnswer, ClaimAnswer, Note
 from reproaudit.judge.model import Estimate
 from reproaudit.records import Record
 from reproaudit.report.choices import choices
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.model import (
     ArmModel,
     CertaintyModel,
@@ -157,7 +157,6 @@ class _Arms:
         self._audit, self._claim, self._namer = audit, claim, namer
         self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
         self._grade = claim.grade
-        self._reasons = [one.why for check in claim.headline for one in check.bounds()]
 
     def arm(self, answer: ArmAnswer, cannot_fail: Sequence[int] = ()) -> ArmModel:
         """Return the model of an arm's answer."""
@@ -216,9 +215,7 @@ class _Arms:
             side=limit.side.value,
             unit=one.condition.unit,
             **{"from": limit.origin.value},
-            why=next(filter(None, self._reasons), None)
-            if limit.origin is Provenance.OURS
-            else None,
+            why=limit.why,
             mean=one.mean,
             cannot_fail=cannot_fail,
             words=effect(one, noun),
@@ -305,4 +302,3 @@ def _records(records: Sequence[Record]) -> Mapping[str, Any]:
 
 
 _STATUS = ("completed", "diverged", "failed")
-

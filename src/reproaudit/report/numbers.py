@@ -40,8 +40,10 @@ def stated(value: float) -> str:
 def apart(value: float, other: float, least: int = 2) -> str:
     """Return a number with digits enough to differ from another, unless the two are equal."""
     digits = least
-    while digits < MOST_DIGITS and value != other and float(f"{value:.{digits - 1}e}") == float(
-        f"{other:.{digits - 1}e}"
+    while (
+        digits < MOST_DIGITS
+        and value != other
+        and float(f"{value:.{digits - 1}e}") == float(f"{other:.{digits - 1}e}")
     ):
         digits += 1
     return number(value, digits)

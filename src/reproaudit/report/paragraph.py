@@ -90,7 +90,8 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
         one.outcome == Outcome.SUPPORTED and one.certainty.level not in (None, "high")
         for one in claims
     )
-    reserved = f", {less} of the supported with a reservation" if less and tier == "paper" else ""
+    which = "all" if less == outcomes[Outcome.SUPPORTED] else str(less)
+    reserved = f", {which} of these with a reservation" if less and tier == "paper" else ""
     each = f", {runs} runs each" if runs else ""
     return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}: {listed(said)}{reserved}."
 
@@ -192,7 +193,11 @@ def _ours(
     )
     turned = [_plain(c) for c in claims if any(r.kind == "our bound" for r in c.certainty.reasons)]
     if bounds:
-        matters = f"half or double changes {listed(turned)}" if turned else "half or double changes nothing"
+        matters = (
+            f"half or double changes {listed(turned)}"
+            if turned
+            else "half or double changes nothing"
+        )
         yield f"Bounds: {listed(list(bounds))}; {matters}."
     graded = [
         f"{claim.symbol} = {listed([str(one.at) for one in claim.grades if one.primary])} decides "

@@ -234,8 +234,9 @@ _WORDS: Mapping[str, Words] = {
     "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
     "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
     "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
-    "guess not varied": lambda v, c: "not varied: "
-    + listed([c.namer.setting(c.experiment, one) for one in v["settings"]]),
+    "guess not varied": lambda v, c: (
+        "not varied: " + listed([c.namer.setting(c.experiment, one) for one in v["settings"]])
+    ),
     "runs": lambda v, _: (
         f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"
     ),
@@ -246,7 +247,9 @@ _WORDS: Mapping[str, Words] = {
     ),
     # clauses
     "support missed": lambda v, _: f"supporting check {v['place'] + 1} is missed",
-    "support open": lambda v, _: f"supporting check {v['place'] + 1} is open, {of(v['yes'], v['n'])}",
+    "support open": lambda v, _: (
+        f"supporting check {v['place'] + 1} is open, {of(v['yes'], v['n'])}"
+    ),
     "reading met": lambda v, c: f"also with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
     "reading missed": lambda v, c: f"not with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
     "grade missed": lambda v, c: f"not at {c.symbol} = {v['at']}, {of(v['yes'], v['n'])}",

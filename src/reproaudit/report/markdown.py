@@ -1,0 +1,191 @@
+"""A scorecard as Markdown: at most 250 lines and 4,000 words a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reproaudit.report.model import ChoiceModel, Scorecard
+from reproaudit.report.numbers import listed, setting_value
+from reproaudit.report.outline import (
+    LEGEND,
+    at_once,
+    byline,
+    certainty_words,
+    facts,
+    grade_rows,
+    mark_of,
+    name_of,
+    runs_words,
+    scale_words,
+)
+
+
+def markdown(card: Scorecard) -> str:
+    """Return the page as Markdown."""
+    return "\n".join(_lines(card)).rstrip() + "\n"
+
+
+def _lines(card: Scorecard) -> Iterator[str]:
+    yield f"# {_text(card.paper['title'])}"
+    yield ""
+    yield f"{_text(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
+    if card.origin is not None:
+        yield ""
+        yield f"**Not ours:** measured by {_text(card.origin['who'])} ({_text(card.origin['source'])})."
+    if card.about:
+        yield ""
+        yield _text(card.about)
+    yield ""
+    yield _text(" ".join(card.summary))
+    yield ""
+    yield f"**Ours, not the paper's.** {_text(card.ours)}"
+    yield ""
+    yield f"**The authors should state:** {_text(card.authors)}"
+    yield from _answers(card)
+    yield from _choices(card)
+    yield from _claims(card)
+    yield from _variables(card)
+    yield from _findings(card)
+    yield from _more(card)
+
+
+def _answers(card: Scorecard) -> Iterator[str]:
+    if not card.claims:
+        return
+    yield from ("", "## Answers", "")
+    yield from _table(
+        ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
+        (
+            (
+                f"[{name_of(one)}](#{name_of(one)}): {'main claim: ' if one.main else ''}{one.short}",
+                f"{mark_of(one)} **{one.outcome}**",
+                certainty_words(one),
+                runs_words(one),
+                one.effect,
+                one.phrase,
+            )
+            for one in card.claims
+        ),
+    )
+    yield from ("", "How to read an answer:", "")
+    yield from (f"- **{label}.** {text}" for label, text in LEGEND)
+    if card.not_audited:
+        yield from ("", f"Not tested, {len(card.not_audited)} of the listed claims:", "")
+        for row in card.not_audited:
+            yield f"- {_text(row['statement'])} {_text(row['reason'])}"
+
+
+def _choices(card: Scorecard) -> Iterator[str]:
+    varied = [one for one in card.unstated if one.answers]
+    if not varied:
+        return
+    yield from ("", "## Unstated choices", "")
+    yield from _table(
+        ("Choice", "As run", "Answer"),
+        (
+            (
+                f"**{one.words}**" if one.changes else one.words,
+                _value(one),
+                "; ".join(one.answers) if one.changes else "no answer changes",
+            )
+            for one in varied
+        ),
+    )
+    rest = [one.words for one in card.unstated if not one.answers]
+    if rest:
+        yield from ("", f"Not varied: {listed(rest)}.")
+
+
+def _value(one: ChoiceModel) -> str:
+    others = ", ".join(map(setting_value, one.others))
+    return f"{setting_value(one.value)} ({one.source}); also {others}"
+
+
+def _claims(card: Scorecard) -> Iterator[str]:
+    if card.claims:
+        yield from ("", "## Claims")
+    for one in card.claims:
+        level = f" · {one.certainty.level}" if one.certainty.level else ""
+        yield from ("", f"### {name_of(one)}", "")
+        yield f"{mark_of(one)} **{one.outcome}**{level} · {_text(one.says)}"
+        yield ""
+        yield from (f"- **{fact.label}:** {_text(fact.text)}" for fact in facts(one))
+        if one.grades:
+            yield ""
+            yield from _table(
+                (one.symbol or "at", "runs", "typical run", "worst run", "decision"),
+                grade_rows(one),
+            )
+            yield from ("", f"{at_once(one)}.")
+
+
+def _variables(card: Scorecard) -> Iterator[str]:
+    found = card.documentation
+    yield from ("", "## Reproducibility variables", "")
+    yield (
+        f"The card finds {found['card']} of {found['of']} documented; reviewers "
+        f"{found['reviewed']}{_disputed(found['disputed'])}."
+    )
+    yield ""
+    yield from _table(
+        ("Variable", "Card", "Reviewers", "Evidence"),
+        (
+            (
+                row["name"],
+                row["card"],
+                "**disputed**"
+                if row["disputed"]
+                else listed(
+                    sorted({one["decision"].replace("_", " ") for one in row["decisions"]})
+                ),
+                row["evidence"][0]["statement"],
+            )
+            for row in found["variables"]
+        ),
+    )
+
+
+def _disputed(names: Iterable[str]) -> str:
+    found = list(names)
+    return f", and disagree on {listed(found)}" if found else ""
+
+
+def _findings(card: Scorecard) -> Iterator[str]:
+    if not card.findings:
+        return
+    yield from ("", "## Findings", "")
+    for row in card.findings:
+        changed = listed([one.partition(".")[2] for one in row["changes"]])
+        may = f" *Bears on {changed}.*" if changed else ""
+        yield f"- {_text(row['statement'])} ({_text('; '.join(row['sources']))}){may}"
+
+
+def _more(card: Scorecard) -> Iterator[str]:
+    found = card.records
+    yield from ("", "## More", "")
+    yield (
+        f"- **Records:** {found['count']}: {found['completed']} completed, {found['diverged']} "
+        f"diverged, {found['failed']} failed; {found['hours']} hours of one core; {found['first']} "
+        f"to {found['last']}."
+    )
+    yield from (f"- {_text(line)}" for line in card.environment)
+    yield (
+        f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
+        "scorecard.json and scorecard.html."
+    )
+    yield f"- **Earlier results:** {card.earlier_results}."
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return _text(text).replace("|", "\\|")
+
+
+def _text(text: object) -> str:
+    """Text on one line that cannot be taken for a tag."""
+    return " ".join(str(text).split()).replace("<", "&lt;")

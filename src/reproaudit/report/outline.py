@@ -1,0 +1,183 @@
+"""The order of a page and its facts, once for Markdown and HTML: rows, claims, folded sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reproaudit.judge import Outcome
+from reproaudit.report.model import ArmModel, ClaimModel, Scorecard
+from reproaudit.report.numbers import listed, number, of, setting_value, share_range
+from reproaudit.report.words import OUTCOMES
+
+LEGEND = (
+    (
+        "Outcome",
+        "Each run says yes or no to the whole claim. "
+        + " ".join(f"{look.mark} *{one.value}*: {look.means}." for one, look in OUTCOMES.items()),
+    ),
+    (
+        "Certainty",
+        "It starts at high and loses a step for each reason that is named. A *reading* is what "
+        "text or code says where they differ; a *guess* is what neither says.",
+    ),
+    (
+        "Runs",
+        "How many say yes; in brackets the share of all runs that would, a 90 % interval.",
+    ),
+    (
+        "Effect",
+        "The typical run (median) and the worst run against the bound, or a mean with its 90 % "
+        "interval where the claim gives a number.",
+    ),
+    (
+        "Null",
+        "The same training with nothing to learn, or held against a wrong reference. It must fail.",
+    ),
+    (
+        "Without X",
+        "The same training without one part. It tells whether that part brings the effect, and "
+        "changes no outcome.",
+    ),
+)
+
+
+def name_of(claim: ClaimModel) -> str:
+    """Return a claim's name within its paper."""
+    return claim.id.partition(".")[2]
+
+
+def mark_of(claim: ClaimModel) -> str:
+    """Return an outcome's mark."""
+    return OUTCOMES[Outcome(claim.outcome)].mark
+
+
+def certainty_words(claim: ClaimModel) -> str:
+    """Return the level with its reasons, or why there is no outcome."""
+    reasons = "; ".join(one.words for one in claim.certainty.reasons)
+    return ": ".join(filter(None, (claim.certainty.level, reasons)))
+
+
+def runs_words(claim: ClaimModel) -> str:
+    """Return the count of runs with the interval of the share: 13 of 15 (64–98 %)."""
+    if not claim.runs.n:
+        return "none"
+    return f"{of(claim.runs.yes, claim.runs.n)} ({share_range(claim.runs.low, claim.runs.high)})"
+
+
+def scale_words(card: Scorecard) -> str:
+    """Return the scale of the records."""
+    if card.tier == "paper":
+        return "the paper's own scale"
+    if card.tier.startswith("paper-"):
+        return f"the paper's own scale, seeds drawn with '{card.tier.partition('-')[2]}'"
+    return "reduced scale" if card.tier == "quick" else "smoke: nothing is judged"
+
+
+def byline(card: Scorecard) -> str:
+    """Return authors' last names, venue and year."""
+    names = ", ".join(name.split()[-1] for name in card.paper["authors"])
+    return f"{names} · {card.paper['venue']} {card.paper['year']}"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a claim's section.
+
+    Attributes:
+        label: a word or two.
+        text: what is to be said.
+    """
+
+    label: str
+    text: str
+
+
+MOST_FACTS = 10
+
+
+def facts(claim: ClaimModel) -> list[Fact]:
+    """Return the facts of a claim's section, at most ten, the weightiest kept."""
+    return list(_facts(claim))[:MOST_FACTS]
+
+
+def _facts(claim: ClaimModel) -> Iterator[Fact]:
+    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
+    yield Fact("Source", f"{claim.locator}{wording.get(claim.wording, '')}")
+    yield Fact("Answer", f"{runs_words(claim)} say yes{_as_run(claim)}.")
+    for one in claim.headline[:4]:
+        cannot = " *Cannot fail here: no null misses it.*" if one.cannot_fail else ""
+        why = f": {one.why}" if one.why else ""
+        yield Fact(one.noun, f"{one.words} ({one.origin}{why}).{cannot}")
+    if claim.nulls:
+        yield Fact("Nulls", "; ".join(_arm(one) for one in claim.nulls) + ".")
+    if claim.ablations:
+        yield Fact("Without", "; ".join(_ablation(one) for one in claim.ablations) + ".")
+    if claim.readings:
+        yield Fact("Other reading", "; ".join(_arm(one) for one in claim.readings) + ".")
+    if flips := [one for one in claim.alternatives if one.flips]:
+        yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + ".")
+    if claim.support:
+        yield Fact("Also said", "; ".join(_arm(one) for one in claim.support) + ".")
+    if claim.notes:
+        yield Fact("Stricter (ours)", "; ".join(_arm(one) for one in claim.notes) + ".")
+    if claim.constructed is not None and claim.constructed.n:
+        yield Fact("Built by hand", f"{_arm(claim.constructed)}.")
+    if claim.reported:
+        yield Fact("Reported", "; ".join(f"{r['says']} ({r['locator']})" for r in claim.reported))
+    if claim.certainty.reasons:
+        yield Fact("Why not surer", f"{certainty_words(claim)}.")
+    trained = claim.base.trained
+    if trained is not None:
+        yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
+
+
+def _as_run(claim: ClaimModel) -> str:
+    return f", run with {claim.base.words}" if claim.base.setting is not None else ""
+
+
+def _arm(arm: ArmModel) -> str:
+    void = f", {arm.void} void" if arm.void else ""
+    numbers = [one for one in arm.estimates if one.median is not None]
+    typical = f" ({numbers[0].noun} {number(numbers[0].median or 0.0)})" if numbers else ""
+    return f"{arm.words}: {of(arm.yes, arm.n)}{void}{typical if arm.role == 'null' else ''}"
+
+
+def _ablation(arm: ArmModel) -> str:
+    said = {
+        "specific": f"specific to {arm.lacks}",
+        "smaller": f"smaller without {arm.lacks}",
+        "not specific": f"not specific: also without {arm.lacks}",
+        "open": f"open without {arm.lacks}",
+    }[arm.specificity or "open"]
+    pair = ""
+    if arm.effects is not None:
+        pair = f", {number(arm.effects[0])}-fold against {number(arm.effects[1])}-fold"
+    return f"{said} ({of(arm.yes, arm.n)}{pair})"
+
+
+def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:
+    """Return a row for each coordinate: coordinate, runs, typical run, worst run, decision."""
+    rows = []
+    for one in claim.grades:
+        first = one.estimates[0] if one.estimates else None
+        typical = number(first.median) if first and first.median is not None else "none"
+        worst = number(first.worst) if first and first.worst is not None else "none"
+        at = f"{one.at}" if one.primary else f"{one.at} (not primary)"
+        rows.append((at, of(one.yes, one.n), typical, worst, one.decision))
+    return rows
+
+
+def at_once(claim: ClaimModel) -> str:
+    """Return how many runs say yes at all primary coordinates at once."""
+    primary = [str(one.at) for one in claim.grades if one.primary]
+    return f"{of(claim.runs.yes, claim.runs.n)} at {claim.symbol} = {listed(primary)} at once"
+
+
+def setting_line(row: dict[str, object]) -> str:
+    """Return one setting with value and source."""
+    name = f"{row['experiment']}.{row['name']}" if row["experiment"] else f"{row['name']}"
+    where = row["locator"] or row["why"] or ""
+    value = row["value"]
+    text = setting_value(tuple(value) if isinstance(value, list) else value)  # type: ignore[arg-type]
+    return f"{name} = {text} ({row['source']}{f', {where}' if where else ''})"
