@@ -85,7 +85,7 @@ def claim_model(
     """Return one claim's answer with its words."""
     symbol = claim.grade.symbol if claim.grade is not None else ""
     context = Context(namer, claim.experiment, symbol, tier)
-    make = _Arms(audit, claim, found, namer)
+    make = _Arms(audit, claim, namer)
     low, high = share_interval(found.base.yes, found.base.n)
     headline = make.estimates(found.base, found.cannot_fail)
     shown = leading(found)
@@ -153,7 +153,7 @@ def claim_model(
 class _Arms:
     """Makes models of arms, with the words of one claim."""
 
-    def __init__(self, audit: Audit, claim: Claim, found: ClaimAnswer, namer: Namer) -> None:
+    def __init__(self, audit: Audit, claim: Claim, namer: Namer) -> None:
         self._audit, self._claim, self._namer = audit, claim, namer
         self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
         self._grade = claim.grade

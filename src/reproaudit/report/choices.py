@@ -12,7 +12,7 @@ from reproaudit.report.words import Namer
 
 
 def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
-    """Return every guess and every reading of the judged experiments; what changes answers first."""
+    """Return every guess and reading of the judged experiments, those that change answers first."""
     found = []
     for experiment, name, setting in _open_settings(audit, claims):
         mine = [one for one in claims if experiment in (None, one.experiment)]
