@@ -115,7 +115,7 @@ def has_contrast(claim: Claim) -> bool:
 
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
-    compared = {one.arm for one in quantities_of(claim)}
+    compared = {q.arm for one in claim.headline for q in one.quantities()}
     paired = arm.role is Role.NULL and has_contrast(claim)
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
     if claim.exact and tier != "smoke":

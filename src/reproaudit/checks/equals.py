@@ -49,6 +49,11 @@ class Equals(Kind):
             return isinstance(self.to, float)
         return self.standard == "mean"
 
+    @property
+    def signed(self) -> bool:
+        """Whether the number is a difference of two quantities."""
+        return isinstance(self.to, Quantity) and not self.relative
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""
         values, unit = run.numbers(self.value), "plain"

@@ -183,7 +183,8 @@ class Kind(StrictModel):
     """typical: more than half of all runs meet it; mean: the mean of the runs does, with its 90 %
     interval. Left out, equality with a constant and exponents are decided on the mean."""
     log: bool | None = None
-    """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers."""
+    """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers that
+    are no differences and no exponents."""
     stands_for: str | None = Field(default=None, min_length=1)
     """What the paper measures where the check measures something else in its place."""
 
@@ -191,6 +192,11 @@ class Kind(StrictModel):
     def by_mean(self) -> bool:
         """Whether the mean of the runs decides."""
         return self.means if self.standard is None else self.standard == "mean"
+
+    @property
+    def signed(self) -> bool:
+        """Whether its numbers may have either sign, as differences and exponents do."""
+        return False
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.

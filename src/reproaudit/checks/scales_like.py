@@ -46,6 +46,11 @@ class ScalesLike(Kind):
             raise ValueError("a number as exponent, and only it, needs 'within'")
         return self
 
+    @property
+    def signed(self) -> bool:
+        """True: an exponent may have either sign."""
+        return True
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]

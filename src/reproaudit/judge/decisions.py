@@ -76,7 +76,7 @@ class Question:
             elif diverged or len(values) < max(2, len(mine)):
                 yield Estimate(typical, values, Decision.OPEN)
             else:
-                log = min(values) > 0 if check.log is None else check.log
+                log = min(values) > 0 and not check.signed if check.log is None else check.log
                 mean = mean_interval(values, log)
                 decision = decide_mean((mean[1], mean[2]), typical.limit.accepted)
                 yield Estimate(typical, values, decision, mean)

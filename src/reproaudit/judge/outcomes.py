@@ -108,7 +108,25 @@ class Panel:
         own = bundles.arms[OWN]
         readings = [one for one in bundles.arms.values() if one.role is Role.READING]
         ran = [one for one in (own, *readings) if bundles.count(one)]
-        return cls(claim, bundles, ran[0] if ran else own)
+        panel = cls(claim, bundles, ran[0] if ran else own)
+        return replace(panel, bundles=panel.under(panel.base))
+
+    def under(self, arm: PlannedArm) -> Bundles:
+        """Return the bundles whose other arms share a reading's or an alternative's settings.
+
+        An arm that has not run under them stays as it is.
+        """
+        if arm.role not in (Role.READING, Role.ALTERNATIVE):
+            return self.bundles
+
+        def moved(one: PlannedArm) -> PlannedArm:
+            if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
+                return one
+            there = replace(one, overrides={**arm.overrides, **one.overrides})
+            return there if self.bundles.count(there) else one
+
+        arms = {name: moved(one) for name, one in self.bundles.arms.items()}
+        return replace(self.bundles, arms=arms)
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
@@ -126,7 +144,7 @@ class Panel:
 
     def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        question = Question(self.claim, self.claim.headline, self.bundles)
+        question = Question(self.claim, self.claim.headline, self.under(arm))
         if self.claim.grade is None:
             return question.ask(arm)
         return joined([question.ask(arm, at) for at in self.claim.grade.primary])
@@ -134,8 +152,10 @@ class Panel:
     def null(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to a null, and tell whether it is weak."""
         answer = self.headline(arm)
-        beaten = beats_null(self.headline(self.base), answer)
-        weak = answer.decision is Decision.OPEN and beaten is not Decision.MET
+        own = self.headline(self.base)
+        beaten = beats_null(own, answer)
+        in_doubt = own.decision is not Decision.MISSED and beaten is not Decision.MET
+        weak = answer.decision is Decision.OPEN and in_doubt
         return replace(answer, weak=weak)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
@@ -263,13 +283,14 @@ def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
 
 
 def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
-    """The headline conditions that no null misses in more than half of its runs."""
+    """The headline conditions, contrasts apart, that no null misses in most of its runs."""
     judged = [[run for run in one.runs if run.conditions] for one in nulls]
     judged = [runs for runs in judged if runs]
     return tuple(
         place
-        for place in range(len(base.estimates))
+        for place, one in enumerate(base.estimates)
         if judged
+        and not one.condition.contrast
         and all(
             2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged
         )
