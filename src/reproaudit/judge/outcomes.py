@@ -134,9 +134,13 @@ class Panel:
 
     def other_readings(self) -> list[PlannedArm]:
         """Return the readings whose runs are not the claim's own, the primary one among them."""
-        readings = self.having(Role.READING)
-        own = self.having(Role.OWN) if readings else []
-        return [one for one in (*own, *readings) if one != self.base]
+        readings = [one for one in self.having(Role.READING) if one != self.base]
+        if self.base.varied is None:
+            return readings
+        name, audit = self.base.varied[0], self.bundles.audit
+        value = audit.value_of(self.claim.experiment, name, self.bundles.tier)
+        own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
+        return [*own, *readings]
 
     def ask(self, checks: Sequence[Kind], arm: PlannedArm) -> ArmAnswer:
         """Put checks to an arm, away from any graded coordinate."""

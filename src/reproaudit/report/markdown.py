@@ -13,6 +13,7 @@ from reproaudit.report.outline import (
     certainty_words,
     facts,
     grade_rows,
+    main_words,
     mark_of,
     name_of,
     runs_words,
@@ -31,7 +32,8 @@ def _lines(card: Scorecard) -> Iterator[str]:
     yield f"{_text(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
     if card.origin is not None:
         yield ""
-        yield f"**Not ours:** measured by {_text(card.origin['who'])} ({_text(card.origin['source'])})."
+        who, source = card.origin["who"], card.origin["source"]
+        yield f"**Not ours:** measured by {_text(who)} ({_text(source)})."
     if card.about:
         yield ""
         yield _text(card.about)
@@ -57,7 +59,7 @@ def _answers(card: Scorecard) -> Iterator[str]:
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
-                f"[{name_of(one)}](#{name_of(one)}): {'main claim: ' if one.main else ''}{one.short}",
+                f"[{name_of(one)}](#{name_of(one)}): {main_words(one)}{one.short}",
                 f"{mark_of(one)} **{one.outcome}**",
                 certainty_words(one),
                 runs_words(one),

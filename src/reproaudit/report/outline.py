@@ -47,6 +47,11 @@ def name_of(claim: ClaimModel) -> str:
     return claim.id.partition(".")[2]
 
 
+def main_words(claim: ClaimModel) -> str:
+    """Return what marks the main claim in a list."""
+    return "main claim: " if claim.main else ""
+
+
 def mark_of(claim: ClaimModel) -> str:
     """Return an outcome's mark."""
     return OUTCOMES[Outcome(claim.outcome)].mark

@@ -8,7 +8,7 @@ coordinates (`_range`), and the rest (`_rest`). Each names its claim before it s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.audit.model import Audit
 from reproaudit.judge import Outcome
@@ -36,7 +36,7 @@ PLAIN = 6
 
 
 def _weight(claim: ClaimModel) -> int:
-    """The order of the paragraph: main claim, missed, open, by reading, by guess, elsewhere, rest."""
+    """The order: main claim, missed, partly, open, by guess, not in every run, the plain ones."""
     outcome = Outcome(claim.outcome)
     if claim.main:
         return 0
@@ -93,7 +93,8 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
     which = "all" if less == outcomes[Outcome.SUPPORTED] else str(less)
     reserved = f", {which} of these with a reservation" if less and tier == "paper" else ""
     each = f", {runs} runs each" if runs else ""
-    return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}: {listed(said)}{reserved}."
+    how = f"{listed(said)}{reserved}"
+    return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}: {how}."
 
 
 def _holds(claim: ClaimModel, name: str) -> str:
@@ -115,15 +116,15 @@ def _reading(claim: ClaimModel, name: str, other: ArmModel) -> str:
     own = claim.base.words if claim.base.setting is not None else "as run"
     holds = {"met": "it holds", "missed": "it does not", "open": "it is open"}
     return (
-        f"{name}: {claim.short} in {_runs(claim)} {own}; with {other.words} {holds[other.decision]}, "
-        f"{of(other.yes, other.n)}."
+        f"{name}: {claim.short} in {_runs(claim)} {own}; with {other.words} "
+        f"{holds[other.decision]}, {of(other.yes, other.n)}."
     )
 
 
 def _flips(claim: ClaimModel, name: str, other: ArmModel) -> str:
     return (
-        f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}), but with {other.words}, "
-        f"which nobody states, in {of(other.yes, other.n)}."
+        f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}), but with "
+        f"{other.words}, which nobody states, in {of(other.yes, other.n)}."
     )
 
 
@@ -186,7 +187,7 @@ def _ours(
     audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel]
 ) -> Iterator[str]:
     bounds = dict.fromkeys(
-        f"{one.noun} {stated(one.bound)}"
+        f"{one.noun} {stated(one.bound)}{'-fold' if one.unit == 'factor' else ''}"
         for claim in claims
         for one in claim.headline
         if one.origin == "ours"
@@ -198,7 +199,7 @@ def _ours(
             if turned
             else "half or double changes nothing"
         )
-        yield f"Bounds: {listed(list(bounds))}; {matters}."
+        yield f"Bounds: {_some(list(bounds))}; {matters}."
     graded = [
         f"{claim.symbol} = {listed([str(one.at) for one in claim.grades if one.primary])} decides "
         f"{_plain(claim)}"
@@ -210,12 +211,12 @@ def _ours(
     for wording, said in (("recalled", "Worded from memory"), ("derived", "Derived by us")):
         if names := [_plain(one) for one in claims if one.wording == wording]:
             yield f"{said}: {listed(names)}."
-    guessed = [one.words for one in unstated if one.unstated and not one.reading]
-    unvaried = [one.words for one in unstated if not one.answers]
+    guessed = _names(one for one in unstated if not one.reading)
+    unvaried = _names(one for one in unstated if not one.answers)
     if guessed:
-        yield f"Guessed: {listed(guessed)}."
+        yield f"Guessed: {counted(len(guessed), 'setting')}, listed below."
     if unvaried:
-        yield f"Not varied: {listed(unvaried)}."
+        yield f"Not varied: {_some(unvaried)}."
     yield "Earlier records were in view."
 
 
@@ -225,11 +226,25 @@ def _plain(claim: ClaimModel) -> str:
 
 def authors_should_state(unstated: Sequence[ChoiceModel]) -> str:
     """Return what neither text nor code says, and where sources differ."""
-    differ = [one.words for one in unstated if one.reading]
-    missing = [one.words for one in unstated if not one.reading]
-    parts = [f"where sources differ, {listed(differ)}"] if differ else []
-    parts += [f"what nobody says, {listed(missing)}"] if missing else []
+    differ = _names(one for one in unstated if one.reading)
+    missing = _names(one for one in unstated if not one.reading)
+    parts = [f"where sources differ: {_some(differ)}"] if differ else []
+    parts += [f"what nobody says: {_some(missing)}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
+
+
+MOST_NAMES = 5
+"""The most settings that a note names; the others are counted."""
+
+
+def _names(found: Iterable[ChoiceModel]) -> list[str]:
+    return list(dict.fromkeys(one.words for one in found))
+
+
+def _some(names: Sequence[str]) -> str:
+    if len(names) <= MOST_NAMES:
+        return listed(names)
+    return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
 
 def closing(claims: Sequence[ClaimModel]) -> str:

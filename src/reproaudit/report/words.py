@@ -105,11 +105,12 @@ def effect(one: Estimate, noun: str) -> str:
     return f"{shown(one, noun)}; {bound}"
 
 
-def _pair(one: Estimate, text: Callable[[float], str]) -> str:
+def _pair(one: Estimate, text: Callable[[float], str], after: str = "") -> str:
+    """The typical run, what comes after its number, and the worst run where it differs."""
     assert one.median is not None
     assert one.worst is not None
     typical, worst = text(one.median), text(one.worst)
-    return typical if typical == worst else f"{typical}, worst run {worst}"
+    return f"{typical}{after}" + ("" if typical == worst else f", worst run {worst}")
 
 
 def _text(one: Estimate) -> Callable[[float], str]:
@@ -132,12 +133,14 @@ def _bare(one: Estimate, _noun: str) -> str:
 _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
     "beats": _bare,
     "falls": lambda one, noun: f"{noun} falls {_pair(one, _text(one))}",
-    "flattens": lambda one, noun: f"{noun} changes by {_pair(one, percent)} at the end",
+    "flattens": lambda one, noun: f"{noun} changes by {_pair(one, percent, ' at the end')}",
     "ends": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
     "slope": lambda one, noun: f"slope of log {noun} {_pair(one, _text(one))}",
-    "order": lambda one, noun: f"{noun} changes {_pair(one, fold)} later",
-    "wait": lambda one, noun: f"{noun} has changed {_pair(one, fold)} less than one clock gives",
-    "law": lambda one, _noun: f"best rival misfits {_pair(one, fold)}",
+    "order": lambda one, noun: f"{noun} comes {_pair(one, number, ' times as late')}",
+    "wait": lambda one, noun: (
+        f"{noun} has changed {_pair(one, number, ' times less than one clock gives')}"
+    ),
+    "law": lambda one, _noun: f"fits {_pair(one, number, ' times better than the best rival')}",
     "growth": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
     "start": lambda one, noun: f"{noun} starts at {_pair(one, _text(one))}",
     "end": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
@@ -152,7 +155,7 @@ _NEVER: Mapping[str, str] = {
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: the first missed by the typical run, else the first."""
+    """Return the condition that a row shows: the first that the typical run misses, or the first."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.limit.met_by(one.median)]
     return next(iter(missed or estimates), None)
@@ -199,7 +202,7 @@ def words(note: Note, context: Context) -> str:
     return _WORDS[note.kind](note.values, context)
 
 
-def _straddles(values: Mapping[str, Any], context: Context) -> str:
+def _straddles(values: Mapping[str, Any], _context: Context) -> str:
     bound = "our bound" if values["ours"] else "the bound"
     ends = f"{apart(values['low'], values['bound'])} to {apart(values['high'], values['bound'])}"
     return f"runs lie on both sides of {bound} ({ends} against {stated(values['bound'])})"
@@ -241,7 +244,7 @@ _WORDS: Mapping[str, Words] = {
         f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"
     ),
     "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
-    "our bound": lambda v, c: f"at our bound {stated(v['bound'])} the answer changes",
+    "our bound": lambda v, _: f"at our bound {stated(v['bound'])} the answer changes",
     "rule": lambda v, _: (
         "a bound was changed after results" if v["changed"] else "audit not committed before runs"
     ),
