@@ -42,16 +42,17 @@ class Reaches(OneBound):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the number against its bound."""
         values = run.numbers(self.value)
-        zero, unit = 0.0, "plain"
+        zero, unit, name = 0.0, "plain", self.name
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.relative_to is not None:
-                values, zero, unit = values / run.numbers(self.relative_to), 1.0, "factor"
+                values = values / run.numbers(self.relative_to)
+                zero, unit, name = 1.0, "factor", "ratio"
             elif self.grown_from is not None:
-                values = values - run.numbers(self.grown_from)
+                values, name = values - run.numbers(self.grown_from), "grown"
             elif self.between is not None:
                 null, ceiling = map(run.numbers, self.between)
                 values = (values - null) / (ceiling - null)
-                zero, unit = 1.0, "share"
+                zero, unit, name = 1.0, "share", "place"
         limit = self.limit(zero if self.zero is None else self.zero)
         contrast = self.grown_from is not None and limit.at == 0
-        return (self._condition(values, limit, self.value, contrast=contrast, unit=unit),)
+        return (self._condition(values, limit, self.value, name, contrast=contrast, unit=unit),)

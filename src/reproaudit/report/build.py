@@ -25,7 +25,7 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import number, setting_value
+from reproaudit.report.numbers import at_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import Context, Namer, effect, leading, words
 from reproaudit.stats import share_interval
@@ -245,8 +245,8 @@ def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
         return text
     unit = "-fold" if first.condition.unit == "factor" else ""
     return (
-        f"{number(first.median)}{unit} at {context.symbol} = {primary[0].at}, "
-        f"{number(last.median)}{unit} at {context.symbol} = {primary[-1].at}, "
+        f"{number(first.median)}{unit} at {context.symbol} = {at_words(primary[0].at)}, "
+        f"{number(last.median)}{unit} at {context.symbol} = {at_words(primary[-1].at)}, "
         f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
     )
 

@@ -85,6 +85,18 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def some(words: Sequence[str], most: int) -> str:
+    """Return the first words of a list, and how many more there are: a, b and 3 more."""
+    if len(words) <= most + 1:
+        return listed(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def at_words(coordinate: int | float | str) -> str:
+    """Return a coordinate as an axis has it."""
+    return coordinate if isinstance(coordinate, str) else stated(coordinate)
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: 1 run, 5 runs."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

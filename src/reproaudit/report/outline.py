@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reproaudit.judge import Outcome
 from reproaudit.report.model import ArmModel, ClaimModel, Scorecard
-from reproaudit.report.numbers import listed, number, of, setting_value, share_range
+from reproaudit.report.numbers import at_words, listed, number, of, setting_value, share_range
 from reproaudit.report.words import OUTCOMES
 
 LEGEND = (
@@ -175,7 +175,7 @@ def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:
 
 def at_once(claim: ClaimModel) -> str:
     """Return how many runs say yes at all primary coordinates at once."""
-    primary = [str(one.at) for one in claim.grades if one.primary]
+    primary = [at_words(one.at) for one in claim.grades if one.primary and one.at is not None]
     return f"{of(claim.runs.yes, claim.runs.n)} at {claim.symbol} = {listed(primary)} at once"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from reproaudit.audit.model import Audit
 from reproaudit.judge import Outcome
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
-from reproaudit.report.numbers import counted, listed, number, of, stated
+from reproaudit.report.numbers import at_words, counted, listed, number, of, some, stated
 
 MOST_CLAIMS = 4
 """The most claims that the paragraph names; the others are counted."""
@@ -129,7 +129,7 @@ def _flips(claim: ClaimModel, name: str, other: ArmModel) -> str:
 
 
 def _range(claim: ClaimModel, name: str) -> str:
-    met = [str(one.at) for one in claim.grades if one.decision == "met"]
+    met = [at_words(one.at) for one in claim.grades if one.decision == "met" and one.at is not None]
     rest = [f"{one.at} ({of(one.yes, one.n)})" for one in claim.grades if one.decision != "met"]
     where = f"{claim.symbol} = {listed(met)}" if met else f"no {claim.symbol}"
     return f"{name}: {claim.short} at {where}, not clearly at {listed(rest)}{_tail(claim)}."
@@ -199,10 +199,9 @@ def _ours(
             if turned
             else "half or double changes nothing"
         )
-        yield f"Bounds: {_some(list(bounds))}; {matters}."
+        yield f"Bounds: {some(list(bounds), MOST_NAMES)}; {matters}."
     graded = [
-        f"{claim.symbol} = {listed([str(one.at) for one in claim.grades if one.primary])} decides "
-        f"{_plain(claim)}"
+        f"{claim.symbol} = {listed(_primary(claim))} decides {_plain(claim)}"
         for claim, source in zip(claims, audit.claims, strict=False)
         if source.grade is not None and source.grade.origin == "ours"
     ]
@@ -216,8 +215,12 @@ def _ours(
     if guessed:
         yield f"Guessed: {counted(len(guessed), 'setting')}, listed below."
     if unvaried:
-        yield f"Not varied: {_some(unvaried)}."
+        yield f"Not varied: {some(unvaried, MOST_NAMES)}."
     yield "Earlier records were in view."
+
+
+def _primary(claim: ClaimModel) -> list[str]:
+    return [at_words(one.at) for one in claim.grades if one.primary and one.at is not None]
 
 
 def _plain(claim: ClaimModel) -> str:
@@ -228,8 +231,8 @@ def authors_should_state(unstated: Sequence[ChoiceModel]) -> str:
     """Return what neither text nor code says, and where sources differ."""
     differ = _names(one for one in unstated if one.reading)
     missing = _names(one for one in unstated if not one.reading)
-    parts = [f"where sources differ: {_some(differ)}"] if differ else []
-    parts += [f"what nobody says: {_some(missing)}"] if missing else []
+    parts = [f"where sources differ: {some(differ, MOST_NAMES)}"] if differ else []
+    parts += [f"what nobody says: {some(missing, MOST_NAMES)}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 
 
@@ -239,12 +242,6 @@ MOST_NAMES = 5
 
 def _names(found: Iterable[ChoiceModel]) -> list[str]:
     return list(dict.fromkeys(one.words for one in found))
-
-
-def _some(names: Sequence[str]) -> str:
-    if len(names) <= MOST_NAMES:
-        return listed(names)
-    return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
 
 def closing(claims: Sequence[ClaimModel]) -> str:

@@ -12,14 +12,15 @@ from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
 from reproaudit.report.numbers import (
     apart,
+    at_words,
     bound_words,
     counted,
     fold,
-    listed,
     number,
     of,
     percent,
     setting_value,
+    some,
     stated,
 )
 
@@ -98,6 +99,7 @@ def effect(one: Estimate, noun: str) -> str:
     bound = bound_words(one.limit, one.condition.unit)
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
+        noun = "exponent" if one.condition.name == "exponent" else noun
         return f"mean {noun} {mean} [{low}, {high}]; {bound}"
     if one.median is None or one.worst is None:
         return f"{_NEVER.get(one.condition.name, f'{noun} has no number')}; {bound}"
@@ -141,6 +143,9 @@ _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
         f"{noun} has changed {_pair(one, number, ' times less than one clock gives')}"
     ),
     "law": lambda one, _noun: f"fits {_pair(one, number, ' times better than the best rival')}",
+    "grown": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
+    "place": lambda one, noun: f"{noun} comes {_pair(one, percent, ' of the way')}",
+    "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the other",
     "growth": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
     "start": lambda one, noun: f"{noun} starts at {_pair(one, _text(one))}",
     "end": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
@@ -155,7 +160,7 @@ _NEVER: Mapping[str, str] = {
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: the first that the typical run misses, or the first."""
+    """Return the condition that a row shows: which the typical run misses, or the first."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.limit.met_by(one.median)]
     return next(iter(missed or estimates), None)
@@ -238,7 +243,7 @@ _WORDS: Mapping[str, Words] = {
     "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
     "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
     "guess not varied": lambda v, c: (
-        "not varied: " + listed([c.namer.setting(c.experiment, one) for one in v["settings"]])
+        f"not varied: {some([c.namer.setting(c.experiment, one) for one in v['settings']], 2)}"
     ),
     "runs": lambda v, _: (
         f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"
@@ -255,8 +260,8 @@ _WORDS: Mapping[str, Words] = {
     ),
     "reading met": lambda v, c: f"also with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
     "reading missed": lambda v, c: f"not with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
-    "grade missed": lambda v, c: f"not at {c.symbol} = {v['at']}, {of(v['yes'], v['n'])}",
-    "grade open": lambda v, c: f"open at {c.symbol} = {v['at']}, {of(v['yes'], v['n'])}",
+    "grade missed": lambda v, c: f"not at {c.symbol} = {at_words(v['at'])}, {of(v['yes'], v['n'])}",
+    "grade open": lambda v, c: f"open at {c.symbol} = {at_words(v['at'])}, {of(v['yes'], v['n'])}",
     "same runs": lambda v, _: f"{counted(v['runs'], 'further run')} gave the same numbers",
     # phrases
     "depends on": lambda v, c: f"depends on {c.namer.setting(c.experiment, v['setting'])}",
