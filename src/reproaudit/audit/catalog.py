@@ -24,6 +24,7 @@ from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
     from reproaudit.audit.model import Audit
+    from reproaudit.audit.reviews import Reviews
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -32,6 +33,9 @@ SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 RUN_FILE = ".run.yaml"
 """The end of the name of a file that says how an author's repository is run."""
+
+REVIEW_FILE = ".review.yaml"
+"""The end of the name of the file that holds what reviewers say of an audit."""
 
 VARIABLE = "REPROAUDIT_AUDITS"
 """The environment variable that names a folder of audits."""
@@ -108,6 +112,21 @@ class Entry:
                 f"or {self.audit_file.with_suffix(RUN_FILE).name}."
             )
         return self.code
+
+    @property
+    def review_file(self) -> Path:
+        """The file of what reviewers say, whether it exists or not."""
+        return self.audit_file.with_suffix(REVIEW_FILE)
+
+    def reviews(self) -> Reviews:
+        """Read what reviewers say of the audit; nothing where there is no file.
+
+        Raises:
+            SpecError: listing every fault.
+        """
+        from reproaudit.audit.loading import load_reviews
+
+        return load_reviews(self.review_file)
 
     @property
     def results_file(self) -> Path:
@@ -205,8 +224,9 @@ def _pair(audits: Path, papers: Path, *, shipped: bool) -> dict[str, Entry]:
 
 
 def audits_in(folder: Path) -> list[Path]:
-    """The audits in a folder, sorted by name: ``SLUG.yaml``, and not ``SLUG.run.yaml``."""
-    return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(RUN_FILE)]
+    """Return the audits in a folder, sorted by name: ``SLUG.yaml`` alone."""
+    others = (RUN_FILE, REVIEW_FILE)
+    return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(others)]
 
 
 def _code(slug: str, module: Path | None, folder: Path, shipped: bool) -> Module | None:

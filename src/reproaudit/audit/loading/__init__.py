@@ -46,8 +46,10 @@ from reproaudit.audit.loading.tree import (
     shortened,
 )
 from reproaudit.audit.model import Audit
+from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import RULES, Loc, Rule, Violation, broken_rules
 from reproaudit.audit.rules.papers import unfinished
+from reproaudit.audit.rules.reviews import broken_by_reviews
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
@@ -83,6 +85,38 @@ def load_audit(path: Path | str, *, today: date | None = None) -> Audit:
     if audit is None:
         raise SpecError("\n".join(str(fault) for fault in faults))
     return audit
+
+
+def load_reviews(path: Path) -> Reviews:
+    """Return what a review file says; nothing where there is none.
+
+    Raises:
+        SpecError: if the file has errors; the text lists every fault.
+    """
+    if not path.exists():
+        return Reviews()
+    reviews, _, faults = read_as(Reviews, path, "the reviews of an audit")
+    if reviews is None:
+        raise SpecError("\n".join(str(fault) for fault in faults))
+    return reviews
+
+
+def faults_of_reviews(path: Path, audit: Audit | None) -> list[Fault]:
+    """Return the faults of a review file, by itself and held against its audit."""
+    if not path.exists():
+        return []
+    reviews, root, faults = read_as(Reviews, path, "the reviews of an audit")
+    if reviews is None or root is None or audit is None:
+        return faults
+    for rule_id, violation in broken_by_reviews(audit, reviews):
+        rule = RULES[rule_id]
+        hint = did_you_mean(violation.about, violation.known) if violation.about else ""
+        place = place_of(root, violation.loc, at_key=violation.at_key)
+        loc = as_written(root, violation.loc)
+        faults.append(
+            Fault(str(path), place, loc, violation.message, hint or rule.remedy, rule_id)
+        )
+    return in_order(faults)
 
 
 def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | None, list[Fault]]:
@@ -204,6 +238,8 @@ class _Validation:
     def audit(self, today: date | None) -> Audit | None:
         """The audit without what the models refuse; None if nothing useful is left."""
         audit, found = self._try()
+        if self._is_older():
+            return None
         if found:  # what is cut out with the refused nodes may hold a TODO as well
             self._take(_unfinished_besides(found, self._root, self._file))
         while audit is None:
@@ -217,6 +253,19 @@ class _Validation:
         else:
             self._take(self._across(audit, today))
         return audit
+
+    def _is_older(self) -> bool:
+        """Tell of an audit of another version, which the models would refuse field by field."""
+        version = self._root.entries.get("schema_version")
+        found = version.value if isinstance(version, ScalarNode) else None
+        if found == 2:
+            return False
+        if type(found) is not int:
+            return False
+        wrote = "reproaudit 0.1" if found == 1 else "another version of reproaudit"
+        message = f"found schema version {found}, which {wrote} reads; expected 2"
+        self._take([_fault(self._file, "RA067", message, version.place if version else START)])
+        return True
 
     def _try(self) -> tuple[Audit | None, list[Complaint]]:
         data = plain(self._root)
@@ -269,13 +318,10 @@ class _Validation:
 
 
 def _written_out(audit: Audit) -> int:
-    """The number of values of shared measurements and controls, at every place that uses them."""
+    """The number of shared measurements, at every place that uses them."""
     count = 0
     for one in audit.experiments.values():
         count += len(audit.measurements if one.measures is None else one.measures)
-    for claim in audit.claims:
-        used = {one for one in (*claim.controls, claim.positive_control) if isinstance(one, str)}
-        count += sum(len(audit.controls[name].settings) for name in used if name in audit.controls)
     return count
 
 

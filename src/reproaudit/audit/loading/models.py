@@ -215,8 +215,10 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _below(annotation: Any, step: str | int) -> Iterator[Any]:
-    if _is_model(annotation) and step in annotation.model_fields:
-        yield from _members(annotation.model_fields[str(step)].annotation)
+    if _is_model(annotation):
+        for name, field in annotation.model_fields.items():
+            if step == (field.alias or name):
+                yield from _members(field.annotation)
     elif get_origin(annotation) is dict:
         yield from _members(get_args(annotation)[1])
     elif get_origin(annotation) is tuple:
@@ -312,7 +314,8 @@ def _type_remedy(one: Complaint) -> str:
 
 def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
     model = model_at(one.loc[:-1], root, one.top)
-    known = list(model.model_fields) if model is not None else []
+    fields = model.model_fields if model is not None else {}
+    known = [field.alias or name for name, field in fields.items()]
     name = model.__name__ if model is not None else "mapping"
     return (
         f"found the unknown field {quoted(one.field)}; expected a field of {name}",
@@ -393,7 +396,9 @@ _SPECIAL: dict[str, Callable[[Complaint, Node], tuple[str, str]]] = {
     "string_too_short": _empty_text,
     "string_too_long": _too_long,
     "value_error": _own_words,
-    "unexplained_assumption": _own_words,
+    "bound": _own_words,
+    "too_many_words": _own_words,
+    "unexplained_guess": _own_words,
     "unlocated_setting": _own_words,
     "union": _no_such_type,
 }
@@ -412,7 +417,9 @@ _BY_TYPE = {
     "union_tag_not_found": "RA051",
     "string_pattern_mismatch": "RA055",
     "too_short": "RA057",
-    "unexplained_assumption": "RA060",
+    "bound": "RA063",
+    "too_many_words": "RA066",
+    "unexplained_guess": "RA060",
     "unlocated_setting": "RA061",
     **dict.fromkeys(_TYPES, "RA052"),
     **dict.fromkeys(_LIMITS, "RA053"),
@@ -428,18 +435,12 @@ def _rule_of(one: Complaint, root: Node) -> str:
         return "RA056"
     if one.type in _ABSENT:
         loc = (*one.loc, one.field) if one.field else one.loc
-        return _rule_of_absent(loc, root) or _BY_TYPE[one.type]
+        return _rule_of_absent(loc) or _BY_TYPE[one.type]
     return _BY_TYPE.get(one.type, "RA059")
 
 
-def _rule_of_absent(loc: Loc, root: Node) -> str | None:
+def _rule_of_absent(loc: Loc) -> str | None:
     """The rule of a field that must not be left out, if it has its own."""
-    if loc in (("seeds", "quick"), ("seeds", "paper")):
-        return "RA064"
-    if not loc or not isinstance(loc[-1], str):
-        return None
-    if loc[-1] == "reason" and model_at(loc[:-1], root) in CHECKS:
+    if loc and loc[-1] == "from":
         return "RA063"
-    if len(loc) == 3 and loc[0] == "claims" and loc[-1] in ("controls", "positive_control"):
-        return "RA065"
     return None

@@ -13,16 +13,11 @@ from datetime import date
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import (
-    ablations,
-    bounds,
-    checks,
     claims,
-    controls,
-    disputes,
-    existence,
     experiments,
     nodes,
     papers,
+    reviews,
     run_files,
     settings,
 )
@@ -33,15 +28,10 @@ __all__ = ["RULES", "Loc", "Rule", "Severity", "Violation", "broken_rules"]
 MODULES = (
     nodes,
     claims,
-    checks,
-    bounds,
-    controls,
-    ablations,
-    existence,
     experiments,
     settings,
     papers,
-    disputes,
+    reviews,
     run_files,
 )
 """The modules whose import defines the rules."""

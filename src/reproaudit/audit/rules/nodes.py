@@ -28,7 +28,7 @@ _ERRORS = (
     (
         "RA005",
         "An audit is a mapping of fields.",
-        "Start from 'schema_version: 1' and 'paper:'.",
+        "Start from 'schema_version: 2' and 'paper:'.",
     ),
     (
         "RA006",
@@ -107,8 +107,8 @@ _ERRORS = (
     ("RA059", "The value breaks a rule of its field.", "Change it as the message says."),
     (
         "RA060",
-        "An assumption is a guess of ours: a reader must see its reason and what else it could be.",
-        "Give 'why' and 'alternatives', or the source and locator that state the value.",
+        "A reader must see the reason for a guess, and what else it could be.",
+        "Give 'why', and 'alternatives' or 'only_reading', or the source that states the value.",
     ),
     (
         "RA061",
@@ -122,18 +122,18 @@ _ERRORS = (
     ),
     (
         "RA063",
-        "A tolerance without a reason can be tuned until the claim passes.",
-        "Add 'reason': why the tolerance is what it is, fixed before the run.",
+        "A bound has a provenance, and a bound of ours a reason, so that nobody tunes it unseen.",
+        "Add 'from: paper, derived, null, ceiling or ours', and 'why' for a bound of ours.",
     ),
     (
-        "RA064",
-        "With fewer than 5 seeds an interval says next to nothing.",
-        "List at least 5 seeds.",
+        "RA066",
+        "What a page says of a claim is brief.",
+        "Shorten it: 'says' has at most 25 words, 'short' at most 10.",
     ),
     (
-        "RA065",
-        "A check that nothing can fail, or nothing can pass, shows nothing.",
-        "Add 'controls' and a 'positive_control' (or 'not_constructible' with the reason).",
+        "RA067",
+        "An audit of another version cannot be read.",
+        "Write the audit in schema version 2; CHANGELOG.md says what changed.",
     ),
 )
 """Id, reason and remedy: RA001 to RA016 are about the file and its YAML, the others about what the

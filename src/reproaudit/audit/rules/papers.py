@@ -1,4 +1,4 @@
-"""Rules of the audit as a whole: variables, seeds, findings, dates and unfinished text."""
+"""Rules of the audit as a whole: variables, findings and unfinished text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from reproaudit.audit.rules.rule import Leaves, Loc, Violation, error, warning
 from reproaudit.audit.rules.values import MOST_SHOWN, key, keys, repeated, shown
 from reproaudit.audit.variables import VariableName
 from reproaudit.cell import SettingValue
-
-LARGEST_SEED = 2**32 - 1
-"""The largest seed that every random generator in use takes; NumPy's legacy one is narrowest."""
-
-STALE_AFTER_YEARS = 2
 
 _MARKS = ("TODO", "FIXME", "XXX", "TBD")
 
@@ -48,23 +43,6 @@ def _variables_complete(audit: Audit) -> Iterator[Violation]:
             )
 
 
-@error("RA152", "A repeated seed would count one run twice.", "Remove the repetition.")
-def _seeds_are_usable(audit: Audit) -> Iterator[Violation]:
-    for tier in TIERS:
-        seeds: tuple[int, ...] = getattr(audit.seeds, tier)
-        for i in repeated(seeds):
-            yield Violation(
-                ("seeds", tier, i), f"found seed {seeds[i]} again; expected different seeds"
-            )
-        for i, seed in enumerate(seeds):
-            if not 0 <= seed <= LARGEST_SEED:
-                yield Violation(
-                    ("seeds", tier, i),
-                    f"found seed {seed}; expected 0 to {LARGEST_SEED}",
-                    "Choose a seed in this range.",
-                )
-
-
 @error(
     "RA161",
     "A finding's id is permanent and unique over all audits.",
@@ -82,121 +60,15 @@ def _finding_settings_exist(audit: Audit) -> Iterator[Violation]:
         yield from unknown(("findings", i, "settings"), "setting", finding.settings, known)
 
 
-@error("RA163", "A finding about a claim points at it.", "Name a claim of this audit.")
+@error(
+    "RA163",
+    "A finding names the claims whose answer it changes.",
+    "Name a claim of this audit.",
+)
 def _finding_claims_exist(audit: Audit) -> Iterator[Violation]:
     known = {claim.id for claim in audit.claims}
     for i, finding in enumerate(audit.findings):
-        yield from unknown(("findings", i, "claims"), "claim", finding.claims, known)
-
-
-@error(
-    "RA164",
-    "A measured effect is a claim's answer to another value of a setting left open.",
-    "Name a claim of this audit, a setting of its ledger, and an alternative to it.",
-)
-def _effects_exist(audit: Audit) -> Iterator[Violation]:
-    claims = {claim.id for claim in audit.claims}
-    others = _alternatives(audit)
-    known = {name: keys(values) for name, values in others.items()}
-    for i, finding in enumerate(audit.findings):
-        for j, effect in enumerate(finding.effects):
-            loc = ("findings", i, "effects", j)
-            if effect.claim not in claims:
-                yield Violation(
-                    (*loc, "claim"),
-                    f"found the unknown claim '{effect.claim}'; expected one of this audit",
-                    about=effect.claim,
-                    known=claims,
-                )
-            if effect.setting not in others:
-                yield Violation(
-                    (*loc, "setting"),
-                    f"found '{effect.setting}'; expected a setting of the ledger",
-                    about=effect.setting,
-                    known=others,
-                )
-            elif key(effect.value) not in known[effect.setting]:
-                listed = ", ".join(map(shown, others[effect.setting][:MOST_SHOWN]))
-                yield Violation(
-                    (*loc, "value"),
-                    f"found {shown(effect.value)}; expected an alternative to "
-                    f"'{effect.setting}', one of {listed}",
-                )
-
-
-def _alternatives(audit: Audit) -> dict[str, list[SettingValue]]:
-    """The alternatives of the ledger by the names that a finding may use for a setting."""
-    others: dict[str, list[SettingValue]] = {}
-    for entry in audit.ledger():
-        names = [entry.name]
-        if entry.experiment is not None:
-            names.append(f"{entry.experiment}.{entry.name}")
-        for name in names:
-            others.setdefault(name, []).extend(entry.setting.others)
-    return others
-
-
-@error(
-    "RA165", "A response stands beside what it answers.", "Name a finding or a claim of this audit."
-)
-def _responses_answer(audit: Audit) -> Iterator[Violation]:
-    known = {*(claim.id for claim in audit.claims), *(one.id for one in audit.findings)}
-    for i, response in enumerate(audit.responses):
-        if response.to not in known:
-            yield Violation(
-                ("responses", i, "to"),
-                f"found the unknown id '{response.to}'; expected a finding or a claim of this "
-                "audit",
-                about=response.to,
-                known=known,
-            )
-
-
-@error(
-    "RA167",
-    "A response is somebody's words, and not the program's.",
-    "Name who responds.",
-)
-def _responses_are_of_somebody(audit: Audit) -> Iterator[Violation]:
-    for i, response in enumerate(audit.responses):
-        if "reproaudit" in response.by.casefold():
-            yield Violation(
-                ("responses", i, "by"),
-                f"found '{response.by}'; expected an author or a reader, since this stands beside "
-                "the verdict",
-            )
-
-
-@warning(
-    "RA166",
-    "A response that is older than its finding answers something else.",
-    "Look up the date of the response, or of the finding.",
-)
-def _responses_follow(audit: Audit) -> Iterator[Violation]:
-    found = {finding.id: finding.as_of for finding in audit.findings}
-    for i, response in enumerate(audit.responses):
-        if response.to in found and response.as_of < found[response.to]:
-            yield Violation(
-                ("responses", i, "as_of"),
-                f"found {response.as_of}, before the finding of {found[response.to]}; expected a "
-                "later date",
-            )
-
-
-@error(
-    "RA156",
-    "Agreement is counted between reviewers, each with one voice.",
-    "Keep the reviewer's latest decision.",
-)
-def _reviewers_differ(audit: Audit) -> Iterator[Violation]:
-    for i, variable in enumerate(audit.variables):
-        reviewers = [review.reviewer for review in variable.reviews]
-        for j in repeated(reviewers):
-            yield Violation(
-                ("variables", i, "reviews", j, "reviewer"),
-                f"found a second decision of '{reviewers[j]}' on '{variable.name}'; expected one "
-                "for each reviewer",
-            )
+        yield from unknown(("findings", i, "changes"), "claim", finding.changes, known)
 
 
 @warning("RA153", "Unfinished text has not been reviewed.", "Finish the text.")
@@ -222,29 +94,5 @@ def _nothing_blank(leaves: Leaves) -> Iterator[Violation]:
     for above, step, text in leaves.texts:
         if not text or text.isspace():
             loc = (*above, step)
-            if not {"value", "alternatives", "controls"} & set(loc):
+            if not {"value", "alternatives", "arms", "settings"} & set(loc):
                 yield Violation(loc, "found a blank text; expected words")
-
-
-@warning(
-    "RA154",
-    "A card, a repository and a reviewer's decision change with time.",
-    "Look again and write today's date.",
-)
-def _dates_are_fresh(leaves: Leaves) -> Iterator[Violation]:
-    today = leaves.today
-    stale = _years_before(today, STALE_AFTER_YEARS)
-    for above, step, day in leaves.dates:
-        loc = (*above, step)
-        if day > today:
-            yield Violation(loc, f"found {day}, which lies in the future; expected a past date")
-        elif day < stale and loc[0] != "responses":
-            message = f"found {day}; expected a date within {STALE_AFTER_YEARS} years of {today}"
-            yield Violation(loc, message)
-
-
-def _years_before(day: date, years: int) -> date:
-    try:
-        return day.replace(year=day.year - years)
-    except ValueError:  # 29 February
-        return day.replace(year=day.year - years, day=28)

@@ -123,7 +123,7 @@ def leaves_of(audit: Audit, today: date) -> Leaves:
     """Every text and date of an audit."""
     texts: list[Leaf[str]] = []
     dates: list[Leaf[date]] = []
-    waiting: list[tuple[Loc, Any]] = [((), audit.model_dump(exclude_none=True))]
+    waiting: list[tuple[Loc, Any]] = [((), audit.model_dump(exclude_none=True, by_alias=True))]
     while waiting:
         above, value = waiting.pop()
         for step, below in value.items() if type(value) is dict else enumerate(value):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
-from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
@@ -25,8 +24,8 @@ def _others(setting: Setting) -> Iterator[tuple[Loc, SettingValue]]:
     """Every other value of a setting, with its place below the setting."""
     for i, value in enumerate(setting.alternatives):
         yield ("alternatives", i), value
-    for i, contradiction in enumerate(setting.contradicted_by):
-        yield ("contradicted_by", i, "value"), contradiction.value
+    for i, reading in enumerate(setting.readings):
+        yield ("readings", i, "value"), reading.value
     if setting.quick is not None:
         yield ("quick", "value"), setting.quick.value
     if setting.smoke is not None:
@@ -65,12 +64,12 @@ def _others_differ(audit: Audit) -> Iterator[Violation]:
                     f"found {shown(value)} {how}; expected alternatives that differ from "
                     f"'{name}' and from each other",
                 )
-        for i, contradiction in enumerate(setting.contradicted_by):
-            if same(contradiction.value, setting.value):
+        for i, reading in enumerate(setting.readings):
+            if same(reading.value, setting.value):
                 yield Violation(
-                    (*loc, "contradicted_by", i, "value"),
-                    f"found {shown(contradiction.value)}, the value of '{name}' itself; expected "
-                    "the other value",
+                    (*loc, "readings", i, "value"),
+                    f"found {shown(reading.value)}, the value of '{name}' itself; expected the "
+                    "other value",
                     "Remove the entry if the sources agree.",
                 )
 
@@ -105,68 +104,15 @@ def _overrides_change(audit: Audit) -> Iterator[Violation]:
 
 
 @error(
-    "RA144",
-    "Sources that contradict each other are a finding of the audit.",
-    "Add a finding that names the setting.",
+    "RA216",
+    "Only a guess has alternatives; what another source states is a reading.",
+    "Move the values to 'readings' with their source, or say that the value is a guess.",
 )
-def _contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
-    told = {name for finding in audit.findings for name in finding.settings}
+def _alternatives_of_guesses(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
-        own = f"{loc[1]}.{name}" if loc[0] == "experiments" else name
-        if setting.contradicted_by and not told & {name, own}:
-            yield Violation(
-                (*loc, "contradicted_by"),
-                f"found a contradiction about '{name}'; expected a finding whose settings name it",
-                f"Add a finding with 'settings: [{name}]' that says what the sources state.",
-                about=name,
-            )
-
-
-@warning(
-    "RA145",
-    "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
-    "Make it an assumption, list what another source states under 'contradicted_by', or remove "
-    "the alternatives.",
-)
-def _alternatives_are_run(audit: Audit) -> Iterator[Violation]:
-    for loc, name, setting in _settings(audit):
-        if setting.alternatives and setting.source is not Source.ASSUMPTION:
+        if setting.alternatives and not setting.guessed:
             yield Violation(
                 (*loc, "alternatives"),
-                f"found alternatives to '{name}', which '{setting.source}' states; only an "
-                "assumption has them",
+                f"found alternatives to '{name}', which '{setting.source.value}' states",
                 at_key=True,
             )
-
-
-@warning(
-    "RA146",
-    "A claim cannot be judged under an alternative that lacks a coordinate that it reads.",
-    "Add the coordinate to the alternative.",
-)
-def _alternatives_keep_coordinates(audit: Audit) -> Iterator[Violation]:
-    read: dict[Loc, dict[Hashable, tuple[str, Coordinate]]] = {}
-    for look, declaration in looks_declared(audit):
-        experiment = look.claim.experiment
-        for axis in declaration.axes:
-            if axis.setting is None or audit.setting_of(experiment, axis.setting) is None:
-                continue
-            own = axis.setting in audit.experiments[experiment].settings
-            loc: Loc = ("experiments", experiment, "settings") if own else ("settings",)
-            fixed = (look.quantity.at[axis.name],) if axis.name in look.quantity.at else ()
-            among = look.check.among if axis.name == look.check.each else None
-            for coordinate in (*fixed, *(among or ())):
-                places = read.setdefault((*loc, axis.setting), {})
-                places.setdefault(key(coordinate), (axis.name, coordinate))
-    for loc, name, setting in _settings(audit):
-        for where, value in _others(setting) if loc in read else ():
-            if where[0] in JUDGED or where[0] == "smoke" or not isinstance(value, tuple):
-                continue  # of a tier's own value, RA104 tells
-            left = keys(value)
-            for coordinate, (axis_name, shown_as) in read[loc].items():
-                if coordinate not in left:
-                    yield Violation(
-                        (*loc, *where),
-                        f"found {shown(value)}, an alternative to '{name}' without {axis_name} "
-                        f"{shown(shown_as)}, which a claim reads; it could not be judged",
-                    )
