@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reproaudit.elsewhere.archives import unpack
 from reproaudit.errors import AuditError
-from reproaudit.importing.archives import unpack
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.tarballs import MOST_DEPTH, UnfitArchiveError, path_inside, tar_members
 

@@ -14,7 +14,7 @@ from measured import every_run, everything
 from reproaudit import judge_measurements
 from reproaudit.api import open_audit
 from reproaudit.cli import run_command
-from reproaudit.judging.submissions.writing import write_submission
+from reproaudit.elsewhere.in_memory import write_submission
 
 
 @pytest.fixture

@@ -144,7 +144,7 @@ def judge(
     manifest is described in docs/measurements.md; --template writes one with empty tables. Our own
     records, if any, are shown beside them.
     """
-    from reproaudit.judging.submissions import read_submission
+    from reproaudit.elsewhere.submission import read_submission
 
     entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
     if template is not None and measurements is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reproaudit.importing.roles import role_words
+from reproaudit.elsewhere.roles import role_words
+from reproaudit.elsewhere.submission import Submission
 from reproaudit.judging.model import Verdict
 from reproaudit.judging.outcomes import BatchOutcome
-from reproaudit.judging.submissions import Submission
 from reproaudit.judging.verdict import judge_claim
 
 

@@ -17,23 +17,23 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.commands.foretelling import untested_claims
-from reproaudit.errors import UsageError
-from reproaudit.folders import new_folder, scratch_folder
-from reproaudit.importing.assembling import ImportedRole, assemble
-from reproaudit.importing.comparing import (
+from reproaudit.elsewhere.assembling import ImportedRole, assemble
+from reproaudit.elsewhere.comparing import (
     LAST_LOGGED,
     ComparedSetting,
     compare_settings,
     manifest_settings,
 )
-from reproaudit.importing.finding import FoundLogs, find_runs
-from reproaudit.importing.logged import LogError, LoggedRun, on_one_line
-from reproaudit.importing.mapping import MappingFile, read_mapping
-from reproaudit.importing.noticing import not_read, noticed
-from reproaudit.importing.roles import PlacedRun, place_runs, role_words
-from reproaudit.importing.writing import Header, digest_of, write_folder
-from reproaudit.judging.submissions import read_submission
-from reproaudit.judging.submissions.imported import PROTOCOL
+from reproaudit.elsewhere.finding import FoundLogs, find_runs
+from reproaudit.elsewhere.imported import PROTOCOL
+from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
+from reproaudit.elsewhere.mapping import MappingFile, read_mapping
+from reproaudit.elsewhere.noticing import not_read, noticed
+from reproaudit.elsewhere.roles import PlacedRun, place_runs, role_words
+from reproaudit.elsewhere.submission import read_submission
+from reproaudit.elsewhere.writing import Header, digest_of, write_folder
+from reproaudit.errors import UsageError
+from reproaudit.folders import new_folder, scratch_folder
 
 MAX_LISTED = 12
 """Tags and links that the terminal lists; the protocol has all of them."""

@@ -17,9 +17,9 @@ from reproaudit.commands.one_paper import has_records
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.commands.recording import sealed_of
 from reproaudit.diff.results import part_change
+from reproaudit.elsewhere.submission import Submission
+from reproaudit.elsewhere.template import template_files
 from reproaudit.folders import new_folder
-from reproaudit.judging.submissions import Submission
-from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
 from reproaudit.reports.another_rule import another_rule
 from reproaudit.reports.difference import change_words

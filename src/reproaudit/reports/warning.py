@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reproaudit.importing.mapping import SAID_WHOLE
+from reproaudit.elsewhere.mapping import SAID_WHOLE
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs

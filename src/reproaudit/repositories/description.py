@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reproaudit.importing.mapping import SAID_WHOLE
+from reproaudit.elsewhere.mapping import SAID_WHOLE
 from reproaudit.repositories.reading import load_run_file
 from reproaudit.repositories.run_file import NOT_OF_THE_SOURCE
 

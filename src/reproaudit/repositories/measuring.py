@@ -10,14 +10,14 @@ from pathlib import Path, PurePosixPath
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Declaration, MeasurementKind
+from reproaudit.elsewhere.configurations import SEED_NAMES, normal
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun
+from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.elsewhere.measuring import Measured, RunMeasurer
+from reproaudit.elsewhere.roles import PlacedRun
+from reproaudit.elsewhere.rows import number_of
 from reproaudit.errors import did_you_mean
-from reproaudit.importing.configurations import SEED_NAMES, normal
-from reproaudit.importing.finding import find_runs
-from reproaudit.importing.logged import Curve, LogError, LoggedCoordinates, LoggedRun
-from reproaudit.importing.mapping import LoggedQuantity
-from reproaudit.importing.measuring import Measured, RunMeasurer
-from reproaudit.importing.roles import PlacedRun
-from reproaudit.importing.rows import number_of
 from reproaudit.records import Measurements, Series
 from reproaudit.repositories.processes import CommandError
 from reproaudit.repositories.run_file import CommandExperiment

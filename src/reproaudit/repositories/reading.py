@@ -15,8 +15,8 @@ from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.values import keys, same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.elsewhere.expressions import ExpressionError, parse_expression
 from reproaudit.errors import SpecError, did_you_mean
-from reproaudit.importing.expressions import ExpressionError, parse_expression
 from reproaudit.repositories.arguments import SEED, placeholders
 from reproaudit.repositories.run_file import CommandExperiment, RunFile
 

@@ -56,7 +56,7 @@ KEEPING = (
     "reproaudit.audit.draft",
     "reproaudit.audit.loading",
     "reproaudit.folders",
-    "reproaudit.judging.submissions",
+    "reproaudit.elsewhere",
     "reproaudit.running.code_hash",
     "reproaudit.running.files",
     "reproaudit.running.fingerprint",
