@@ -20,11 +20,7 @@ from reproaudit.audit.loading import Fault, load_audit, read_audit
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.judge import (
-    scorecard_of_submission,
-    told_of_elsewhere,
-    without_chain,
-)
+from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.in_memory import BySeed, MeasuredRuns, write_submission
@@ -186,8 +182,7 @@ def judge_measurements(
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Raises:
-        SpecError: listing everything that does not fit the audit; or if its chain of seals, which
-            tells what its rule was changed after, is damaged.
+        SpecError: listing everything that does not fit the audit.
         UsageError: if there is no such paper or claim, no manifest, or something is no number.
     """
     audit = open_audit(paper, audits)
@@ -209,13 +204,7 @@ def judge_measurements(
                 settings=settings,
                 proxy=proxy,
             )
-    card = scorecard_of_submission(submission, beside, claims)
-    if isinstance(paper, Audit):
-        card = without_chain(card)
-    else:
-        _, entry = _located(paper, audits)
-        card = told_of_elsewhere(card, entry, audit, None)
-    return PaperScorecard.of(card)
+    return PaperScorecard.of(scorecard_of_submission(submission, beside, claims))
 
 
 def write_measurements(

@@ -18,7 +18,7 @@ from reproaudit.elsewhere.submission import read_submission
 from reproaudit.elsewhere.template import template_files
 from reproaudit.errors import SpecError
 
-TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial" / "soudry2018.yaml"
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "soudry2018.yaml"
 PAPERS = [*paper_slugs(), str(TUTORIAL)]
 
 

@@ -6,70 +6,95 @@ Names that lead out are refused, links are passed over, and what comes out is co
 
 from __future__ import annotations
 
+import lzma
 import stat
+import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from reproaudit.elsewhere.logged import LogError
 from reproaudit.elsewhere.reading import open_log
-from reproaudit.tarballs import DAMAGES, UnfitArchiveError, path_inside, tar_members
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_UNPACKED_BYTES = 2**31
 MAX_MEMBERS = 100_000
+_MAX_DEPTH = 64
+"""Of the folders in a path."""
 _CHUNK = 2**12
 """At each step so much is taken of a compressed file, and comes out thousandfold at most."""
+_DAMAGES = (
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError),
+    *(tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError),
+)
+
+
+class _UnfitArchiveError(Exception):
+    """An archive that is not unpacked; the text says what was found in it."""
 
 
 def is_archive(file: Path) -> bool:
-    """True if a file is named as an archive."""
+    """Return True if a file is named as an archive."""
     return file.name.lower().endswith(SUFFIXES)
 
 
 def unpack(file: Path, place: str, into: Path) -> None:
-    """Unpacks an archive's regular files.
+    """Unpack an archive's regular files.
 
     Raises:
         LogError: if it is damaged, names a file outside itself, or unpacks to too much.
     """
     left = MAX_UNPACKED_BYTES
+    members = _zipped if file.name.lower().endswith(".zip") else _tarred
     try:
         with open_log(file, place) as handle:
-            for name, content in _members(file, handle):
-                target = into / path_inside(name)
-                if content is None:
+            for count, (name, content) in enumerate(members(handle)):
+                if count >= MAX_MEMBERS:
+                    raise _UnfitArchiveError(f"more than {MAX_MEMBERS:,} members; expected fewer")
+                target = into / _path_inside(name)
+                if content is None or "__MACOSX" in target.parts:  # the Finder's own copies
                     continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as out:
-                    for piece in content:
+                    while piece := content.read(_CHUNK):
                         left -= len(piece)
                         if left < 0:
-                            raise UnfitArchiveError(
+                            raise _UnfitArchiveError(
                                 f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
                             )
                         out.write(piece)
-    except UnfitArchiveError as error:
+    except _UnfitArchiveError as error:
         raise LogError(place, f"found {error}. Unpack it yourself, and import that.") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, *DAMAGES) as error:
+    except _DAMAGES as error:
         raise LogError(
             place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
         ) from None
 
 
-def _members(file: Path, handle: IO[bytes]) -> Iterator[tuple[str, Iterable[bytes] | None]]:
-    if file.name.lower().endswith(".zip"):
-        return _zipped(handle)
-    return tar_members(handle, MAX_MEMBERS, MAX_UNPACKED_BYTES)
+def _path_inside(name: str) -> Path:
+    pure = PurePosixPath(name.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts or "\0" in name or ":" in (pure.parts or ("",))[0]:
+        raise _UnfitArchiveError(f"the path '{name[:200]}', which leads out of it; expected none")
+    if len(pure.parts) > _MAX_DEPTH:
+        raise _UnfitArchiveError(f"a path of {len(pure.parts)} folders; expected {_MAX_DEPTH}")
+    return Path(*pure.parts)
 
 
-def _zipped(handle: IO[bytes]) -> Iterator[tuple[str, Iterable[bytes] | None]]:
+_Members = Iterator[tuple[str, IO[bytes] | None]]
+"""Each member's name and its content; None for what is no regular file."""
+
+
+def _tarred(handle: IO[bytes]) -> _Members:
+    with tarfile.open(fileobj=handle, mode="r|*") as archive:
+        for one in archive:
+            yield one.name, archive.extractfile(one) if one.isreg() else None
+
+
+def _zipped(handle: IO[bytes]) -> _Members:
     with zipfile.ZipFile(handle) as archive:
-        if len(archive.infolist()) > MAX_MEMBERS:
-            raise UnfitArchiveError(f"more than {MAX_MEMBERS:,} members; expected fewer")
         for one in archive.infolist():
             if not one.is_dir() and not stat.S_ISLNK(one.external_attr >> 16):
                 with archive.open(one) as content:
-                    yield one.filename, iter(partial(content.read, _CHUNK), b"")
+                    yield one.filename, content

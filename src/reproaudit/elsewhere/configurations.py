@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.reading import MAX_CONFIG_BYTES, read_json, read_yaml
-from reproaudit.elsewhere.rows import number_of, runs_in_headers
+from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
+from reproaudit.elsewhere.reading import MAX_CONFIG_BYTES, parse_json, parse_yaml, read_log_text
 
 CONFIG_FILES = (
     ".hydra/config.yaml",
@@ -20,6 +19,7 @@ CONFIG_FILES = (
     "hparams.yaml",
     "hparams.json",
     "args.json",
+    "args.yaml",
     "arguments.json",
     "training_args.json",
     "params.json",
@@ -60,11 +60,8 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
     files = _nearest(run.folder, root)
     for file in files:
         place = f"{run.name}, {file.name}"
-        tree = (
-            read_json(file, place, MAX_CONFIG_BYTES)
-            if file.suffix == ".json"
-            else read_yaml(file, place)
-        )
+        text = read_log_text(file, place, MAX_CONFIG_BYTES)
+        tree = (parse_json if file.suffix == ".json" else parse_yaml)(text, place)
         if tree is None:
             continue
         if not isinstance(tree, dict):
@@ -167,20 +164,10 @@ def seed_of(run: LoggedRun) -> int:
                 f"found the seed {value!r} in its configuration ({name}); expected a whole "
                 f"number. Say --seed '{run.name}=NUMBER'.",
             )
-    found = seeds_logged(run)
+    found = _seeds_logged(run)
     if len(found) == 1:
         return next(iter(found))
     if not found:
-        in_headers = dict.fromkeys(one for one, _ in runs_in_headers(run.curves).values())
-        if len(in_headers) > 1:
-            one, other, *_ = in_headers
-            raise LogError(
-                run.name,
-                f"found columns that look like several runs ('{one} - …', '{other} - …'), and no "
-                "seed in their names; expected columns 'RUN - TAG' with the seed in the run's "
-                f"name. Rename them in the header, such as '{one}-seed0 - …', or write one table "
-                "for each run.",
-            )
         raise LogError(
             run.name,
             "found no seed in its configuration or its name; expected one. Say --seed "
@@ -192,8 +179,8 @@ def seed_of(run: LoggedRun) -> int:
     )
 
 
-def seeds_logged(run: LoggedRun) -> dict[int, str]:
-    """Every seed that a run's log states, and where it does."""
+def _seeds_logged(run: LoggedRun) -> dict[int, str]:
+    """Return every seed that a run's log states, and where it does."""
     found: dict[int, str] = {}
     if run.seed is not None:
         found.setdefault(run.seed, "its column of seeds")

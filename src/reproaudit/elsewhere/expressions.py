@@ -1,7 +1,6 @@
-"""Formulas over logged quantities: a closed grammar, read by Python's parser and never executed.
+"""Arithmetic over logged quantities: a closed grammar, read by Python's parser and never executed.
 
-Numbers, + - * / **, names and ``tag("…")`` of logged quantities, ``setting("…")`` of the audit's
-settings, and the functions below. ``over`` names the axis that is summed up, or "step".
+Numbers, + - * / **, names and ``tag("…")`` of logged quantities, and the functions below.
 """
 
 from __future__ import annotations
@@ -11,39 +10,30 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.checks.measurements import Coordinate
 from reproaudit.errors import did_you_mean
 
 MAX_NODES = 400
-MAX_LOOKUPS = 100_000
 
 _Array = NDArray[np.float64]
 
-ELEMENTWISE: dict[str, Callable[[_Array], _Array]] = {
+_ELEMENTWISE: dict[str, Callable[[_Array], _Array]] = {
     "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
     "exp": np.exp,
     "sqrt": np.sqrt,
     "abs": np.abs,
 }
-"""Functions of one quantity, number by number."""
-REDUCING: dict[str, Callable[[_Array], _Array]] = {
-    "mean": lambda stacked: stacked.mean(axis=0),
-    "sum": lambda stacked: stacked.sum(axis=0),
-    "min": lambda stacked: stacked.min(axis=0),
-    "max": lambda stacked: stacked.max(axis=0),
+_PAIRS: dict[str, Callable[[_Array, _Array], _Array]] = {"min": np.minimum, "max": np.maximum}
+_PICKING: dict[str, Callable[[_Array], _Array]] = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "mean": lambda values: np.asarray(values.mean()),
 }
-"""Functions that sum an axis up: ``mean(x, over="layer")``."""
-PICKING = {"first": 0, "last": -1}
-"""Functions that take one number out of a series."""
-FUNCTIONS = (*ELEMENTWISE, *REDUCING, *PICKING, "tag", "setting")
+"""Functions that make one number of a series."""
+FUNCTIONS = (*_ELEMENTWISE, *_PAIRS, *_PICKING, "tag")
 _OPERATORS: dict[type[ast.operator], Callable[[_Array, _Array], _Array]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -70,14 +60,8 @@ class ExpressionValue:
     values: _Array
 
 
-Coordinates = Mapping[str, Coordinate]
-"""Axis -> coordinate."""
-_Lookup = Callable[[str, Coordinates], ExpressionValue]
-"""From a tag and coordinates to its value."""
-
-
 def parse_expression(text: str) -> ast.expr:
-    """The formula as a syntax tree of allowed nodes only.
+    """Parse a formula to a syntax tree of allowed nodes only.
 
     Raises:
         ExpressionError: if it holds anything else.
@@ -121,137 +105,69 @@ def _check_call(node: ast.Call) -> None:
     if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
         name = node.func.id if isinstance(node.func, ast.Name) else "something computed"
         raise ExpressionError(f"the function '{name}'. {did_you_mean(name, FUNCTIONS)}")
-    name, count = node.func.id, len(node.args)
-    over = [one for one in node.keywords if one.arg == "over"]
-    if len(over) != len(node.keywords) or any(not _is_text(one.value) for one in over):
-        raise ExpressionError(f'an argument of {name}; the only named one is over="axis"')
-    if name in ("tag", "setting"):
-        if count != 1 or over or not _is_text(node.args[0]):
-            raise ExpressionError(f'{name} without a name; write {name}("name")')
+    name, wanted = node.func.id, 2 if node.func.id in _PAIRS else 1
+    if node.keywords or len(node.args) != wanted:
+        count = len(node.args) + len(node.keywords)
+        raise ExpressionError(f"{count} arguments of {name}; it takes {wanted}, without names")
+    if name == "tag":
+        text = node.args[0]
+        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+            raise ExpressionError('tag without a name; write tag("name")')
         return
-    several = name in ("min", "max") and not over and count >= 2
-    if not several and count != 1:
-        raise ExpressionError(f"{count} arguments of {name}; it takes one")
-    if bool(over) != (name in REDUCING and not several):
-        raise ExpressionError(
-            f'{name} without an axis; write {name}(…, over="step")'
-            if name in REDUCING
-            else f"'over' in {name}, which sums nothing up"
-        )
     for one in node.args:
         _check(one)
 
 
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-class Evaluator:
-    """Computes formulas.
+def evaluate(
+    node: ast.expr, lookup: Callable[[str], ExpressionValue], names: Mapping[str, str]
+) -> ExpressionValue:
+    """Compute a checked formula.
 
     Args:
-        lookup: finds logged quantities.
+        node: the formula.
+        lookup: finds a logged quantity by its tag.
         names: short names of tags.
-        settings: the run's settings.
-        axes: the coordinates of every axis that may be summed up.
+
+    Raises:
+        ExpressionError: if the steps of two series differ.
     """
-
-    def __init__(
-        self,
-        lookup: _Lookup,
-        names: Mapping[str, str],
-        settings: Mapping[str, Any],
-        axes: Mapping[str, Sequence[Coordinate]],
-    ) -> None:
-        self._lookup, self._names, self._settings, self._axes = lookup, names, settings, axes
-        self._lookups = 0
-
-    def value(self, node: ast.expr, at: Coordinates) -> ExpressionValue:
-        """The value of a checked formula at these coordinates.
-
-        Raises:
-            ExpressionError: if steps differ, an axis is unknown, or too much is looked up.
-        """
-        with np.errstate(all="ignore"):
-            return self._value(node, at)
-
-    def _value(self, node: ast.expr, at: Coordinates) -> ExpressionValue:
-        if isinstance(node, ast.Constant):
-            return ExpressionValue(None, np.array(node.value, dtype=np.float64))
-        if isinstance(node, ast.Name):
-            return self._tag(self._names.get(node.id, node.id), at)
-        if isinstance(node, ast.UnaryOp):
-            one = self._value(node.operand, at)
-            return ExpressionValue(
-                one.steps, -one.values if isinstance(node.op, ast.USub) else one.values
-            )
-        if isinstance(node, ast.BinOp):
-            both = [self._value(node.left, at), self._value(node.right, at)]
-            return _joined(both, _OPERATORS[type(node.op)])
-        assert isinstance(node, ast.Call), "a checked formula holds nothing else"
-        return self._call(node, at)
-
-    def _call(self, node: ast.Call, at: Coordinates) -> ExpressionValue:
-        assert isinstance(node.func, ast.Name), "a checked formula calls by name"
-        name, inner = node.func.id, node.args[0]
-        if name in ("tag", "setting"):
-            written = str(inner.value) if isinstance(inner, ast.Constant) else ""
-            return self._tag(written, at) if name == "tag" else self._setting(written)
-        if name in ELEMENTWISE:
-            one = self._value(inner, at)
-            return ExpressionValue(one.steps, ELEMENTWISE[name](one.values))
-        if name in PICKING:
-            one = self._value(inner, at)
-            return ExpressionValue(
-                None, one.values if one.steps is None else one.values[PICKING[name]]
-            )
-        if not node.keywords:
-            both = [self._value(one, at) for one in node.args]
-            joined = both[0]
-            for other in both[1:]:
-                joined = _joined([joined, other], np.minimum if name == "min" else np.maximum)
-            return joined
-        over = node.keywords[0].value
-        axis = str(over.value) if isinstance(over, ast.Constant) else ""
-        return self._reduced(name, inner, axis, at)
-
-    def _reduced(self, name: str, inner: ast.expr, axis: str, at: Coordinates) -> ExpressionValue:
-        if axis == "step":
-            one = self._value(inner, at)
-            return ExpressionValue(None, np.asarray(REDUCING[name](np.atleast_1d(one.values))))
-        if axis not in self._axes:
-            known = [*self._axes, "step"]
-            raise ExpressionError(f'over="{axis}", an unknown axis. {did_you_mean(axis, known)}')
-        every = [self._value(inner, {**at, axis: one}) for one in self._axes[axis]]
-        if not every:
-            raise ExpressionError(f'over="{axis}", an axis without coordinates')
-        steps = _shared(every)
-        return ExpressionValue(
-            steps, REDUCING[name](np.stack(np.broadcast_arrays(*(v.values for v in every))))
-        )
-
-    def _tag(self, tag: str, at: Coordinates) -> ExpressionValue:
-        self._lookups += 1
-        if self._lookups > MAX_LOOKUPS:
-            raise ExpressionError(f"a formula that looks up more than {MAX_LOOKUPS} quantities")
-        return self._lookup(tag, at)
-
-    def _setting(self, name: str) -> ExpressionValue:
-        found = self._settings.get(name)
-        if isinstance(found, bool) or not isinstance(found, int | float):
-            hint = did_you_mean(name, self._settings)
-            raise ExpressionError(f'setting("{name}"), which is no number of the audit. {hint}')
-        return ExpressionValue(None, np.array(found, dtype=np.float64))
+    with np.errstate(all="ignore"):
+        return _value(node, lookup, names)
 
 
-def _joined(
-    both: Sequence[ExpressionValue], operation: Callable[[_Array, _Array], _Array]
+def _value(
+    node: ast.expr, lookup: Callable[[str], ExpressionValue], names: Mapping[str, str]
 ) -> ExpressionValue:
-    return ExpressionValue(_shared(both), operation(both[0].values, both[1].values))
+    if isinstance(node, ast.Constant):
+        return ExpressionValue(None, np.array(node.value, dtype=np.float64))
+    if isinstance(node, ast.Name):
+        return lookup(names.get(node.id, node.id))
+    if isinstance(node, ast.UnaryOp):
+        one = _value(node.operand, lookup, names)
+        return one if isinstance(node.op, ast.UAdd) else ExpressionValue(one.steps, -one.values)
+    if isinstance(node, ast.BinOp):
+        parts = [_value(one, lookup, names) for one in (node.left, node.right)]
+        return ExpressionValue(
+            _shared(parts), _OPERATORS[type(node.op)](parts[0].values, parts[1].values)
+        )
+    assert isinstance(node, ast.Call), "a checked formula holds nothing else"
+    assert isinstance(node.func, ast.Name), "a checked formula calls by name"
+    name = node.func.id
+    if name == "tag":
+        assert isinstance(node.args[0], ast.Constant), "a checked tag is text"
+        return lookup(str(node.args[0].value))
+    parts = [_value(one, lookup, names) for one in node.args]
+    if name in _PAIRS:
+        return ExpressionValue(_shared(parts), _PAIRS[name](parts[0].values, parts[1].values))
+    (one,) = parts
+    if name in _PICKING:
+        picked = one.values if one.steps is None else _PICKING[name](one.values)
+        return ExpressionValue(None, picked)
+    return ExpressionValue(one.steps, _ELEMENTWISE[name](one.values))
 
 
 def _shared(several: Sequence[ExpressionValue]) -> NDArray[np.int64] | None:
-    """The steps that all series have.
+    """Return the steps that all series have.
 
     Raises:
         ExpressionError: if they differ.

@@ -1,9 +1,8 @@
 """Reads files of measurements: CSV tables, JSON and NPZ, brought to numbers by name.
 
 Nothing here knows what an audit declares, except the names of its measurements, which tell a
-table's columns from its axes. A file is untrusted: its size, kind and headers are looked at before
-its content is read, so that memory and time stay bounded, and nothing is unpickled. All faults are
-gathered; none of them raises.
+table's columns from its axes. Sizes are checked before content, and nothing is unpickled. All
+faults are gathered; none of them raises.
 """
 
 from __future__ import annotations
@@ -12,44 +11,32 @@ import csv
 import io
 import json
 import math
-import os
-import stat
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit.bounded import read_regular
 from reproaudit.elsewhere.misfit import Misfits
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.elsewhere.reading import unique
 
 MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
-
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-
 MOST_BYTES = 2**30
-"""Of all files of a submission together, unpacked."""
-
+"""Of all files together, unpacked."""
 MOST_ROWS = 500_000
 """Of one CSV table."""
-
 MOST_MEASUREMENTS = 1_000
 """Of one JSON or NPZ file."""
 
-MOST_NUMBERS = 2**22
-"""Of one NPZ file."""
 
-HEADER_READERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}
-"""By version of the NPY format, in `numpy.lib.format`; the third is for structured arrays alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """One number of a table.
 
     Attributes:
@@ -101,37 +88,23 @@ Found = dict[str, Table | Block]
 """Measurement -> its numbers."""
 
 
-def read_bounded(path: Path, most: int) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        OSError: if it cannot be read.
-        ValueError: if it is another kind of file, has more bytes than `most`, or grows meanwhile.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait, opening a device act
-        raise ValueError("found a pipe, a device or a folder; expected a regular file.")
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise ValueError(f"found {size:,} bytes; expected at most {most:,}.")
-        data = file.read(size + 1)
-    if len(data) > size:
-        raise ValueError("grew while it was read; expected a finished file.")
-    return data
-
-
 @dataclass
 class FileReader:
-    """Reads the files of one submission; a table is read once, however many seeds it holds."""
+    """Reads the files of one folder; a table is read once, however many seeds it holds.
+
+    Attributes:
+        misfits: takes the faults.
+        left: the bytes that may still be read.
+        taken: the files that were read.
+    """
 
     misfits: Misfits
     left: int = MOST_BYTES
-    taken: dict[Path, set[int]] = field(default_factory=dict)
-    """The files that were read, each with the seeds that were taken from it."""
+    taken: set[Path] = field(default_factory=set)
     _sheets: dict[Path, _Sheet | None] = field(default_factory=dict)
 
     def read(self, path: Path, shown: str, names: frozenset[str], seed: int, alone: bool) -> Found:
-        """The measurements of one seed in a file.
+        """Read the measurements of one seed in a file.
 
         Args:
             path: of the file.
@@ -140,17 +113,17 @@ class FileReader:
             seed: the rows to take of a table that holds several seeds.
             alone: whether the file holds this seed only.
         """
-        self.taken.setdefault(path, set()).add(seed)
+        self.taken.add(path)
         kind = path.suffix.lower()
+        if kind not in (".csv", ".json", ".npz"):
+            self.misfits.add(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
+            return {}
         if kind == ".csv":
             if path not in self._sheets:
                 data = self._data(path, shown, MOST_TEXT_BYTES)
                 self._sheets[path] = None if data is None else _sheet(data, shown, self.misfits)
             sheet = self._sheets[path]
             return {} if sheet is None else sheet.tables(names, path.stem, seed, alone)
-        if kind not in (".json", ".npz"):
-            self.misfits.add(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
-            return {}
         if not alone:
             self.misfits.add(
                 shown,
@@ -158,45 +131,129 @@ class FileReader:
                 "name.",
             )
             return {}
-        if kind == ".json":
-            data = self._data(path, shown, MOST_TEXT_BYTES)
-            return {} if data is None else _read_json(data, shown, self.misfits)
-        data = self._data(path, shown, MOST_ARRAY_BYTES)
-        return {} if data is None else _read_npz(data, shown, self.misfits, self._spend)
-
-    def rows_left(self) -> Iterator[tuple[str, list[int]]]:
-        """Yields each table with the seeds in it of which nobody took the rows."""
-        for path, sheet in self._sheets.items():
-            if sheet is not None:
-                seeds = {seed for seed in sheet.rows if seed is not None} - self.taken[path]
-                if seeds:
-                    yield sheet.shown, sorted(seeds)
+        data = self._data(path, shown, MOST_TEXT_BYTES if kind == ".json" else MOST_ARRAY_BYTES)
+        if data is None:
+            return {}
+        return (self._json if kind == ".json" else self._npz)(data, shown)
 
     def _data(self, path: Path, shown: str, most: int) -> bytes | None:
         try:
-            data = read_bounded(path, most)
+            data = read_regular(path, most)
         except OSError as error:
             self.misfits.add(shown, f"cannot be read: {error.strerror or error}.")
-        except ValueError as error:
-            self.misfits.add(shown, str(error))
-        else:
-            return data if self._spend(len(data)) else None
-        return None
+            return None
+        return data if self._spend(len(data)) else None
 
     def _spend(self, size: int) -> bool:
-        """True if the files may hold so many bytes more; a fault is reported if not."""
+        """Return True if the files may hold so many bytes more; report a fault if not."""
         self.left -= size
         if self.left < 0:
             text = f"found more than {MOST_BYTES:,} bytes in all files together; expected fewer."
             self.misfits.add("files", text)
         return self.left >= 0
 
+    def _json(self, data: bytes, shown: str) -> Found:
+        try:
+            tree = json.loads(data, object_pairs_hook=unique)
+        except (ValueError, RecursionError) as error:
+            self.misfits.add(shown, f"is not JSON: {error}.")
+            return {}
+        if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
+            text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
+            self.misfits.add(shown, f"found no such object; {text}")
+            return {}
+        found: Found = {}
+        for name, node in tree.items():
+            place, steps, values = f"{shown}: {name}", None, node
+            if isinstance(node, dict):
+                if set(node) != {"steps", "values"} or not isinstance(node["steps"], list):
+                    self.misfits.add(
+                        place, "found an object; a series has lists 'steps' and 'values'."
+                    )
+                    continue
+                steps, values = tuple(node["steps"]), node["values"]
+            if not _all_numbers(values):
+                self.misfits.add(place, "found something else than numbers; expected numbers.")
+                continue
+            try:
+                found[name] = Block(place, steps, np.array(values, dtype=np.float64))
+            except (OverflowError, ValueError):
+                self.misfits.add(
+                    place,
+                    "found lists of different lengths, or a whole number beyond double precision; "
+                    "expected a full array.",
+                )
+        return found
+
+    def _npz(self, data: bytes, shown: str) -> Found:
+        try:
+            tree = self._arrays(data)
+        except Exception as error:  # what zipfile and NumPy raise over damaged headers has no end
+            reason = str(error) or type(error).__name__
+            self.misfits.add(shown, f"is no NPZ file of plain arrays: {reason}.")
+            return {}
+        found: Found = {}
+        for name, values in tree.items():
+            if name == "steps" or name.endswith(".steps"):
+                if values.ndim != 1:
+                    text = f"found steps of {values.ndim} dimensions; expected one dimension."
+                    self.misfits.add(f"{shown}: {name}", text)
+                continue
+            steps = tree.get(f"{name}.steps", tree.get("steps"))
+            with np.errstate(over="ignore"):  # of extended precision; told as not finite
+                numbers = values.astype(np.float64)
+            # A shared 'steps' belongs to whatever is declared as a series; `fitting` decides.
+            listed = None if steps is None or steps.ndim != 1 else tuple(steps.tolist())
+            found[name] = Block(f"{shown}: {name}", listed, numbers)
+        return found
+
+    def _arrays(self, data: bytes) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays of an NPZ file by name.
+
+        Raises:
+            ValueError: for too many or too large arrays, or those that hold no plain numbers.
+            Exception: of many kinds, if the archive is damaged.
+        """
+        count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
+        if count > MOST_MEASUREMENTS:
+            raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+        size = sum(one.file_size for one in members)
+        if size > MOST_ARRAY_BYTES:
+            raise ValueError(
+                f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
+            )
+        if len({one.filename for one in members}) < len(members):
+            raise ValueError("an array stands twice in it")
+        if not self._spend(size):
+            return {}
+        found: dict[str, NDArray[Any]] = {}
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            for name in arrays.files:
+                values = arrays[name]
+                if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
+                found[name] = values
+        return found
+
+
+def _all_numbers(node: Any) -> bool:
+    """Return True if nested lists hold numbers only; truth values and text are none."""
+    lists = [[node]]
+    while lists:
+        one = lists.pop()
+        if not set(map(type, one)) <= {int, float, list}:
+            return False
+        lists += (inner for inner in one if type(inner) is list)
+    return True
+
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
 def _sheet(data: bytes, shown: str, misfits: Misfits) -> _Sheet | None:
-    """A CSV file by header, seed and row; None if it has no header or is no table."""
+    """Read a CSV file by header, seed and row; None if it has no header or is no table."""
     sheet: _Sheet | None = None
     try:
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
@@ -216,7 +273,6 @@ def _sheet(data: bytes, shown: str, misfits: Misfits) -> _Sheet | None:
         return None
     if sheet is None:
         misfits.add(f"{shown}:1", "found no header of different names; expected one.")
-        return None
     return sheet
 
 
@@ -240,23 +296,23 @@ class _Sheet:
         self.rows.setdefault(seed, []).append((line, cells))
 
     def tables(self, names: frozenset[str], stem: str, seed: int, alone: bool) -> Found:
-        """The measurements of one seed; none if a row of the file could not be read."""
+        """Return the measurements of one seed; none if a row of the file could not be read."""
         measured = {name: name for name in self.header if name in names}
         if "value" in self.column and "value" not in names:
             measured["value"] = stem
+        fault = None
         if not measured:
-            self.misfits.add(
-                f"{self.shown}:1",
+            fault = (
                 f"found the columns {', '.join(self.header[:20])}; expected a measurement among "
-                f"them, {', '.join(sorted(names))}, or 'value' in a file that is named after one.",
+                f"them, {', '.join(sorted(names))}, or 'value' in a file that is named after one."
             )
-            return {}
-        if not alone and "seed" not in self.column:
-            self.misfits.add(
-                f"{self.shown}:1",
+        elif not alone and "seed" not in self.column:
+            fault = (
                 "found one table for several seeds without a column 'seed'; expected the column, "
-                "or {seed} in the file's name.",
+                "or {seed} in the file's name."
             )
+        if fault is not None:
+            self.misfits.add(f"{self.shown}:1", fault)
             return {}
         axes = tuple(h for h in self.header if h not in {*measured, "step", "seed"})
         rows = self.rows.get(seed if "seed" in self.column else None, [])
@@ -268,9 +324,9 @@ class _Sheet:
         return found if self.whole else {}  # what was not read is not missed
 
     def _numbers(
-        self, rows: list[tuple[int, list[str]]], column: str, axes: tuple[str, ...]
+        self, rows: Sequence[tuple[int, list[str]]], column: str, axes: tuple[str, ...]
     ) -> list[TableRow]:
-        """The numbers of one column; an empty cell was not observed."""
+        """Return the numbers of one column; an empty cell was not observed."""
         index, at = self.column[column], [self.column[axis] for axis in axes]
         found = []
         for line, cells in rows:
@@ -304,139 +360,3 @@ class _Sheet:
     def _fault(self, line: int, text: str) -> None:
         self.misfits.add(f"{self.shown}:{line}", text)
         self.whole = False
-
-
-# --- JSON and NPZ ---------------------------------------------------------------------------------
-
-
-def _read_json(data: bytes, shown: str, misfits: Misfits) -> Found:
-    try:
-        tree = json.loads(data, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
-        misfits.add(shown, f"is not JSON: {error}.")
-        return {}
-    if not isinstance(tree, dict):
-        misfits.add(shown, "found no object; expected measurements by name.")
-        return {}
-    if len(tree) > MOST_MEASUREMENTS:
-        misfits.add(shown, f"found {len(tree):,} names; expected at most {MOST_MEASUREMENTS:,}.")
-        return {}
-    found: Found = {}
-    for name, node in tree.items():
-        place, steps, values = f"{shown}: {name}", None, node
-        if isinstance(node, dict):
-            if set(node) != {"steps", "values"} or not isinstance(node["steps"], list):
-                misfits.add(place, "found an object; a series has lists 'steps' and 'values'.")
-                continue
-            steps, values = tuple(node["steps"]), node["values"]
-        if not _all_numbers(values):
-            misfits.add(place, "found something else than numbers; expected numbers.")
-            continue
-        try:
-            found[name] = Block(place, steps, np.array(values, dtype=np.float64))
-        except OverflowError:
-            misfits.add(place, "found a whole number beyond double precision; expected smaller.")
-        except ValueError:
-            misfits.add(place, "found lists of different lengths; expected a full array.")
-    return found
-
-
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises:
-        ValueError: if a name stands twice in it.
-    """
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:40]!r} stands twice in one object")
-    return found
-
-
-def _all_numbers(node: Any) -> bool:
-    """True if nested lists hold numbers only; truth values and text are none."""
-    lists = [[node]]
-    while lists:
-        one = lists.pop()
-        kinds = set(map(type, one))
-        if not kinds <= {int, float, list}:
-            return False
-        lists += one if kinds == {list} else (inner for inner in one if type(inner) is list)
-    return True
-
-
-def _read_npz(data: bytes, shown: str, misfits: Misfits, spend: Callable[[int], bool]) -> Found:
-    try:
-        tree = _arrays(data, spend)
-    except Exception as error:  # what zipfile and NumPy raise over damaged headers has no end
-        reason = str(error) or type(error).__name__
-        misfits.add(shown, f"is no NPZ file of plain arrays: {reason}.")
-        return {}
-    found: Found = {}
-    for name, values in tree.items():
-        if name == "steps" or name.endswith(".steps"):
-            if values.ndim != 1:
-                text = f"found steps of {values.ndim} dimensions; expected one dimension."
-                misfits.add(f"{shown}: {name}", text)
-            continue
-        steps = tree.get(f"{name}.steps", tree.get("steps"))
-        with np.errstate(over="ignore"):  # of extended precision; told as not finite
-            numbers = values.astype(np.float64)
-        # A shared 'steps' belongs to whatever is declared as a series; `fitting` decides.
-        listed = None if steps is None or steps.ndim != 1 else tuple(steps.tolist())
-        found[name] = Block(f"{shown}: {name}", listed, numbers)
-    return found
-
-
-def _arrays(data: bytes, spend: Callable[[int], bool]) -> Mapping[str, NDArray[Any]]:
-    """The arrays of an NPZ file by name.
-
-    Raises:
-        ValueError: naming the array that is none of plain numbers, or whose header does not agree
-            with its size; and for too many or too large arrays.
-        Exception: of many kinds, if the archive is damaged.
-    """
-    count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
-    if count > MOST_MEASUREMENTS:
-        raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
-    found: dict[str, NDArray[Any]] = {}
-    numbers = 0
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = archive.infolist()
-        size = sum(one.file_size for one in members)
-        if size > MOST_ARRAY_BYTES:
-            raise ValueError(
-                f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
-            )
-        if not spend(size):
-            return {}
-        for one in members:
-            name = one.filename.removesuffix(".npy")
-            if one.flag_bits & 1:
-                raise ValueError(f"'{name[:40]}' is encrypted")
-            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"'{name[:40]}' is compressed in another way than by NumPy")
-            if name in found or name == one.filename:
-                raise ValueError(f"'{one.filename[:40]}' stands twice or is no .npy file")
-            with archive.open(one) as file:
-                version = np.lib.format.read_magic(file)
-                if version not in HEADER_READERS:
-                    raise ValueError(f"'{name[:40]}' is not of NPY version 1.0 or 2.0")
-                shape, fortran, dtype = getattr(np.lib.format, HEADER_READERS[version])(file)
-                if dtype.kind not in "iuf":
-                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
-                declared, there = math.prod(shape), one.file_size - file.tell()
-                if min(shape, default=0) < 0 or declared * dtype.itemsize != there:
-                    raise ValueError(
-                        f"'{name[:40]}' declares {declared:,} numbers in {there} bytes"
-                    )
-                numbers += declared
-                if numbers > MOST_NUMBERS:
-                    raise ValueError(
-                        f"found {numbers:,} numbers; expected at most {MOST_NUMBERS:,}"
-                    )
-                values = np.frombuffer(file.read(), dtype)
-            found[name] = values.reshape(shape, order="F" if fortran else "C")
-    return found

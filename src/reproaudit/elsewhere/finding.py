@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reproaudit.elsewhere import mlflow, tables, tensorboard, trainers, wandb
+from reproaudit.elsewhere import mlflow, tables, tensorboard, wandb
 from reproaudit.elsewhere.archives import is_archive, unpack
-from reproaudit.elsewhere.configurations import CONFIG_FILES, find_configuration
+from reproaudit.elsewhere.configurations import find_configuration
 from reproaudit.elsewhere.logged import LogError, LoggedRun
 
 _MAX_ENTRIES = 200_000
 MAX_RUNS = 10_000
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _TABLES = (".csv", ".tsv", ".jsonl")
+_PROGRAMS = (".pkl", ".pickle", ".pt", ".bin")
+_STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
     "JSON lines, or an archive of these"
@@ -33,20 +34,18 @@ class FoundLogs:
     Attributes:
         runs: every run, with its configuration.
         configs: run -> the configuration files that were read.
-        skipped: what was passed over and may surprise: links, archives inside folders.
-        unread: of these, what may hold runs: its name, and why it was not read.
+        skipped: what was passed over and may hold runs: links, archives inside folders.
     """
 
     runs: list[LoggedRun] = field(default_factory=list)
     configs: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    unread: list[tuple[str, str]] = field(default_factory=list)
 
 
 def find_runs(
     logs: Sequence[Path], axes: frozenset[str], step: str | None, scratch: Path
 ) -> FoundLogs:
-    """Every run below the paths.
+    """Find every run below the paths.
 
     Args:
         logs: files and folders.
@@ -58,6 +57,7 @@ def find_runs(
         LogError: if a path holds no log, or a log is damaged.
     """
     found = FoundLogs()
+    names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
         shown = str(path)
         if not path.exists():
@@ -66,72 +66,65 @@ def find_runs(
         if path.is_file() and is_archive(path):
             root = Path(tempfile.mkdtemp(dir=scratch))
             unpack(path, shown, root)
-        finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found)
-        runs = list(_with_hyperparameters(finder.runs(), found.skipped))
+        finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found.skipped)
+        runs = _with_hyperparameters(list(finder.runs()), found.skipped)
         if not runs:
-            raise LogError(shown, f"found no log; expected {LOG_KINDS}.")
+            passed = f" Passed over: {', '.join(found.skipped[:5])}." if found.skipped else ""
+            raise LogError(shown, f"found no log; expected {LOG_KINDS}.{passed}")
         for run in runs:
             config, files = find_configuration(run, finder.folder)
-            found.runs.append(run.with_config(config))
-            found.configs[run.name] = files
-    _name_apart(found)
+            names[run.name] += 1  # a mapping tells runs apart by name
+            name = run.name if names[run.name] == 1 else f"{run.name} #{names[run.name]}"
+            found.runs.append(replace(run, name=name, config=config))
+            found.configs[name] = files
     return found
 
 
 _TIME = re.compile(r"\d{9,11}(\.\d+)?")
 
 
-def _with_hyperparameters(runs: Iterable[LoggedRun], skipped: list[str]) -> Iterator[LoggedRun]:
-    """The runs; the hyperparameters that PyTorch's writer puts below a run's folder are the run's.
+def _with_hyperparameters(runs: Sequence[LoggedRun], skipped: list[str]) -> list[LoggedRun]:
+    """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
 
     Its ``add_hparams`` writes an event file of its own to a folder that is named after the time, or
-    as its caller says. One with such a name holds hyperparameters and single numbers, and it is the
-    only one below a run with courses.
+    as its caller says. Such a folder holds hyperparameters and single numbers, and it is the only
+    one with a name below a run with courses.
     """
-    every = list(runs)
-    homes = {run.folder: dict(run.config) for run in every if run.source == "TensorBoard"}
-    courses = {run.folder for run in every if not _has_single_numbers(run)}
-    named = Counter(run.folder.parent for run in every if _is_named(run, courses))
+    homes = {run.folder: dict(run.config) for run in runs if run.source == "TensorBoard"}
+    single = {run.folder for run in runs if _has_single_numbers(run)}
+
+    def is_below(run: LoggedRun) -> bool:
+        return run.source == "TensorBoard" and run.folder in single and run.folder.parent in homes
+
+    named = Counter(
+        run.folder.parent
+        for run in runs
+        if is_below(run) and run.config and not _TIME.fullmatch(run.folder.name)
+    )
     kept: list[LoggedRun] = []
-    for run in every:
-        home = homes.get(run.folder.parent)
-        is_named = _is_named(run, courses) and named[run.folder.parent] == 1
-        is_timed = run.folder in homes and _TIME.fullmatch(run.folder.name) is not None
-        is_timed = is_timed and _has_single_numbers(run)
-        if home is None or not (is_timed or is_named):
+    for run in runs:
+        above = run.folder.parent
+        is_timed = _TIME.fullmatch(run.folder.name) is not None
+        is_named = bool(run.config) and named[above] == 1 and above not in single
+        if not is_below(run) or not (is_timed or is_named):
             kept.append(run)
             continue
         for name, value in run.config.items():
-            if home.setdefault(name, value) != value:
+            if homes[above].setdefault(name, value) != value:
                 raise LogError(
                     run.name,
-                    f"found {name} = {value!r}, and {home[name]!r} beside it; expected one value. "
-                    "Take the file away that does not belong to this run.",
+                    f"found {name} = {value!r}, and {homes[above][name]!r} beside it; expected one "
+                    "value. Take the file away that does not belong to this run.",
                 )
         skipped.append(f"{run.name} (hyperparameters of the run above it)")
-    for run in kept:
-        yield run.with_config(homes[run.folder]) if run.source == "TensorBoard" else run
+    return [
+        replace(run, config=homes[run.folder]) if run.source == "TensorBoard" else run
+        for run in kept
+    ]
 
 
 def _has_single_numbers(run: LoggedRun) -> bool:
     return all(curve.values.size <= 1 for at in run.curves.values() for curve in at.values())
-
-
-def _is_named(run: LoggedRun, courses: Collection[Path]) -> bool:
-    """True if a run may be what ``add_hparams`` wrote to a folder that its caller named."""
-    alone = run.source == "TensorBoard" and bool(run.config) and _has_single_numbers(run)
-    return alone and run.folder.parent in courses and not _TIME.fullmatch(run.folder.name)
-
-
-def _name_apart(found: FoundLogs) -> None:
-    """Gives runs of one name different ones, since a mapping tells them apart by name."""
-    seen: dict[str, int] = {}
-    for index, run in enumerate(found.runs):
-        seen[run.name] = seen.get(run.name, 0) + 1
-        if seen[run.name] > 1:
-            name = f"{run.name} #{seen[run.name]}"
-            found.configs[name] = found.configs[run.name]
-            found.runs[index] = replace(run, name=name)
 
 
 class _Finder:
@@ -141,6 +134,9 @@ class _Finder:
         root: the file or folder, resolved; links below it are not followed.
         shown: what it was called on the command line.
         last: its own name, in which a seed may be written.
+        axes: columns that hold coordinates.
+        step: what counts the steps, where the mapping names it.
+        skipped: gathers what was passed over.
     """
 
     def __init__(
@@ -150,15 +146,14 @@ class _Finder:
         last: str,
         axes: frozenset[str],
         step: str | None,
-        found: FoundLogs,
+        skipped: list[str],
     ) -> None:
         self.root, self.shown, self.last = root, shown, last
-        self.axes, self.step, self.found = axes, step, found
+        self.axes, self.step, self.skipped = axes, step, skipped
         self.folder = root if root.is_dir() else root.parent
-        self._entries = 0
 
     def runs(self) -> Iterator[LoggedRun]:
-        """Every run, in the order of the paths."""
+        """Yield every run, in the order of the paths."""
         if not self.root.is_dir():
             yield from self._file(self.root, alone=True)
             return
@@ -171,65 +166,52 @@ class _Finder:
                 yield run
 
     def _folders(self) -> Iterator[tuple[Path, list[str]]]:
-        """Every folder with the names of its regular files; links and hidden folders left out."""
-        waiting = [self.root]
+        """Yield every folder with its regular files; links and hidden folders are left out."""
+        waiting, count = [self.root], 0
         while waiting:
             folder = waiting.pop()
-            names, below = [], []
             try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        self._entries += 1
-                        if self._entries > _MAX_ENTRIES:
-                            raise LogError(
-                                self.shown,
-                                f"found more than {_MAX_ENTRIES:,} files; expected fewer. Name the "
-                                "folders of the runs.",
-                            )
-                        if entry.is_symlink():
-                            self._pass_over(self._name(Path(entry.path)), "a link")
-                        elif entry.is_dir():
-                            below.append(folder / entry.name)
-                        elif entry.is_file():
-                            names.append(entry.name)
+                entries = sorted(os.scandir(folder), key=lambda one: one.name)
             except OSError as error:
                 raise LogError(self._name(folder), f"cannot be read ({error.strerror}).") from None
-            names.sort()
-            yield folder, names
-            inside = mlflow.is_store_run(folder) or any(name.endswith(".wandb") for name in names)
-            for one in sorted(below, reverse=True):
-                if inside or one.name.startswith("."):
-                    if _holds_a_run(one):
-                        where = "below the folder of another run" if inside else "a hidden folder"
-                        self._pass_over(self._name(one), where)
-                else:
-                    waiting.append(one)
-
-    def _pass_over(self, name: str, why: str) -> None:
-        self.found.skipped.append(f"{name} ({why})")
-        self.found.unread.append((name, why))
+            count += len(entries)
+            if count > _MAX_ENTRIES:
+                raise LogError(
+                    self.shown,
+                    f"found more than {_MAX_ENTRIES:,} files; expected fewer. Name the folders of "
+                    "the runs.",
+                )
+            links = [one for one in entries if one.is_symlink()]
+            self.skipped += [f"{self._name(Path(one.path))} (a link)" for one in links]
+            names = [one.name for one in entries if one.is_file(follow_symlinks=False)]
+            yield folder, [name for name in names if not name.startswith("._")]
+            if not mlflow.is_store_run(folder) and not any(n.endswith(".wandb") for n in names):
+                below = [one for one in entries if one.is_dir(follow_symlinks=False)]
+                waiting += [
+                    folder / one.name for one in reversed(below) if not one.name.startswith(".")
+                ]
 
     def _folder(self, folder: Path, names: list[str]) -> Iterator[LoggedRun]:
         if mlflow.is_store_run(folder):
             run = mlflow.read_store_run(self._name(folder), self._parts(folder), folder)
-            if run is None:
-                self._pass_over(self._name(folder), mlflow.DELETED)
-            else:
+            if run is not None:
                 yield run
+            else:
+                self.skipped.append(f"{self._name(folder)} ({mlflow.DELETED})")
             return
         events = [folder / name for name in names if tensorboard.is_event_file(name)]
         if events:
             yield tensorboard.read_event_files(
                 self._name(folder), self._parts(folder), folder, sorted(events, key=_begun)
             )
-        if "trainer_state.json" in names and not self._is_checkpoint(folder):
-            yield self._trainer_state(folder / "trainer_state.json")
-        elif "trainer_state.json" not in names:
+        if _STATE not in names:
             last = _last_checkpoint(folder)
             if last is not None:
                 yield self._trainer_state(last, folder)
+        elif folder == self.root or not folder.name.startswith("checkpoint-"):
+            yield self._trainer_state(folder / _STATE, folder)
         for name in names:
-            if not tensorboard.is_event_file(name) and name != "trainer_state.json":
+            if not tensorboard.is_event_file(name) and name != _STATE:
                 yield from self._file(folder / name, alone=False)
 
     def _file(self, file: Path, alone: bool) -> Iterator[LoggedRun]:
@@ -240,75 +222,54 @@ class _Finder:
             yield tensorboard.read_event_files(shown, parts, file.parent, [file])
         elif suffix == ".wandb":
             yield wandb.read_offline_run(self._name(file.parent), parts[:-1], file, self.step)
-        elif file.name == "trainer_state.json":
-            yield self._trainer_state(file)
+        elif file.name == _STATE:
+            yield self._trainer_state(file, file.parent)
         elif suffix in _DATABASES and (alone or mlflow.is_database(file, name)):
             runs, deleted = mlflow.read_database(name, parts[:-1], file)
-            for one in deleted:
-                self._pass_over(one, mlflow.DELETED)
+            self.skipped += [f"{one} ({mlflow.DELETED})" for one in deleted]
             yield from runs
         elif suffix in _TABLES:
             is_lightning = file.name == "metrics.csv" and (file.parent / "hparams.yaml").is_file()
-            read = trainers.read_lightning if is_lightning else tables.read_table
-            runs = list(read(name, parts, file, self.axes, self.step))
+            read = tables.read_lightning if is_lightning else tables.read_table
+            runs = read(name, parts, file, self.axes, self.step)
             if not runs:
-                self._pass_over(name, "a table without rows")
+                self.skipped.append(f"{name} (a table without rows)")
             yield from runs
         elif alone:
             raise LogError(name, f"found '{file.suffix or file.name}'; expected {LOG_KINDS}.")
-        elif is_archive(file):
-            self._pass_over(name, "an archive inside a folder")
-        elif suffix in (".pkl", ".pickle", ".pt", ".bin") and file.name not in CONFIG_FILES:
-            self.found.skipped.append(f"{name} (could run code; not read)")
+        elif is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
+            self.skipped.append(f"{name} (an archive inside a folder; unpack it)")
+        elif suffix in _PROGRAMS:
+            self.skipped.append(f"{name} (could run code; not read)")
 
-    def _trainer_state(self, file: Path, folder: Path | None = None) -> LoggedRun:
-        home = folder or file.parent
+    def _trainer_state(self, file: Path, home: Path) -> LoggedRun:
         name, parts = self._name(home), self._parts(home)
-        return trainers.read_trainer_state(name, parts, file, self.step, self._name(file))
-
-    def _is_checkpoint(self, folder: Path) -> bool:
-        """True if a folder is a checkpoint of a Trainer whose own folder is read, too."""
-        return folder != self.root and folder.name.startswith("checkpoint-")
+        return tables.read_trainer_state(name, parts, file, self.step, self._name(file))
 
     def _name(self, path: Path) -> str:
-        """The name of a path in messages and mappings: as it was given, and what is below it."""
+        """Name a path in messages and mappings: as it was given, and what is below it."""
         if path == self.root:
             return self.shown
         below = path.relative_to(self.folder).as_posix()
         return below if self.shown == "." else f"{self.shown.rstrip('/')}/{below}"
 
     def _parts(self, path: Path) -> tuple[str, ...]:
-        """The names in which a seed may be written."""
+        """Return the names in which a seed may be written."""
         below = path.relative_to(self.folder).parts if path != self.root else ()
         return (self.last, *below)
 
 
 def _begun(file: Path) -> tuple[str, str]:
-    """The second in which an event file was begun, which its name holds, and the name."""
+    """Return the second in which an event file was begun, which its name holds, and the name."""
     time = file.name.partition(".tfevents.")[2].partition(".")[0]
     return time.rjust(12, "0"), file.name
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    """The state in the last of a Trainer's checkpoints."""
+    """Return the state in the last of a Trainer's checkpoints."""
     numbered = []
-    for one in folder.glob("checkpoint-*/trainer_state.json"):
+    for one in folder.glob(f"checkpoint-*/{_STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
         if number.isdigit() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))
     return max(numbered)[1] if numbered else None
-
-
-MOST_LOOKED_AT = 2_000
-"""Of the files of a folder that is not read, so many are looked at for logs."""
-
-
-def _holds_a_run(folder: Path) -> bool:
-    """True if a folder that is not read seems to hold a logged run."""
-    names = (name for _, _, files in os.walk(folder) for name in files)
-    return any(
-        tensorboard.is_event_file(name)
-        or name in ("trainer_state.json", "meta.yaml")
-        or name.lower().endswith((".wandb", *_TABLES, *_DATABASES))
-        for name in itertools.islice(names, MOST_LOOKED_AT)
-    )

@@ -1,9 +1,9 @@
-"""One logged run: its curves by tag, its configuration, and what is wrong with it as evidence."""
+"""One logged run: its curves by tag, its configuration, and why it may not be whole."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class LogError(AuditError):
 
 
 def on_one_line(text: str, most: int = 500) -> str:
-    """The text on one line without control characters, cut at so many characters."""
+    """Return the text on one line without control characters, cut at so many characters."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return plain if len(plain) <= most else f"{plain[: most - 1]}…"
 
@@ -66,11 +66,9 @@ class LoggedRun:
         config: what the run was started with, flat: "model.layers" -> 3.
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
-        blank: the steps at which a table has rows and no value under any tag.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
         who: who ran it, if the log says so.
-        replaced: values of its configuration that the log states otherwise later, in words.
     """
 
     name: str
@@ -82,32 +80,9 @@ class LoggedRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     not_whole: tuple[str, ...] = ()
-    blank: tuple[int, ...] = ()
     step: str | None = None
     made: date | None = None
     who: str | None = None
-    replaced: tuple[str, ...] = ()
-
-    def with_config(self, config: Mapping[str, Any]) -> LoggedRun:
-        """The same run with another configuration."""
-        return replace(self, config=config)
-
-
-class LoggedConfig(dict[str, Any]):
-    """A configuration as a log states it, which remembers what it stated before.
-
-    Attributes:
-        replaced: values that a later one took the place of, in words.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.replaced: list[str] = []
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name in self and self[name] != value:
-            self.replaced.append(f"{name} = {self[name]!r}, later {value!r}")
-        super().__setitem__(name, value)
 
 
 class CurveBuilder:
@@ -119,13 +94,12 @@ class CurveBuilder:
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._points: dict[tuple[str, LoggedCoordinates], tuple[list[int], list[float]]] = {}
+        self._points: dict[tuple[str, LoggedCoordinates], tuple[list[int | None], list[float]]] = {}
         self._faults: dict[tuple[str, LoggedCoordinates], str] = {}
-        self._stepless: set[tuple[str, LoggedCoordinates]] = set()
         self._count = 0
 
     def add(self, tag: str, step: int | None, value: float, at: LoggedCoordinates = ()) -> None:
-        """One more point.
+        """Add a point.
 
         Raises:
             LogError: if the run holds too many, or the step is no exact whole number.
@@ -140,24 +114,21 @@ class CurveBuilder:
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
         steps, values = self._points.setdefault((tag, at), ([], []))
-        if step is None:
-            self._stepless.add((tag, at))
-        steps.append(step or 0)
+        steps.append(step)
         values.append(value)
 
     def spoil(self, tag: str, fault: str, at: LoggedCoordinates = ()) -> None:
-        """Say that a tag holds something that is no number; told if the tag is wanted."""
+        """Note that a tag holds something that is no number; told if the tag is wanted."""
         self._points.setdefault((tag, at), ([], []))
         self._faults.setdefault((tag, at), fault)
 
     def curves(self) -> dict[str, dict[LoggedCoordinates, Curve]]:
-        """Everything gathered: tag -> coordinates -> curve."""
+        """Return everything gathered: tag -> coordinates -> curve."""
         found: dict[str, dict[LoggedCoordinates, Curve]] = {}
         for (tag, at), (steps, values) in self._points.items():
-            stepless = (tag, at) in self._stepless
             found.setdefault(tag, {})[at] = Curve(
                 self._place,
-                None if stepless else np.array(steps, dtype=np.int64),
+                None if None in steps else np.array(steps, dtype=np.int64),
                 np.array(values, dtype=np.float64),
                 self._faults.get((tag, at)),
             )
@@ -165,8 +136,20 @@ class CurveBuilder:
 
 
 def day_of(seconds: float | None) -> date | None:
-    """The UTC day of a Unix time; None if there is none, or it is no time."""
+    """Return the UTC day of a Unix time; None if there is none, or it is no time."""
     try:
         return None if not seconds else datetime.fromtimestamp(seconds, UTC).date()
     except (ValueError, OverflowError, OSError):
+        return None
+
+
+def number_of(value: Any) -> float | None:
+    """Return the number that a cell or a JSON value holds; None if it is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and "_" in value:
+        return None
+    try:
+        return float(value)  # "NaN" and "Infinity" among them
+    except (ValueError, OverflowError):
         return None

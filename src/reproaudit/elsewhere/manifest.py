@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import Field, ValidationError
 
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.findings import SettingName
-from reproaudit.audit.loading.tree import Node, TreeBuilder, place_of, plain
 from reproaudit.audit.variables import Text
+from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Name, StrictModel
-from reproaudit.elsewhere.files import read_bounded, unique
+from reproaudit.elsewhere.logged import LogError
 from reproaudit.elsewhere.misfit import Misfits, clipped
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.elsewhere.reading import parse_json, parse_yaml
+from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
 MOST_MANIFEST_BYTES = 2**20
-MOST_SEEDS_OF_A_RUN = 10_000
-MOST_FILES_OF_A_RUN = 1_000
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -46,13 +46,13 @@ class Run(StrictModel):
 
     experiment: Name
     """The experiment, as the audit calls it."""
-    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=MOST_SEEDS_OF_A_RUN)
+    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=10_000)
     """The seeds; any numbers that tell the runs apart."""
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
     """Of a control: the settings that the audit gives it. For the experiment itself: none."""
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
-    files: tuple[Text, ...] = Field(min_length=1, max_length=MOST_FILES_OF_A_RUN)
+    files: tuple[Text, ...] = Field(min_length=1, max_length=1_000)
     """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
 
 
@@ -82,13 +82,8 @@ class Manifest(StrictModel):
     """Units of measurements; by default the declared ones."""
     environment: Machine = Machine()
     """The machine that made them."""
-    left_out: tuple[Text, ...] = ()
-    """Runs that were made and are not among these, by name."""
-    taken_from: dict[Name, Text] = Field(default_factory=dict)
-    """Measurements that logs have under another name, or that were computed from them: that name,
-    or the formula."""
     noted: tuple[Text, ...] = ()
-    """Sentences on the logs and their mapping, from `import`."""
+    """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 
@@ -98,24 +93,39 @@ class Placed:
 
     Args:
         file: the manifest's name.
-        root: its tree with lines and columns; None for JSON, which has none here.
+        text: its text, where it is YAML; None for JSON, of which no lines are known.
     """
 
-    def __init__(self, file: str, root: Node | None) -> None:
-        self._file, self._root = file, root
+    def __init__(self, file: str, text: str | None) -> None:
+        self._file = file
+        self._root = None if text is None else yaml.compose(text, yaml.SafeLoader)
 
     def __call__(self, *loc: str | int) -> str:
         """``manifest.yaml:9:5: runs[0].seeds``, without the line in a JSON file."""
         path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
         where = self._file
         if self._root is not None:
-            place = place_of(self._root, loc)
-            where = f"{where}:{place.line}:{place.column}"
+            mark = _mark(self._root, loc)
+            where = f"{where}:{mark.line + 1}:{mark.column + 1}"
         return f"{where}: {path}" if path else where
 
 
+def _mark(node: Any, loc: Sequence[str | int]) -> Any:
+    """Return the place of a value, or of the nearest one above it that is written."""
+    for step in loc:
+        below = None
+        if isinstance(node, yaml.MappingNode):
+            below = next((value for key, value in node.value if key.value == step), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            below = node.value[step]
+        if below is None:
+            break
+        node = below
+    return node.start_mark
+
+
 def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
-    """The manifest of a folder.
+    """Read the manifest of a folder.
 
     Raises:
         UsageError: if the folder or the manifest is missing.
@@ -128,102 +138,98 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
         what = "no manifest" if not found else f"{len(found)} manifests"
         raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
     file = found[0]
-    data, root = _parse(file, misfits)
-    misfits.raise_if_any()
-    placed = Placed(file.name, root)
     try:
-        manifest = Manifest.model_validate_json(json.dumps(data))
-        if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
-            text = f"found {manifest.date}, which is in the future; expected the day of the runs."
-            misfits.add(placed("date"), text)
-        return manifest, placed
+        text = read_regular(file, MOST_MANIFEST_BYTES).decode("utf-8-sig")
+        data = (parse_json if file.suffix == ".json" else parse_yaml)(text, file.name)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SpecError(f"{file.name}: cannot be read as UTF-8 text ({why}).") from None
+    except LogError as error:
+        raise SpecError(str(error)) from None
+    placed = Placed(file.name, None if file.suffix == ".json" else text)
+    try:
+        manifest = Manifest.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
         _complain(error, data, placed, misfits)
         misfits.raise_if_any()
         raise AssertionError("a refused manifest has a misfit") from error
-
-
-def _parse(file: Path, misfits: Misfits) -> tuple[Any, Node | None]:
-    try:
-        text = read_bounded(file, MOST_MANIFEST_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        misfits.add(file.name, f"cannot be read as UTF-8 text ({error}).")
-        return None, None
-    except ValueError as error:
-        misfits.add(file.name, str(error))
-        return None, None
-    if file.suffix == ".json":
-        try:
-            return json.loads(text, object_pairs_hook=unique), None
-        except (ValueError, RecursionError) as error:
-            misfits.add(file.name, f"is not JSON: {error}.")
-            return None, None
-    builder = TreeBuilder(file.name)
-    root = builder.build(text)
-    for fault in builder.faults:
-        where = f"{fault.file}:{fault.place.line}:{fault.place.column}"
-        misfits.add(where, f"{fault.message}. {fault.remedy}")
-    return (None if root is None else plain(root)), root
+    if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
+        text = f"found {manifest.date}, which is in the future; expected the day of the runs."
+        misfits.add(placed("date"), text)
+    return manifest, placed
 
 
 def _complain(error: ValidationError, data: Any, placed: Placed, misfits: Misfits) -> None:
     """Add the faults that the models found, each field once."""
     seen: set[tuple[str | int, ...]] = set()
-    above: set[tuple[str | int, ...]] = set()
     for one in error.errors(include_url=False):
-        known = _steps(one["loc"], data)
-        if known in seen or (known in above and one["type"] == "too_short"):
-            continue  # what lies below was refused, and then counted as absent
-        above.update(known[:i] for i in range(len(known)))
-        field = str(one["loc"][-1]) if one["loc"] else ""
+        known, value = _known(one["loc"], data)
+        field = clipped(str(one["loc"][-1]) if one["loc"] else "", 80)
+        model = {"runs": Run, "environment": Machine}.get(str(next(iter(known), "")), Manifest)
         if one["type"] == "missing":
-            misfits.add(placed(*known), f"found no '{field}'; expected it. {_meaning(field)}")
+            meaning = description(model, field) if field in model.model_fields else ""
+            misfits.add(placed(*known), f"found no '{field}'; expected it. It says: {meaning}")
         elif one["type"] == "extra_forbidden":
-            hint = did_you_mean(clipped(field, 80), _fields(known))
-            misfits.add(placed(*known), f"found the unknown field '{clipped(field, 80)}'. {hint}")
-        else:
+            fields = (model if len(known) > 1 else Manifest).model_fields
+            hint = did_you_mean(field, fields)
+            misfits.add(placed(*known), f"found the unknown field '{field}'. {hint}")
+        elif known not in seen:  # of a union of types, each type is refused
             seen.add(known)
-            misfits.add(placed(*known), f"found {_shown(known, data)}; {one['msg'].lower()}.")
+            shown = clipped(json.dumps(value, default=str), 60)
+            misfits.add(placed(*known), f"found {shown}; {one['msg'].lower()}.")
 
 
-def _steps(loc: tuple[int | str, ...], data: Any) -> tuple[str | int, ...]:
-    """A place without the names of union members that pydantic puts into it."""
+def _known(loc: tuple[int | str, ...], data: Any) -> tuple[tuple[str | int, ...], Any]:
+    """Return a place without the names of types that pydantic puts into it, and what is there."""
     known: list[str | int] = []
     for step in loc:
-        if isinstance(data, dict) and step in data:
-            data = data[str(step)]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+        inside = isinstance(data, dict) and step in data
+        if inside or (isinstance(data, list) and isinstance(step, int) and step < len(data)):
             data = data[step]
-        else:
-            continue
-        known.append(step)
-    return tuple(known)
-
-
-def _fields(known: tuple[str | int, ...]) -> list[str]:
-    model: type[StrictModel] = Manifest
-    if known and known[0] in ("runs", "environment"):
-        model = Run if known[0] == "runs" else Machine
-    return list(model.model_fields) if len(known) > 1 else list(Manifest.model_fields)
-
-
-def _meaning(field: str) -> str:
-    for model in (Manifest, Run):
-        if field in model.model_fields:
-            return f"It says: {description(model, field)}"
-    return ""
-
-
-def _shown(known: tuple[str | int, ...], data: Any) -> str:
-    for step in known:
-        data = data[step]
-    return clipped(json.dumps(data, ensure_ascii=True), 60)
+            known.append(step)
+    return tuple(known), data
 
 
 def settings_for(settings: Mapping[str, SettingValue], experiment: str) -> dict[str, SettingValue]:
-    """The settings of an experiment, among those named "setting" and "experiment.setting"."""
+    """Return the settings of an experiment, among "setting" and "experiment.setting"."""
     return {
         name.rpartition(".")[2]: value
         for name, value in settings.items()
         if name.rpartition(".")[0] in ("", experiment)
     }
+
+
+def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[str, Path]:
+    """Return the folder of measurements of each paper that has one, by slug.
+
+    Args:
+        folders: each has a manifest, or subfolders named after papers that have one.
+        slugs: the papers there are. If there is one alone, a manifest that names no paper is its.
+
+    Raises:
+        SpecError: if a manifest cannot be read.
+        UsageError: if a folder has no manifest, or it is open which paper one belongs to.
+    """
+    found = {}
+    for folder in folders:
+        if not _has_manifest(folder):
+            below = [one for one in sorted(folder.iterdir()) if one.is_dir() and _has_manifest(one)]
+            if not below:
+                raise UsageError(
+                    f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
+                    "a subfolder named after the paper."
+                )
+            found.update({one.name: one for one in below})
+            continue
+        paper = read_manifest(folder, Misfits())[0].paper
+        if paper is None and len(slugs) != 1:
+            raise UsageError(
+                f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
+                "Write 'paper: SLUG' into it."
+            )
+        found[paper or slugs[0]] = folder
+    return found
+
+
+def _has_manifest(folder: Path) -> bool:
+    return any((folder / name).exists() for name in NAMES)

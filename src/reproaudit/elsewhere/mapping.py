@@ -15,16 +15,13 @@ from pydantic import Field, ValidationError, model_validator
 
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import Coordinate, Name, StrictModel
+from reproaudit.checks.measurements import Name, StrictModel
 from reproaudit.elsewhere.logged import LogError
-from reproaudit.elsewhere.reading import read_yaml
+from reproaudit.elsewhere.reading import MAX_CONFIG_BYTES, parse_yaml, read_log_text
 from reproaudit.errors import did_you_mean
 
 _Day = date
 _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
-
-SAID_WHOLE = "Curves that may look cut are said to be all that was logged"
-"""Begins the sentence on `complete`, a warning: without it such a run is no measurement."""
 
 
 class LoggedQuantity(StrictModel):
@@ -36,14 +33,18 @@ class LoggedQuantity(StrictModel):
     """A formula over tags, such as ``log(train_loss) - log(test_loss)``."""
     let: dict[Name, Text] = Field(default_factory=dict)
     """Short names for tags, for the expression."""
-    axes: dict[Name, tuple[Coordinate, ...]] = Field(default_factory=dict)
-    """Coordinates of axes that the expression sums up and the measurement does not have."""
 
     @model_validator(mode="after")
     def _one(self) -> LoggedQuantity:
         if (self.tag is None) == (self.expression is None):
             raise ValueError("state a tag or an expression, one of the two")
         return self
+
+    @property
+    def words(self) -> str:
+        """The tag or formula, with the meaning of each short name."""
+        where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
+        return ", where ".join(filter(None, [self.tag or self.expression, where]))
 
 
 class RunRule(StrictModel):
@@ -92,17 +93,17 @@ class MappingFile(StrictModel):
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 
     def rule(self, run: str) -> RunRule | None:
-        """The rule for a run of this name."""
+        """Return the rule for a run of this name."""
         return next((one for one in self.runs if fnmatchcase(run, one.match)), None)
 
 
 def read_mapping(file: Path) -> MappingFile:
-    """A mapping file.
+    """Read a mapping file.
 
     Raises:
         LogError: if it cannot be read, or says something unknown.
     """
-    tree = read_yaml(file, str(file))
+    tree = parse_yaml(read_log_text(file, str(file), MAX_CONFIG_BYTES), str(file))
     if not isinstance(tree, dict):
         raise LogError(str(file), "found no names with values; expected a mapping file.")
     entries = tree.get("mapping")
@@ -113,7 +114,8 @@ def read_mapping(file: Path) -> MappingFile:
         return MappingFile.model_validate_json(json.dumps(tree, default=str))
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
-        raise LogError(str(file), _complaint(first) + _more(len(others))) from None
+        more = f" (and {len(others)} more)" if others else ""
+        raise LogError(str(file), _complaint(first) + more) from None
 
 
 def _complaint(one: Any) -> str:
@@ -125,7 +127,3 @@ def _complaint(one: Any) -> str:
         return f"{path}: found an unknown field. {hint}"
     found = json.dumps(one["input"], default=str)
     return f"{path}: found {found[:60]}; {one['msg'].lower()}."
-
-
-def _more(count: int) -> str:
-    return f" (and {count} more)" if count else ""

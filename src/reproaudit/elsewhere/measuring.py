@@ -1,33 +1,49 @@
-"""The audit's declared measurements out of a run's curves."""
+"""The audit's declared measurements out of runs' curves, and which of these are not whole."""
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.scope import Scope
+from reproaudit.audit.training_length import end_beside
 from reproaudit.cell import SettingValue
 from reproaudit.checks.measurements import Coordinate, Declaration, MeasurementKind
-from reproaudit.elsewhere.completeness import early_end, gap_in
+from reproaudit.elsewhere.configurations import normal
 from reproaudit.elsewhere.expressions import (
-    Coordinates,
-    Evaluator,
     ExpressionError,
     ExpressionValue,
+    evaluate,
     parse_expression,
 )
-from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates
-from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.roles import PlacedRun
+from reproaudit.elsewhere.logged import (
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    number_of,
+)
+from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
+from reproaudit.elsewhere.roles import PlacedRun, role_words
 from reproaudit.errors import did_you_mean
 
 MAX_CELLS = 2**24
 """Numbers of one measurement of one run."""
+REGULAR = 0.75
+"""The share of equal distances from which steps count as evenly spaced."""
+_LAST_STEP = re.compile(
+    r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
+    r"|max_iters|(num_)?iterations"
+)
+"""Names of the number of steps in configurations."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,174 @@ class Measured:
     values: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class ImportedRole:
+    """An experiment or a control with its runs.
+
+    Attributes:
+        runs: seed -> run.
+        measured: measurement -> seed -> numbers; whole ones only.
+        withheld: measurement -> why it is kept out, for every seed.
+        absent: the wanted measurements that no run logged.
+        ignored: the tags that nothing was made of.
+    """
+
+    batch: Batch
+    runs: Mapping[int, PlacedRun]
+    measured: Mapping[str, Mapping[int, Measured]]
+    withheld: Mapping[str, tuple[str, ...]]
+    absent: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def measure_roles(
+    audit: Audit,
+    scope: Scope,
+    placed: Sequence[PlacedRun],
+    overrides: Mapping[str, SettingValue],
+    mapping: MappingFile,
+) -> tuple[ImportedRole, ...]:
+    """Make the measurements of every role.
+
+    A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
+    that run alone would choose among the seeds.
+
+    Args:
+        audit: the audit.
+        scope: what is asked for.
+        placed: the runs.
+        overrides: the manifest's settings, "experiment.setting".
+        mapping: the mapping file.
+
+    Raises:
+        LogError: if numbers do not fit, or the mapping names what nobody logged.
+    """
+    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    for name in mapping.mapping:
+        if name not in known:
+            raise LogError(
+                f"mapping: {name}",
+                f"found an unknown measurement; expected one of the audit's. "
+                f"{did_you_mean(name, known)}",
+            )
+    roles = []
+    for batch in scope.batches:
+        runs = {one.seed: one for one in placed if one.batch == batch}
+        if runs:
+            settings = settings_of(audit, batch, overrides)
+            roles.append(_role(audit, batch, scope, runs, settings, mapping))
+    _refuse_unlogged(roles, mapping)
+    return tuple(roles)
+
+
+def settings_of(
+    audit: Audit, batch: Batch, overrides: Mapping[str, SettingValue]
+) -> dict[str, SettingValue]:
+    """Return the settings that a role's runs had, with the manifest's "experiment.setting"."""
+    own = {
+        name.partition(".")[2]: value
+        for name, value in overrides.items()
+        if name.partition(".")[0] == batch.experiment
+    }
+    return {**batch.settings(audit), **own, **dict(batch.overrides)}
+
+
+def _role(
+    audit: Audit,
+    batch: Batch,
+    scope: Scope,
+    runs: Mapping[int, PlacedRun],
+    settings: Mapping[str, SettingValue],
+    mapping: MappingFile,
+) -> ImportedRole:
+    attested = mapping.complete is not None
+    measurers = {
+        seed: RunMeasurer(one.run, settings, one.diverged, attested)
+        for seed, one in sorted(runs.items())
+    }
+    declared = audit.measurements_of(batch.experiment)
+    wanted = scope.measurements[batch.experiment]
+    measured: dict[str, dict[int, Measured]] = {}
+    withheld: dict[str, tuple[str, ...]] = {}
+    for name in wanted:
+        quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
+        found = {
+            seed: one
+            for seed, measurer in measurers.items()
+            if (one := measurer.measure(name, declared[name], quantity)) is not None
+        }
+        reasons = _reasons(name, found, measurers, attested) if found else ()
+        if reasons:
+            withheld[name] = reasons
+        elif found:
+            measured[name] = found
+    every = {tag for one in measurers.values() for tag in one.run.curves}
+    used = {tag for one in measurers.values() for tag in one.used}
+    return ImportedRole(
+        batch=batch,
+        runs={seed: runs[seed] for seed in measurers},
+        measured=measured,
+        withheld=withheld,
+        absent=tuple(name for name in wanted if name not in measured and name not in withheld),
+        ignored=tuple(sorted(every - used)),
+    )
+
+
+def _reasons(
+    name: str,
+    found: Mapping[int, Measured],
+    measurers: Mapping[int, RunMeasurer],
+    attested: bool,
+) -> tuple[str, ...]:
+    """Tell why a measurement of a role is kept out; () if it is whole."""
+    reasons = [
+        f"seed {seed}: {reason}"
+        for seed, measurer in measurers.items()
+        for reason in measurer.not_whole.get(name, ())
+    ]
+    without = [str(seed) for seed in measurers if seed not in found]
+    if without:
+        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
+    steps = {
+        seed: set(one.steps)
+        for seed, one in found.items()
+        if one.steps is not None and not measurers[seed].diverged
+    }
+    if attested or reasons or not steps:
+        return tuple(reasons)
+    every = set[int]().union(*steps.values())
+    return tuple(
+        f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
+        f"together, the first {min(every - own)}"
+        for seed, own in steps.items()
+        if every - own
+    )[:1]
+
+
+def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> None:
+    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
+    there = {name for role in roles for name in (*role.measured, *role.withheld)}
+    absent = sorted({name for role in roles for name in role.absent} - there)
+    ignored = sorted({tag for role in roles for tag in role.ignored})
+    for name, said in mapping.mapping.items():
+        if name in absent:
+            raise LogError(
+                f"mapping: {name}",
+                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
+                f"{did_you_mean(said.tag or '', ignored)}",
+            )
+    if roles and not there:
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
+            f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
+            "measurement.",
+        )
+
+
+# --- one run --------------------------------------------------------------------------------------
+
+
 class _NotLogged(LookupError):
     """A tag that the run does not have."""
 
@@ -52,32 +236,34 @@ class RunMeasurer:
     """Makes measurements of one run.
 
     Attributes:
-        placed: the run.
+        run: the run.
         settings: the settings it ran with.
-        used: the tags that were read.
-        not_whole: measurement -> why its curves may not be taken for whole.
+        diverged: whether it may end early, and hold numbers that are not finite.
         attested: whether curves with gaps are known to be all there was.
         finite_only: whether numbers that are not finite are refused.
+        used: the tags that were read.
+        not_whole: measurement -> why its curves may not be taken for whole.
     """
 
-    placed: PlacedRun
+    run: LoggedRun
     settings: Mapping[str, SettingValue]
-    used: set[str] = field(default_factory=set)
-    not_whole: dict[str, list[str]] = field(default_factory=dict)
+    diverged: bool = False
     attested: bool = False
     finite_only: bool = True
+    used: set[str] = field(default_factory=set)
+    not_whole: dict[str, list[str]] = field(default_factory=dict)
     _gaps: dict[str, list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
     ) -> Measured | None:
-        """One measurement; None if the run has none of the tags it needs.
+        """Make one measurement; None if the run has none of the tags it needs.
 
         Raises:
             LogError: if only some of them are there, or their numbers do not fit.
         """
-        place = f"{self.placed.run.name}, measurement '{name}'"
+        place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
         values: list[ExpressionValue] = []
@@ -101,40 +287,30 @@ class RunMeasurer:
         if absent is not None:
             raise LogError(place, f"found no '{absent}', though others are there; expected it.")
         measured = _stacked(values, tuple(len(one) for one in coordinates), place)
-        self._check(measured, place)
         gaps = [gap for one in self._gaps.values() for gap in one]
-        found = self.placed.run.not_whole or gaps  # a run that was cut is why its curves end early
-        if found and not self.placed.diverged:
+        gaps += _not_finite(measured) if self.finite_only else []
+        found = self.run.not_whole or gaps  # a run that was cut is why its curves end early
+        if found and not self.diverged:
             self.not_whole[name] = list(dict.fromkeys(found))
         return measured
 
-    def _value(self, quantity: LoggedQuantity, at: Coordinates, place: str) -> ExpressionValue:
+    def _value(
+        self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str
+    ) -> ExpressionValue:
         if quantity.tag is not None:
             return self._lookup(quantity.tag, at, whole=True)
         assert quantity.expression is not None, "a quantity is a tag or an expression"
         try:
-            node: ast.expr = parse_expression(quantity.expression)
-            evaluator = Evaluator(self._lookup, quantity.let, self.settings, quantity.axes)
-            return evaluator.value(node, at)
+            node = parse_expression(quantity.expression)
+            return evaluate(node, lambda tag: self._lookup(tag, at), quantity.let)
         except ExpressionError as error:
             text = f"found {error}; expected a formula as docs/import.md describes it."
             raise LogError(f"{place}, expression", text) from None
 
-    def _check(self, measured: Measured, place: str) -> None:
-        if self.placed.diverged or not self.finite_only or np.isfinite(measured.values).all():
-            return
-        index = np.argwhere(~np.isfinite(measured.values))[0]
-        where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""
-        raise LogError(
-            place,
-            f"found {measured.values[tuple(index)]}{where}; expected finite numbers. If the run "
-            "diverged, write 'status: diverged' for it in the mapping's 'runs'.",
-        )
-
-    # --- tags ---------------------------------------------------------------------------------
-
-    def _lookup(self, template: str, at: Coordinates, whole: bool = False) -> ExpressionValue:
-        """The curve under a tag at these coordinates, looked through for faults.
+    def _lookup(
+        self, template: str, at: Mapping[str, Coordinate], whole: bool = False
+    ) -> ExpressionValue:
+        """Return the curve under a tag at these coordinates, looked through for faults.
 
         Args:
             template: the tag, with places for coordinates.
@@ -142,12 +318,12 @@ class RunMeasurer:
             whole: whether the curve must stand at all of them; a part of a formula need not.
         """
         tag, rest = _filled(template, at)
-        curves = self.placed.run.curves.get(tag, {})
+        curves = self.run.curves.get(tag, {})
         matching = {have: c for have, c in curves.items() if _matches(have, rest, whole)}
         if curves and not matching and any({a for a, _ in have} - set(rest) for have in curves):
             first = next(iter(curves))
             raise LogError(
-                f"{self.placed.run.name}, tag '{tag}'",
+                f"{self.run.name}, tag '{tag}'",
                 f"found numbers at {_words(dict(first))}; expected a measurement with this axis.",
             )
         if not matching:
@@ -156,56 +332,46 @@ class RunMeasurer:
         self._axes |= {axis for axis, _ in have} | (set(at) - set(rest))
         self.used.add(tag)
         if tag not in self._gaps:
-            self._gaps[tag] = self._faults(tag, curve)
-        return _as_value(tag, curve)
-
-    def _faults(self, tag: str, curve: Curve) -> list[str]:
-        """Why a curve may not be whole, besides what is wrong with the run.
-
-        Raises:
-            LogError: if its numbers cannot be used at all.
-        """
-        place = f"{curve.place}, tag '{tag}'"
-        if curve.fault is not None:
-            raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
-        if curve.steps is None or self.attested:
-            _refuse_disorder(curve, place)
-            return []
-        _refuse_disorder(curve, place)
-        gap = gap_in(curve.steps)
-        end = early_end(curve.steps, self.placed.run.config) if len(curve.steps) > 1 else None
-        return [f"'{tag}': {one}" for one in (gap, end) if one is not None]
+            _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
+            found = [] if self.attested else _gaps_in(curve, self.run.config)
+            self._gaps[tag] = [f"'{tag}': {one}" for one in found]
+        if curve.steps is None:
+            return ExpressionValue(None, curve.values[-1])
+        if not len(curve.steps):
+            raise _NotLogged(tag)
+        return ExpressionValue(curve.steps, curve.values)
 
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
-def _filled(template: str, at: Coordinates) -> tuple[str, dict[str, Coordinate]]:
-    """A tag with its coordinates filled in, and the coordinates that it has no place for.
+def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
+    """Return a tag with its coordinates filled in, and those that it has no place for.
 
     Raises:
         LogError: if it has a place for an unknown axis.
     """
-    rest = dict(at)
-    for axis in _PLACEHOLDER.findall(template):
+    axes = _PLACEHOLDER.findall(template)
+    for axis in axes:
         if axis not in at:
             raise LogError(
                 f"mapping: '{template}'",
                 f"found the axis {{{axis}}}; expected an axis of the measurement. "
                 f"{did_you_mean(axis, at)}",
             )
-        rest.pop(axis, None)
-    return _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template), rest
+    filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
+    return filled, {axis: one for axis, one in at.items() if axis not in axes}
 
 
 def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
-    """True if a curve stands at the wanted coordinates: at all of them, or at its own axes'."""
+    """Return True if a curve stands at the wanted coordinates: all of them, or its own axes'."""
     if whole and len(have) != len(wanted):
         return False
-    return all(axis in wanted and _same(text, wanted[axis]) for axis, text in have)
+    return all(axis in wanted and same_coordinate(text, wanted[axis]) for axis, text in have)
 
 
-def _same(text: str, coordinate: Coordinate) -> bool:
+def same_coordinate(text: str, coordinate: Coordinate) -> bool:
+    """Return True if a text stands for a coordinate."""
     if isinstance(coordinate, str):
         return text == coordinate
     try:
@@ -218,8 +384,10 @@ def _words(at: Mapping[str, Coordinate]) -> str:
     return ", ".join(f"{axis} {one}" for axis, one in at.items()) or "no coordinate"
 
 
-def _refuse_disorder(curve: Curve, place: str) -> None:
-    """Refuses steps that come twice, or out of order."""
+def _refuse_unusable(curve: Curve, place: str) -> None:
+    """Refuse what is no number, and steps that come twice, or out of order."""
+    if curve.fault is not None:
+        raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
     if curve.steps is None:
         if len(curve.values) > 1:
             raise LogError(
@@ -228,32 +396,66 @@ def _refuse_disorder(curve: Curve, place: str) -> None:
                 "the column under 'step' in the mapping.",
             )
         return
-    wrong = np.flatnonzero(np.diff(curve.steps) <= 0)
     if len(curve.steps) and curve.steps[0] < 0:
         raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
+    wrong = np.flatnonzero(np.diff(curve.steps) <= 0)
     if not wrong.size:
         return
     before, after = curve.steps[wrong[0]], curve.steps[wrong[0] + 1]
+    text = f"found step {after} after {before}; expected steps that increase."
     if before == after:
         text = f"found step {after} a second time; expected it once."
-    else:
-        text = f"found step {after} after {before}; expected steps that increase."
+        if after == 0 and not curve.steps.any():
+            text += " All points have step 0, as if they were logged without one: log 'step'."
     raise LogError(
         place,
         f"{text} If the run was restarted, leave out the log of the part that was thrown away.",
     )
 
 
-def _as_value(tag: str, curve: Curve) -> ExpressionValue:
-    if curve.steps is None:
-        return ExpressionValue(None, curve.values[-1])
-    if not len(curve.steps):
-        raise _NotLogged(tag)
-    return ExpressionValue(curve.steps, curve.values)
+def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
+    """Tell in words why a curve may not be whole: a gap, or an end before the configured one.
+
+    Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
+    """
+    steps = curve.steps
+    if steps is None or len(steps) < 2:
+        return []
+    reasons = []
+    distances = np.diff(steps)
+    found, counts = np.unique(distances, return_counts=True)
+    usual = int(found[counts.argmax()])
+    wide = np.flatnonzero(distances > 1.5 * usual)
+    if len(steps) >= 5 and counts.max() >= REGULAR * len(distances) and wide.size:
+        first = int(wide[0])
+        missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
+        reasons.append(
+            f"{missing} of its steps are missing, the first after step {steps[first]} (every "
+            f"{usual} steps before, then step {steps[first + 1]})"
+        )
+    for name, value in config.items():
+        number = number_of(value)
+        if number is None or number <= 0 or not _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+            continue
+        end = end_beside([steps], number, points=True)
+        if end is not None and end < number:
+            reasons.append(f"it ends at step {end}, and the configuration says {name} = {value}")
+            break
+    return reasons
+
+
+def _not_finite(measured: Measured) -> list[str]:
+    """Tell where a number is not finite, in words."""
+    wrong = np.argwhere(~np.isfinite(measured.values))
+    if not len(wrong):
+        return []
+    index = tuple(wrong[0])
+    where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""
+    return [f"found {measured.values[index]}{where}; of a run that diverged say so under 'runs'"]
 
 
 def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> ExpressionValue:
-    """The value as the declaration has it: with steps for a series, one number for all else."""
+    """Return the value as declared: with steps for a series, one number for all else."""
     if kind is MeasurementKind.SERIES:
         if value.steps is None:
             raise LogError(
@@ -266,19 +468,15 @@ def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> Expres
         raise LogError(
             place,
             f"found {len(value.steps)} steps; expected one number, as it is no series. "
-            'Say which with an expression: last(…), first(…) or mean(…, over="step").',
+            "Say which with an expression: last(…), first(…) or mean(…).",
         )
     return ExpressionValue(None, value.values[0])
-
-
-def _equal(one: NDArray[np.int64], other: NDArray[np.int64] | None) -> bool:
-    return other is not None and np.array_equal(one, other)
 
 
 def _stacked(values: Sequence[ExpressionValue], shape: tuple[int, ...], place: str) -> Measured:
     steps = values[0].steps
     for other in values[1:]:
-        if steps is not None and not _equal(steps, other.steps):
+        if steps is not None and not np.array_equal(steps, other.steps):  # type: ignore[arg-type]
             odd = np.setxor1d(steps, other.steps if other.steps is not None else steps)
             raise LogError(
                 place,

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of
+from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of, number_of
 from reproaudit.elsewhere.reading import open_log, parse_yaml, read_log_text
-from reproaudit.elsewhere.rows import number_of
 
 _MAX_ENTRIES = 20_000
 """Metrics or parameters of one run."""
@@ -26,15 +25,17 @@ _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"
 DELETED = "deleted in MLflow"
 _INFINITE = 1.7976931348623157e308
 """The number that MLflow's database writes for an infinite value."""
+_LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
+"""A line of a metric's file: time, value and step."""
 
 
 def is_store_run(folder: Path) -> bool:
-    """True if a folder is a run of the file store."""
+    """Return True if a folder is a run of the file store."""
     return (folder / "meta.yaml").is_file() and (folder / "metrics").is_dir()
 
 
 def read_store_run(name: str, parts: tuple[str, ...], folder: Path) -> LoggedRun | None:
-    """A run of the file store; None if it was deleted.
+    """Read a run of the file store; None if it was deleted.
 
     Raises:
         LogError: if a file of it is damaged.
@@ -54,28 +55,27 @@ def read_store_run(name: str, parts: tuple[str, ...], folder: Path) -> LoggedRun
         key: read_log_text(file, f"{name}/params/{key}", 2**20)
         for key, file in _entries(folder / "params", f"{name}/params")
     }
-    status = _STATUS.get(meta.get("status", 0), "unknown")
+    meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
     title = str(meta.get("run_name") or "")
-    return _run(name, parts, folder, files, builder, config, status, title, meta)
+    parts = (*parts, title) if title else parts
+    return _run(name, parts, files, builder, config, meta)
 
 
 def _run(
     name: str,
     parts: tuple[str, ...],
-    folder: Path,
     files: list[Path],
     builder: CurveBuilder,
-    config: dict[str, Any],
-    status: str,
-    title: str,
-    meta: dict[str, Any],
+    config: Mapping[str, Any],
+    meta: Mapping[str, Any],
 ) -> LoggedRun:
     ended = number_of(meta.get("end_time")) or number_of(meta.get("start_time"))
+    status = meta["status"]
     return LoggedRun(
         name=name,
         source="MLflow",
-        folder=folder,
-        parts=(*parts, title) if title else parts,
+        folder=files[0].parent,
+        parts=parts,
         files=tuple(files),
         curves=builder.curves(),
         config=config,
@@ -86,7 +86,7 @@ def _run(
 
 
 def _entries(folder: Path, place: str) -> Iterator[tuple[str, Path]]:
-    """The files below a folder of metrics or parameters, by their names in MLflow: "train/loss"."""
+    """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
     if not folder.is_dir() or folder.is_symlink():
         return
     open_folders, count = [(folder, "")], 0
@@ -103,11 +103,7 @@ def _entries(folder: Path, place: str) -> Iterator[tuple[str, Path]]:
                 yield key, file
 
 
-_LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
-
-
 def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
-    """A metric's file: on each line the time, the value and the step."""
     text = read_log_text(file, place)
     if text and not text.endswith("\n"):
         raise LogError(place, "found the last line cut off; expected whole lines. Copy it again.")
@@ -123,7 +119,7 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
 
 
 def is_database(file: Path, place: str) -> bool:
-    """True if a file is an SQLite database.
+    """Return True if a file is an SQLite database.
 
     Raises:
         LogError: if it cannot be read.
@@ -135,7 +131,7 @@ def is_database(file: Path, place: str) -> bool:
 def read_database(
     name: str, parts: tuple[str, ...], file: Path
 ) -> tuple[list[LoggedRun], list[str]]:
-    """The runs of an SQLite store, and the names of those that were deleted.
+    """Read the runs of an SQLite store, and the names of those that were deleted.
 
     Raises:
         LogError: if it is damaged, no store of MLflow's, or still being written.
@@ -169,13 +165,13 @@ def _database_runs(
 ) -> list[LoggedRun]:
     kinds = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
     for table in ("runs", "metrics", "params"):
-        if kinds.get(table) != "table":
+        if kinds.get(table) != "table":  # a view could compute anything
             raise LogError(
                 name, f"found no table '{table}'; expected an MLflow store. Leave the file out."
             )
     columns = ("name", "status", "start_time", "end_time", "user_id")
     query = f"SELECT run_uuid, {', '.join(columns)} FROM runs WHERE lifecycle_stage = 'active'"
-    found: list[LoggedRun] = []
+    found: dict[str, LoggedRun] = {}
     for run_id, *values in database.execute(f"{query} ORDER BY start_time, run_uuid").fetchall():
         meta = dict(zip(columns, values, strict=True))
         builder = CurveBuilder(f"{name}, run {run_id}")
@@ -187,18 +183,15 @@ def _database_runs(
         for key, value, step, is_nan in points:
             if not isinstance(step, int) or not isinstance(value, int | float):
                 raise LogError(name, f"found the metric '{key}' of {value!r} at step {step!r}.")
-            builder.add(str(key), step, float("nan") if is_nan else _limited(float(value)))
+            infinite = float("inf") if value >= _INFINITE else float("-inf")
+            number = float(value) if abs(value) < _INFINITE else infinite
+            builder.add(str(key), step, float("nan") if is_nan else number)
         config = dict(
             database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
         )
         title = str(meta["name"] or run_id)
         place = f"{name}/{title}"
-        if any(one.name == place for one in found):
+        if place in found:
             place = f"{place} ({str(run_id)[:12]})"
-        status = str(meta["status"])
-        found.append(_run(place, parts, file.parent, [file], builder, config, status, title, meta))
-    return found
-
-
-def _limited(value: float) -> float:
-    return float("inf") if value >= _INFINITE else float("-inf") if value <= -_INFINITE else value
+        found[place] = _run(place, (*parts, title), [file], builder, config, meta)
+    return list(found.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ _MAX_DEPTH = 40
 
 
 def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
-    """A regular file, open for reading; it is never waited for, as a named pipe would be.
+    """Open a regular file for reading; it is never waited for, as a named pipe would be.
 
     Raises:
         LogError: if it is no regular file, cannot be read, or holds more than so many bytes.
@@ -42,80 +42,57 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
         ) from None
 
 
-def read_bytes(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> bytes:
-    """All of a regular file.
-
-    Raises:
-        LogError: as `open_log` does.
-    """
-    with open_log(path, place, most) as handle:
-        return handle.read(most + 1)[:most]
-
-
 def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
-    """All of a text file in UTF-8.
+    """Read all of a text file in UTF-8.
 
     Raises:
         LogError: as `open_log` does, or if it is no UTF-8.
     """
     try:
-        return read_bytes(path, place, most).decode("utf-8-sig")
+        with open_log(path, place, most) as handle:
+            return handle.read(most + 1)[:most].decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LogError(
             place, f"found bytes that are no UTF-8 text at {error.start}; expected text."
         ) from None
 
 
-def read_json(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> Any:
-    """A JSON file.
-
-    Raises:
-        LogError: if it cannot be read, or is no JSON.
-    """
-    return parse_json(read_log_text(path, place, most), place)
-
-
 def parse_json(text: str, place: str) -> Any:
-    """JSON text; a name that comes twice is refused, since nobody knows which one was meant.
+    """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant.
 
     Raises:
         LogError: if it is no JSON, or a name comes twice.
     """
     try:
-        return decode_json(text, object_pairs_hook=lambda pairs: _different(pairs, place))
+        return decode_json(text, object_pairs_hook=unique)
     except ValueError as error:
         raise LogError(
             place, f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
         ) from None
 
 
-def _different(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a JSON object.
+
+    Raises:
+        ValueError: if a name stands twice in it.
+    """
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise LogError(place, f"found '{twice}' twice in one object; expected it once.")
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"the name {twice[:40]!r} stands twice in one object")
     return found
 
 
-def read_yaml(path: Path, place: str) -> Any:
-    """A configuration in YAML: plain values only.
-
-    Raises:
-        LogError: if it cannot be read, is no YAML, nests too deeply, or has a tag or an alias.
-    """
-    return parse_yaml(read_log_text(path, place, MAX_CONFIG_BYTES), place)
-
-
 def parse_yaml(text: str, place: str) -> Any:
-    """YAML text: plain values only. ``1e-3`` is a number, as its writers mean it.
+    """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it.
 
     Raises:
-        LogError: as `read_yaml` does.
+        LogError: if it is no YAML, nests too deeply, or has a tag, an alias or a name twice.
     """
     try:
-        for _ in _checked(text, place):
-            pass
+        _check_events(text, place)
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = str(getattr(error, "problem", None) or error)
@@ -127,7 +104,17 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain values, with decimals as JSON and OmegaConf write them."""
+    """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    said = f"the name '{key.value[:40]}' stands twice"
+                    raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -140,20 +127,19 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _checked(text: str, place: str) -> Iterator[yaml.Event]:
+def _check_events(text: str, place: str) -> None:
     depth = 0
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         line = f"{place}:{event.start_mark.line + 1}" if event.start_mark else place
         if isinstance(event, yaml.AliasEvent):
             raise LogError(line, f"found the alias *{event.anchor}; expected the value itself.")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
+        if getattr(event, "tag", None) is not None:
             raise LogError(
                 line,
-                f"found the tag {tag}; expected plain values. A tag can run code: take it out.",
+                f"found the tag {event.tag}; expected plain values. A tag can run code: take it "
+                "out.",
             )
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
             raise LogError(line, f"found nesting deeper than {_MAX_DEPTH}; expected less.")
-        yield event

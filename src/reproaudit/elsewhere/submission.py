@@ -1,10 +1,9 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
 A folder holds a manifest (their origin, and the files of each run) and the files. Here they are
-read, checked against the audit's declarations, and made into records that carry their origin, so
-that they are judged as ours are. Nothing is guessed: every fault is told, all at once, each with
-its place. A submission is untrusted: nothing outside its folder is read, no pipe or device is
-opened, and sizes are checked before content (`files`).
+checked against the audit's declarations, and made into records that carry their origin, so that
+they are judged as ours are and never passed off as ours. Every fault is told, all at once, each
+with its place.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of a control it is that control (a control that only judges other measurements of the same
@@ -16,20 +15,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan, seeds_of
 from reproaudit.audit.rules.values import fits, kind_of, same, shown
+from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.elsewhere.files import FileReader, Found
-from reproaudit.elsewhere.imported import as_imported
+from reproaudit.elsewhere.fitting import fit
 from reproaudit.elsewhere.manifest import (
+    NAMES,
     Manifest,
     Placed,
     Run,
@@ -37,28 +41,18 @@ from reproaudit.elsewhere.manifest import (
     settings_for,
 )
 from reproaudit.elsewhere.misfit import Misfits, clipped
-from reproaudit.elsewhere.unread import remarks_on_files
+from reproaudit.elsewhere.writing import PROTOCOL, some
 from reproaudit.errors import did_you_mean
-from reproaudit.lazy import deferred
-
-if TYPE_CHECKING:  # a manifest that is missing or wrong is told before NumPy is imported
-    from reproaudit import records
-    from reproaudit.audit import training_length
-    from reproaudit.elsewhere import fitting, scrutiny
-    from reproaudit.judging import evidence
-    from reproaudit.judging.outcomes import Lookup
-    from reproaudit.records import Measurements, Record
-else:
-    records = deferred("reproaudit.records")
-    training_length = deferred("reproaudit.audit.training_length")
-    evidence = deferred("reproaudit.judging.evidence")
-    fitting = deferred("reproaudit.elsewhere.fitting")
-    scrutiny = deferred("reproaudit.elsewhere.scrutiny")
-
-__all__ = ["Submission", "read_submission"]
+from reproaudit.judging.evidence import StatingOrigin
+from reproaudit.judging.outcomes import Lookup
+from reproaudit.records import CellStatus, Environment, Measurements, Record
 
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
+DISTINCT = 10
+"""Distinct numbers of one series or array that two runs of different seeds do not share."""
+MOST_BELOW = 10_000
+"""Of the files in a folder, so many are looked at."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Submission:
         unstated: the settings that no manifest states and that were taken to be the tier's, as
             "experiment.setting".
         absent: the experiments and controls without measurements, in words.
-        remarks: what stands out in the measurements, in sentences.
+        remarks: what a reader is to know of the measurements, in sentences.
         digest: of the numbers and of all that is stated of the runs; the same for the same
             measurements.
         lookup: finds the records of a batch.
@@ -90,8 +84,12 @@ class Submission:
     lookup: Lookup
 
 
+_Key = tuple[str, str]
+"""Experiment and settings of a batch."""
+
+
 def read_submission(audit: Audit, folder: Path) -> Submission:
-    """The measurements in a folder.
+    """Read the measurements in a folder.
 
     Raises:
         UsageError: if the folder or its manifest is missing.
@@ -99,86 +97,84 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     """
     misfits = Misfits()
     manifest, placed = read_manifest(folder, misfits)
-    reader = _Reader(audit, folder, manifest, placed, misfits, FileReader(misfits))
+    reader = _Reader(audit, folder.resolve(), manifest, placed, misfits, FileReader(misfits))
     _check_manifest(audit, manifest, placed, misfits)
-    batches: dict[tuple[str, str], tuple[Role, Batch]] = {}
+    batches: dict[_Key, tuple[Role, Batch]] = {}
     for role, planned in plan(audit, manifest.tier):  # the experiments come first
-        batches.setdefault(_key(planned.experiment, dict(planned.overrides)), (role, planned))
-    found: dict[tuple[str, str, int], Record] = {}
-    submitted: list[scrutiny.SubmittedRun] = []
+        batches.setdefault(_key(planned), (role, planned))
+    found: dict[_Key, dict[int, Record]] = {}
     for index, run in enumerate(manifest.runs):
-        role_and_batch = reader.batch(run, index, batches)
-        for number, seed in enumerate(run.seeds if role_and_batch is not None else ()):
-            key = (*_key(run.experiment, run.settings), seed)
-            if key in found:
+        key = run.experiment, canonical_settings(run.settings)
+        if key not in batches:
+            reader.refuse_role(run, index, [batch for _, batch in batches.values()])
+            continue
+        role, batch = batches[key]
+        records = found.setdefault(key, {})
+        for number, seed in enumerate(run.seeds):
+            if seed in records:
                 misfits.add(
                     placed("runs", index, "seeds", number),
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
-            assert role_and_batch is not None, "no seed is looked at without a batch"
-            role, batch = role_and_batch
-            found[key], finite = reader.record(run, index, batch, seed)
-            submitted.append(
-                scrutiny.SubmittedRun(
-                    batch=_words(role, batch),
-                    role=role,
-                    place=placed("runs", index, "seeds", number),
-                    record=found[key],
-                    finite=finite,
-                    smaller=None if batch.tier == manifest.tier else batch.settings(audit),
-                )
-            )
-    scrutiny.refuse_copies(submitted, misfits)
+            records[seed] = reader.record(run, index, batch, seed)
+        if role is not Role.POSITIVE_CONTROL:
+            _refuse_copies(_words(role, batch), records, placed("runs", index), misfits)
     misfits.raise_if_any()
-    known = as_imported(folder, manifest)
-    remarks = (
-        *known.changes,
-        *scrutiny.remarks_on(audit, known.manifest, submitted),
-        *remarks_on_files(folder.resolve(), reader.files),
-    )
-    return _submission(audit, manifest, found, remarks)
+    remarks = [*manifest.noted]
+    for key, records in found.items():
+        remarks += _remarks_on(audit, *batches[key], records)
+    remarks += _unread(folder.resolve(), reader.files)
+    return _submission(audit, manifest, found, tuple(clipped(one, 4000) for one in remarks))
 
 
-def _key(experiment: str, overrides: Mapping[str, SettingValue]) -> tuple[str, str]:
-    return experiment, canonical_settings(overrides)
+def _key(batch: Batch) -> _Key:
+    return batch.experiment, canonical_settings(dict(batch.overrides))
 
 
 def _submission(
     audit: Audit,
     manifest: Manifest,
-    found: Mapping[tuple[str, str, int], Record],
+    found: Mapping[_Key, Mapping[int, Record]],
     remarks: tuple[str, ...],
 ) -> Submission:
-    seeds: dict[TierName, set[int]] = {}
+    given: dict[TierName, set[int]] = {}
     for _, batch in plan(audit, manifest.tier):
-        key = _key(batch.experiment, dict(batch.overrides))
-        given = {seed for *one, seed in found if tuple(one) == key}
-        seeds.setdefault(batch.tier, set()).update(given)
-    supplied: dict[str, tuple[int, ...]] = {
-        tier: _enough(sorted(some), seeds_of(audit, tier)) for tier, some in seeds.items() if some
-    }
+        given.setdefault(batch.tier, set()).update(found.get(_key(batch), {}))
+    supplied: dict[str, tuple[int, ...]] = {}
+    for tier, some_seeds in given.items():
+        if some_seeds:  # filled up with seeds of the rule to the rule's number
+            fillers = [seed for seed in seeds_of(audit, tier) if seed not in some_seeds]
+            missing = max(len(seeds_of(audit, tier)) - len(some_seeds), 0)
+            supplied[tier] = (*sorted(some_seeds), *fillers[:missing])
     judged = audit.model_copy(update={"seeds": audit.seeds.model_copy(update=supplied)})
 
     def lookup(batch: Batch) -> Mapping[int, Record]:
-        key = _key(batch.experiment, dict(batch.overrides))
-        return {seed: found[(*key, seed)] for seed in batch.seeds if (*key, seed) in found}
+        records = found.get(_key(batch), {})
+        return {seed: records[seed] for seed in batch.seeds if seed in records}
 
-    present = {(experiment, overrides) for experiment, overrides, _ in found}
+    needed = {
+        batch: role
+        for claim in reversed(audit.claims)
+        for role, batch in claim_batches(audit, claim, manifest.tier)
+    }
     return Submission(
         audit=judged,
         tier=manifest.tier,
-        records=tuple(found.values()),
+        records=tuple(record for records in found.values() for record in records.values()),
         settings=_other_than(audit, manifest),
         unstated=tuple(
             f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in present})
+            for experiment in sorted({one for one, _ in found})
             for name in audit.settings_of(experiment)
             if name not in settings_for(manifest.settings, experiment)
         ),
         absent=tuple(
-            _words(role, batch)
-            for role, batch in _needed(audit, manifest.tier)
-            if _key(batch.experiment, dict(batch.overrides)) not in present
+            dict.fromkeys(
+                _words(needed[batch], batch)
+                for claim in audit.claims
+                for _, batch in claim_batches(audit, claim, manifest.tier)
+                if _key(batch) not in found
+            )
         ),
         remarks=remarks,
         digest=_digest(manifest, found),
@@ -186,19 +182,20 @@ def _submission(
     )
 
 
-def _digest(manifest: Manifest, found: Mapping[tuple[str, str, int], Record]) -> str:
-    """A digest that is the same for the same measurements, whatever is said of their origin."""
+def _digest(manifest: Manifest, found: Mapping[_Key, Mapping[int, Record]]) -> str:
+    """Return a digest of the measurements, whatever is said of their origin."""
     whole = hashlib.sha256(f"{manifest.tier} {manifest.proxy}".encode())
-    for key, record in sorted(found.items(), key=lambda pair: pair[0]):
-        stated = record.origin.stated if isinstance(record.origin, evidence.StatingOrigin) else ()
-        settings = canonical_settings(record.settings)
-        whole.update(f"{key} {settings} {record.status} {stated} ".encode())
-        whole.update(record.measurements.model_dump_json().encode())
+    for key, records in sorted(found.items()):
+        for seed, record in sorted(records.items()):
+            stated = record.origin.stated if isinstance(record.origin, StatingOrigin) else ()
+            settings = canonical_settings(record.settings)
+            whole.update(f"{key} {seed} {settings} {record.status} {stated} ".encode())
+            whole.update(record.measurements.model_dump_json().encode())
     return whole.hexdigest()[:32]
 
 
 def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
-    """The stated settings that some experiment of the tier has otherwise."""
+    """Return the stated settings that some experiment of the tier has otherwise."""
     found: dict[str, SettingValue] = {}
     for name, value in manifest.settings.items():
         experiment, _, plain = name.rpartition(".")
@@ -209,25 +206,75 @@ def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
     return found
 
 
-def _needed(audit: Audit, tier: TierName) -> tuple[tuple[Role, Batch], ...]:
-    """The batches by which the claims are judged, each once."""
-    needed: dict[Batch, Role] = {}
-    for claim in audit.claims:
-        for role, batch in claim_batches(audit, claim, tier):
-            needed.setdefault(batch, role)
-    return tuple((role, batch) for batch, role in needed.items())
-
-
-def _enough(supplied: list[int], rule: tuple[int, ...]) -> tuple[int, ...]:
-    """The supplied seeds, filled up with seeds of the rule to the rule's number."""
-    missing = len(rule) - len(supplied)
-    fillers = [seed for seed in rule if seed not in supplied]
-    return (*supplied, *fillers[: max(missing, 0)])
-
-
 def _words(role: Role, batch: Batch) -> str:
     settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
     return f"{role} '{batch.experiment}'" + (f" with {settings}" if settings else "")
+
+
+# --- what a reader is to know ---------------------------------------------------------------------
+
+
+def _same_numbers(records: Mapping[int, Record]) -> list[list[int]]:
+    """Return the seeds of completed runs with the same numbers, where two or more have them."""
+    groups: dict[str, list[int]] = {}
+    for seed, record in records.items():
+        if record.status is CellStatus.COMPLETED and record.measurements.names:
+            groups.setdefault(record.measurements.model_dump_json(), []).append(seed)
+    return [seeds for seeds in groups.values() if len(seeds) > 1]
+
+
+def _refuse_copies(which: str, records: Mapping[int, Record], place: str, misfits: Misfits) -> None:
+    """Add a fault for runs that equal another seed's where a third seed of theirs differs.
+
+    Runs that all agree may be a closed form, and few numbers may agree by chance.
+    """
+    for first, *others in _same_numbers(records):
+        measured = records[first].measurements
+        arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
+        many = any(np.unique(one).size >= DISTINCT for one in arrays)
+        if many and len(others) + 1 < len(records):
+            misfits.add(
+                place,
+                f"found the same numbers for {_seeds(others)} as for {_seeds([first])} of {which}; "
+                "expected runs of their own, since the other seeds differ. Leave out what is a "
+                "copy.",
+            )
+
+
+def _remarks_on(
+    audit: Audit, role: Role, batch: Batch, records: Mapping[int, Record]
+) -> Iterator[str]:
+    """Yield sentences on runs with the same numbers, and on those that end before training does."""
+    for group in _same_numbers(records):
+        yield f"The {_seeds(group)} of {_words(role, batch)} have the same numbers."
+    ends: dict[tuple[int, float], list[int]] = {}
+    for seed, record in records.items():
+        length = stated_length(audit, record.experiment, record.settings)
+        series = [one.steps for one in record.measurements.series.values()]
+        points = role is not Role.POSITIVE_CONTROL  # a constructed solution is one point
+        end = None if length is None else end_beside(series, length, points=points)
+        if end is not None and length is not None and record.status is CellStatus.COMPLETED:
+            ends.setdefault((end, length), []).append(seed)
+    for (end, length), seeds in ends.items():
+        yield f"Series of {_seeds(seeds)} of {_words(role, batch)} end at step {end} of {length:g}."
+
+
+def _unread(folder: Path, files: FileReader) -> Iterator[str]:
+    """Yield a sentence on files beside the manifest that it does not name."""
+    below = (Path(at) / name for at, _, names in os.walk(folder) for name in sorted(names))
+    unread = [
+        one.relative_to(folder).as_posix()
+        for one in islice(below, MOST_BELOW)
+        if one.suffix.lower() in (".csv", ".json", ".npz")
+        and one.name not in (*NAMES, PROTOCOL)
+        and one not in files.taken
+    ]
+    if unread:
+        yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {some([str(one) for one in seeds])}"
 
 
 # --- the manifest against the audit ---------------------------------------------------------------
@@ -244,23 +291,6 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
             f"found '{clipped(manifest.who, 80)}', under which our own measurements stand; "
             "expected who made these.",
         )
-    _check_shared(audit, manifest, placed, misfits)
-    units: dict[str, set[str]] = {}
-    for experiment in audit.experiments:
-        for name, declaration in audit.measurements_of(experiment).items():
-            units.setdefault(name, set()).add(declaration.unit)
-    for name, unit in manifest.units.items():
-        place = placed("units", name)
-        if name not in units:
-            hint = did_you_mean(name, units)
-            misfits.add(place, f"found the unknown measurement '{name}'. {hint}")
-        elif unit not in units[name]:
-            expected = " or ".join(f"'{one}'" for one in sorted(units[name]))
-            misfits.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
-
-
-def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
-    """Check what the manifest states of every run."""
     for name, value in manifest.settings.items():
         place = placed("settings", name)
         experiment, _, plain = name.rpartition(".")
@@ -275,6 +305,18 @@ def _check_shared(audit: Audit, manifest: Manifest, placed: Placed, misfits: Mis
         elif not fits(value, known[plain].value):
             expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
             misfits.add(place, f"found {shown(value)}; expected {expected}.")
+    units: dict[str, set[str]] = {}
+    for experiment in audit.experiments:
+        for name, declaration in audit.measurements_of(experiment).items():
+            units.setdefault(name, set()).add(declaration.unit)
+    for name, unit in manifest.units.items():
+        place = placed("units", name)
+        if name not in units:
+            hint = did_you_mean(name, units)
+            misfits.add(place, f"found the unknown measurement '{name}'. {hint}")
+        elif unit not in units[name]:
+            expected = " or ".join(f"'{one}'" for one in sorted(units[name]))
+            misfits.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -291,69 +333,63 @@ class _Reader:
     misfits: Misfits
     files: FileReader
 
-    def batch(
-        self, run: Run, index: int, batches: Mapping[tuple[str, str], tuple[Role, Batch]]
-    ) -> tuple[Role, Batch] | None:
-        """The batch of the plan that a run belongs to, with its role; else a fault and None."""
-        experiments = self.audit.experiments
-        if run.experiment not in experiments:
-            hint = did_you_mean(run.experiment, experiments)
+    def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
+        """Add a fault for a run that belongs to no batch of the plan."""
+        if run.experiment not in self.audit.experiments:
+            hint = did_you_mean(run.experiment, self.audit.experiments)
             place = self.placed("runs", index, "experiment")
             self.misfits.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
-            return None
-        found = batches.get(_key(run.experiment, run.settings))
-        if found is None:
-            controls = [
-                "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
-                for _, one in batches.values()
-                if one.experiment == run.experiment and one.overrides
-            ]
-            self.misfits.add(
-                self.placed("runs", index, "settings"),
-                f"found settings that no control of '{run.experiment}' has; expected none, or "
-                f"{' or '.join(controls) or 'nothing else'}. What differs in every run belongs "
-                "under the manifest's own 'settings'.",
-            )
-        return found
+            return
+        controls = [
+            "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
+            for one in batches
+            if one.experiment == run.experiment and one.overrides
+        ]
+        self.misfits.add(
+            self.placed("runs", index, "settings"),
+            f"found settings that no control of '{run.experiment}' has; expected none, or "
+            f"{' or '.join(controls) or 'nothing else'}. What differs in every run belongs "
+            "under the manifest's own 'settings'.",
+        )
 
-    def record(self, run: Run, index: int, batch: Batch, seed: int) -> tuple[Record, bool]:
-        """One seed of a run with its measurements that fit, and whether all numbers were finite."""
+    def record(self, run: Run, index: int, batch: Batch, seed: int) -> Record:
+        """Return one seed of a run with its measurements that fit."""
         manifest, slug = self.manifest, self.audit.paper.slug
-        overrides = {**settings_for(manifest.settings, run.experiment), **run.settings}
-        settings = self.audit.values_of(run.experiment, batch.tier, overrides)
+        stated = {**settings_for(manifest.settings, run.experiment), **run.settings}
+        settings = self.audit.values_of(run.experiment, batch.tier, stated)
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found = self._found(run, index, seed)
-        whole = fitting.fit(found, declared, settings, diverged, self.misfits)
-        self._check_ends(found, whole, run, batch, settings)
-        measured = whole.finite_part() if diverged else whole
-        origin = evidence.StatingOrigin(
+        measured = fit(found, declared, settings, diverged, self.misfits)
+        self._check_ends(found, measured, run, batch, settings)
+        if diverged:
+            measured = measured.finite_part()
+        origin = StatingOrigin(
             who=manifest.who,
             source=manifest.source,
             framework=manifest.framework,
             made=manifest.date,
-            stated=tuple(sorted({*settings_for(manifest.settings, run.experiment), *run.settings})),
+            stated=tuple(sorted(stated)),
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
-        record = records.Record(
+        return Record(
             paper=slug,
             tier=batch.tier,
             experiment=run.experiment,
             settings=settings,
             seed=seed,
-            status=records.CellStatus(run.status),
+            status=CellStatus(run.status),
             error="as its manifest says" if diverged else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
-            environment=records.Environment(threads=None, **manifest.environment.model_dump()),
+            environment=Environment(threads=None, **manifest.environment.model_dump()),
             started=datetime.combine(manifest.date, time(), UTC),
             seconds=0.0,
             origin=origin,
             measurements=measured,
         )
-        return record, whole.finite
 
     def _check_ends(
         self,
@@ -369,15 +405,14 @@ class _Reader:
         into stages, nor where another setting is not that of the experiment itself, as of a
         control. What is let pass is told as a remark.
         """
-        stated = settings_for(self.manifest.settings, run.experiment)
         planned = self.audit.values_of(run.experiment, batch.tier)
         if (
-            "steps" not in stated
+            "steps" not in settings_for(self.manifest.settings, run.experiment)
             or self.audit.experiments[run.experiment].stages
             or any(not same(settings[n], planned[n]) for n in planned if n != "steps")
         ):
             return
-        length = training_length.stated_length(self.audit, run.experiment, settings)
+        length = stated_length(self.audit, run.experiment, settings)
         for name, one in measured.series.items():
             if length is not None and one.steps[-1] > length:
                 self.misfits.add(
@@ -387,14 +422,14 @@ class _Reader:
                 )
 
     def _found(self, run: Run, index: int, seed: int) -> Found:
-        """The numbers in the files of one seed."""
+        """Return the numbers in the files of one seed."""
         names = frozenset(self.audit.measurements_of(run.experiment))
         found: Found = {}
         for number, written in enumerate(run.files):
             path = self._path(written, seed, self.placed("runs", index, "files", number))
             if path is None:
                 continue
-            name = path.relative_to(self.folder.resolve()).as_posix()
+            name = path.relative_to(self.folder).as_posix()
             alone = len(run.seeds) == 1 or "{seed}" in written
             for measured, one in self.files.read(path, name, names, seed, alone).items():
                 if measured in found:
@@ -405,25 +440,23 @@ class _Reader:
         return found
 
     def _path(self, written: str, seed: int, place: str) -> Path | None:
-        """A file beside the manifest; nothing outside its folder is read."""
+        """Return a file beside the manifest; nothing outside its folder is read."""
         name = written.replace("{seed}", str(seed))
-        root, pure = self.folder.resolve(), PurePosixPath(name)
-        if pure.is_absolute() or ".." in pure.parts or "\0" in name:
-            text = f"found '{written}'; expected a file inside the manifest's folder."
-            self.misfits.add(place, text)
-            return None
+        pure = PurePosixPath(name)
+        fault = None
         try:
-            path = (root / pure).resolve()
-            there = path.exists()
+            if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+                fault = f"found '{written}'; expected a file inside the manifest's folder."
+            else:
+                path = (self.folder / pure).resolve()
+                if not path.is_relative_to(self.folder):
+                    fault = f"found '{written}', which leads out of the folder; expected one in it."
+                elif not path.exists():
+                    fault = f"found no file '{name}'; expected one beside the manifest."
         except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
-            self.misfits.add(place, f"found '{clipped(written, 80)}', which is {reason}.")
-            return None
-        if not path.is_relative_to(root):
-            text = f"found '{written}', which leads out of the folder; expected a file in it."
-            self.misfits.add(place, text)
-            return None
-        if not there:
-            self.misfits.add(place, f"found no file '{name}'; expected one beside the manifest.")
-            return None
-        return path
+            fault = f"found '{clipped(written, 80)}', which is {reason}."
+        if fault is None:
+            return path
+        self.misfits.add(place, fault)
+        return None

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedConfig, LoggedRun, day_of
+from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of
 from reproaudit.elsewhere.reading import open_log, parse_json
-from reproaudit.elsewhere.rows import RowReader
+from reproaudit.elsewhere.tables import TableForm, take_row
 from reproaudit.elsewhere.wire import (
     WireError,
     as_bytes,
-    as_double,
+    as_real,
     as_signed,
     as_text,
     fields,
@@ -34,7 +34,7 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 def read_offline_run(
     name: str, parts: tuple[str, ...], file: Path, step_name: str | None
 ) -> LoggedRun:
-    """The run of one ``.wandb`` file.
+    """Read the run of one ``.wandb`` file.
 
     Args:
         name: what messages call the run.
@@ -67,12 +67,11 @@ def read_offline_run(
         not_whole=run.not_whole(),
         made=day_of(run.seconds),
         who=run.who,
-        replaced=tuple(run.config.replaced),
     )
 
 
 def _records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
-    """The records of a log: (where it begins, its bytes)."""
+    """Yield the records of a log: (where it begins, its bytes)."""
     with open_log(file, place) as handle:
         if handle.read(len(HEADER)) != HEADER:
             raise LogError(
@@ -133,8 +132,8 @@ class _OfflineRun:
     def __init__(self, place: str, step_name: str | None) -> None:
         self.place = place
         self.builder = CurveBuilder(place)
-        self.rows = RowReader(self.builder, step_name or "_step")
-        self.config = LoggedConfig()
+        self.form = TableForm(step_name or "_step")
+        self.config: dict[str, Any] = {}
         self.title = ""
         self.who: str | None = None
         self.seconds = 0.0
@@ -175,7 +174,7 @@ class _OfflineRun:
         self._row += 1
         time = row.get("_timestamp")
         self.seconds = max(self.seconds, time if isinstance(time, float | int) else 0.0)
-        self.rows.take(f"{self.place}, row {self._row}", row)
+        take_row(self.builder, self.form, f"{self.place}, row {self._row}", row)
 
     def _item(self, message: bytes) -> tuple[str, Any]:
         """A HistoryItem or ConfigItem: key 1, nested_key 2, value_json 16.
@@ -192,7 +191,7 @@ class _OfflineRun:
             elif number == 4 or number == 5:
                 found = as_signed(value) if number == 4 else bool(value)
             elif number == 6:
-                found = as_double(value)
+                found = as_real(value)
         return ".".join(keys), found
 
     def _config(self, message: bytes) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_VARINT, _BYTES = 0, 2
+_FIXED = {1: 8, 5: 4}
 
 WireValue = int | bytes
 """A varint as an unsigned number; everything else as its bytes."""
@@ -20,7 +21,7 @@ class WireError(ValueError):
 
 
 def fields(message: bytes) -> Iterator[tuple[int, WireValue]]:
-    """The fields of a message in order: (number, value).
+    """Yield the fields of a message in order: (number, value).
 
     Raises:
         WireError: if the message is damaged.
@@ -31,14 +32,14 @@ def fields(message: bytes) -> Iterator[tuple[int, WireValue]]:
         number, kind = key >> 3, key & 7
         if number == 0:
             raise WireError("found field number 0")
-        if kind == VARINT:
+        if kind == _VARINT:
             value, at = _varint(message, at)
             yield number, value
             continue
-        if kind == BYTES:
+        if kind == _BYTES:
             size, at = _varint(message, at)
-        elif kind in (FIXED64, FIXED32):
-            size = 8 if kind == FIXED64 else 4
+        elif kind in _FIXED:
+            size = _FIXED[kind]
         else:
             raise WireError(f"found wire type {kind}")
         if size > end - at:
@@ -61,7 +62,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def as_bytes(value: WireValue) -> bytes:
-    """A message or string field.
+    """Return a message or string field.
 
     Raises:
         WireError: if the field is a number.
@@ -72,28 +73,19 @@ def as_bytes(value: WireValue) -> bytes:
 
 
 def as_text(value: WireValue) -> str:
-    """A string field; what is no UTF-8 is replaced."""
+    """Return a string field; what is no UTF-8 is replaced."""
     return as_bytes(value).decode("utf-8", errors="replace")
 
 
 def as_signed(value: WireValue) -> int:
-    """An int64 field."""
+    """Return an int64 field."""
     if not isinstance(value, int):
         raise WireError("found bytes; expected a whole number")
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def as_double(value: WireValue) -> float:
-    """A double field."""
-    return _unpacked("<d", value)
-
-
-def as_float(value: WireValue) -> float:
-    """A float field."""
-    return _unpacked("<f", value)
-
-
-def _unpacked(form: str, value: WireValue) -> float:
+def as_real(value: WireValue, form: str = "<d") -> float:
+    """Return a double field, or a float field with the form "<f"."""
     data = as_bytes(value)
     if len(data) != struct.calcsize(form):
         raise WireError(f"found {len(data)} bytes; expected {struct.calcsize(form)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reproaudit.elsewhere.mapping import SAID_WHOLE
 from reproaudit.judging.model import Verdict
 from reproaudit.reports.numbers import counted, value_words
 from reproaudit.reports.repeats import repeated_runs
@@ -145,7 +144,7 @@ _IN_HISTORY = (
     FEWER_RUNS,
     OTHER_LENGTH,
     CONTRADICTED_ONCE,
-    SAID_WHOLE,
+    "Curves that may look cut are said to be all that was logged",
     NOT_OF_THE_SOURCE,
     REPLACED,
     SEEDS_SEEN,

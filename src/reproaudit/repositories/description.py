@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reproaudit.elsewhere.mapping import SAID_WHOLE
 from reproaudit.repositories.reading import load_run_file
 from reproaudit.repositories.run_file import NOT_OF_THE_SOURCE
 
@@ -55,5 +54,6 @@ def told_of_experiment(path: Path, name: str) -> list[str]:
     if one.step is not None:
         told.append(f"Of '{name}', steps are counted by '{one.step}'")
     if one.complete is not None:
-        told.append(f"{SAID_WHOLE} of '{name}': {one.complete.rstrip('.')}")
+        said = one.complete.rstrip(".")
+        told.append(f"Curves of '{name}' are said to be all that was logged: {said}")
     return told
