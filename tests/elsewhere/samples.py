@@ -78,6 +78,12 @@ def protocol(out: Path) -> dict[str, Any]:
     return found
 
 
+def role(out: Path, name: str = "'training'") -> dict[str, Any]:
+    """What the protocol says of one role."""
+    found: dict[str, Any] = next(one for one in protocol(out)["roles"] if one["role"] == name)
+    return found
+
+
 def points(run: LoggedRun, tag: str) -> list[tuple[int, float]]:
     (curve,) = run.curves[tag].values()
     assert curve.steps is not None

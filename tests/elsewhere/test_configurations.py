@@ -155,7 +155,7 @@ def test_a_seed_that_cannot_be_told_is_asked_for(
 
 def test_json_that_says_a_thing_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "args.json").write_text('{"lr": 0.1, "lr": 0.2}')
-    with pytest.raises(LogError, match="'lr' twice"):
+    with pytest.raises(LogError, match="'lr' stands twice"):
         found(tmp_path)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.checks.measurements import Coordinate
 from reproaudit.elsewhere.expressions import (
-    Evaluator,
     ExpressionError,
     ExpressionValue,
+    evaluate,
     parse_expression,
 )
 
@@ -24,19 +22,13 @@ LOGGED = {
     "a": np.array([1.0, 2.0, 4.0]),
     "b": np.array([3.0, 5.0, 0.5]),
     "train/loss": np.array([8.0, 4.0, 2.0]),
-    "layer_1": np.array([1.0, 1.0, 1.0]),
-    "layer_2": np.array([3.0, 5.0, 7.0]),
 }
 
 
-def lookup(tag: str, at: Mapping[str, Coordinate]) -> ExpressionValue:
-    return ExpressionValue(STEPS, LOGGED[tag.format(**at)])
-
-
-def value(text: str, **at: Coordinate) -> ExpressionValue:
-    settings = {"width": 64, "name": "adam", "flag": True}
-    evaluator = Evaluator(lookup, {"t": "train/loss"}, settings, {"layer": (1, 2)})
-    return evaluator.value(parse_expression(text), at)
+def value(text: str) -> ExpressionValue:
+    return evaluate(
+        parse_expression(text), lambda tag: ExpressionValue(STEPS, LOGGED[tag]), {"t": "train/loss"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,14 +38,11 @@ def value(text: str, **at: Coordinate) -> ExpressionValue:
         ("-a ** 2", [-1, -4, -16]),
         ("log(t) / log(2)", [3, 2, 1]),
         ('sqrt(tag("train/loss") * 2)', [4, 8**0.5, 2]),
-        ("max(a, b, 3)", [3, 5, 4]),
+        ("max(a, 3)", [3, 3, 4]),
         ("min(a, b)", [1, 2, 0.5]),
         ("a / first(a)", [1, 2, 4]),
-        ('mean(tag("layer_{layer}"), over="layer")', [2, 3, 4]),
-        ('max(tag("layer_{layer}"), over="layer") - a', [2, 3, 3]),
-        ('a - mean(a, over="step")', [1 - 7 / 3, 2 - 7 / 3, 4 - 7 / 3]),
-        ('a * setting("width")', [64, 128, 256]),
-        ("abs(-exp(log1p(a) - log1p(a)))", [1, 1, 1]),
+        ("a - mean(a)", [1 - 7 / 3, 2 - 7 / 3, 4 - 7 / 3]),
+        ("abs(-exp(a - a))", [1, 1, 1]),
     ],
 )
 def test_a_series_of_numbers(text: str, expected: list[float]) -> None:
@@ -63,18 +52,12 @@ def test_a_series_of_numbers(text: str, expected: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [("last(a)", 4), ("first(b)", 3), ('min(b, over="step")', 0.5), ('sum(a, over="step")', 7),
-     ("1 + 2", 3), ("2 ** 0.5", 2**0.5)],
-)  # fmt: skip
+    ("text", "expected"), [("last(a)", 4), ("first(b)", 3), ("1 + 2", 3), ("2 ** 0.5", 2**0.5)]
+)
 def test_a_single_number(text: str, expected: float) -> None:
     found = value(text)
     assert found.steps is None
     assert found.values == pytest.approx(expected)
-
-
-def test_coordinates_fill_a_tag() -> None:
-    assert value('tag("layer_{layer}")', layer=2).values.tolist() == [3, 5, 7]
 
 
 formulas = st.recursive(
@@ -104,37 +87,25 @@ def test_formulas_mean_what_python_means(text: str) -> None:
         ("open('x')", "function 'open'"),
         ("a[0]", "Subscript"),
         ("lambda: 1", "Lambda"),
-        ("[a for a in b]", "ListComp"),
-        ("a if b else a", "IfExp"),
         ("a == b", "Compare"),
         ("a @ b", "MatMult"),
-        ("a // b", "FloorDiv"),
         ("'text'", "Constant"),
         ("True", "Constant"),
-        ("1j", "Constant"),
         ("f'{a}'", "JoinedStr"),
-        ("(a := 1)", "NamedExpr"),
         ("1e999", "beyond"),
         ("9" * 900, "beyond"),
-        ("mean(a)", 'over="step"'),
-        ('log(a, over="step")', "sums nothing up"),
-        ('mean(a, over="depth")', "unknown axis"),
-        ("mean(a, over=b)", "the only named one"),
-        ("log(a, base=2)", "the only named one"),
+        ("log(a, base=2)", "2 arguments of log; it takes 1"),
         ("log(*a)", "Starred"),
-        ("log(**a)", "the only named one"),
+        ("log(**a)", "1 arguments of log; it takes 1, without names"),
+        ("max(a)", "it takes 2"),
         ("log()", "0 arguments"),
         ("tag(a)", 'tag("name")'),
-        ('setting("name")', "no number"),
-        ('setting("flag")', "no number"),
         ("a +", "no formula"),
         ("", "no formula"),
         ("\0", "no formula"),
         ("a; b", "no formula"),
-        ("a = 1", "no formula"),
         ("(" * 400 + ")" * 400, "no formula"),
         ("+".join("a" * 500), "more than"),
-        ("'\\d'", "Constant"),
     ],
 )
 def test_everything_else_is_refused(text: str, said: str) -> None:
@@ -161,9 +132,8 @@ def test_any_text_is_computed_or_refused(text: str) -> None:
 
 
 def test_series_with_other_steps_are_refused() -> None:
-    def other(tag: str, _at: Mapping[str, Coordinate]) -> ExpressionValue:
-        steps = STEPS if tag == "a" else np.array([0, 5, 10])
-        return ExpressionValue(steps, np.ones(3))
+    def other(tag: str) -> ExpressionValue:
+        return ExpressionValue(STEPS if tag == "a" else np.array([0, 5, 10]), np.ones(3))
 
     with pytest.raises(ExpressionError, match="step 9 is in one only"):
-        Evaluator(other, {}, {}, {}).value(parse_expression("a + b"), {})
+        evaluate(parse_expression("a + b"), other, {})

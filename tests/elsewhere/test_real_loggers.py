@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from samples import points, protocol, run_import, submitted
 
-from reproaudit.elsewhere.completeness import gap_in
 from reproaudit.elsewhere.configurations import seed_of
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LoggedRun
@@ -91,7 +90,6 @@ def test_every_point_is_imported(tmp_path: Path, logger: str) -> None:
             expected = [float(kind(value)) for _, value in curve]
             tolerance = 1e-5 if logger == "lightning" else 0  # it writes what torch prints
             assert [value for _, value in read] == pytest.approx(expected, rel=tolerance, abs=0)
-            assert gap_in(np.array([step for step, _ in read])) is None
     assert set(found) == set(SEEDS)
     out = run_import(tmp_path, [logs], "mapping: {loss: loss}\nconfiguration: {steps: null}")
     assert {one.seed for one in submitted(out).records} == set(SEEDS)

@@ -14,8 +14,7 @@ from samples import points, told_in_one_line
 
 from reproaudit.elsewhere.configurations import seed_of
 from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.tables import read_table
-from reproaudit.elsewhere.trainers import read_lightning, read_trainer_state
+from reproaudit.elsewhere.tables import read_lightning, read_table, read_trainer_state
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -130,13 +129,6 @@ def test_columns_that_are_runs_are_split(tmp_path: Path) -> None:
     assert points(one, "loss") == [(0, 2.0), (10, 1.0), (20, 0.0)]
     assert points(other, "acc") == [(0, 0.2), (20, 0.6)]
     assert other.curves.keys() == {"acc"}
-
-
-def test_columns_that_are_runs_without_seeds_are_told(tmp_path: Path) -> None:
-    (run,) = read(written(tmp_path, "step,ours - acc,frozen - acc\n0,1,2\n", "wide.csv"))
-    with pytest.raises(LogError, match=r"several runs \('ours - …', 'frozen - …'\)") as refused:
-        seed_of(run)
-    assert "--seed" not in str(refused.value)
 
 
 # --- exports that are samples ---------------------------------------------------------------------

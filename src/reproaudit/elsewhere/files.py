@@ -12,7 +12,7 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,12 +95,12 @@ class FileReader:
     Attributes:
         misfits: takes the faults.
         left: the bytes that may still be read.
-        taken: the files that were read.
+        taken: the files that were read, each with the seeds that were taken from it.
     """
 
     misfits: Misfits
     left: int = MOST_BYTES
-    taken: set[Path] = field(default_factory=set)
+    taken: dict[Path, set[int]] = field(default_factory=dict)
     _sheets: dict[Path, _Sheet | None] = field(default_factory=dict)
 
     def read(self, path: Path, shown: str, names: frozenset[str], seed: int, alone: bool) -> Found:
@@ -113,7 +113,7 @@ class FileReader:
             seed: the rows to take of a table that holds several seeds.
             alone: whether the file holds this seed only.
         """
-        self.taken.add(path)
+        self.taken.setdefault(path, set()).add(seed)
         kind = path.suffix.lower()
         if kind not in (".csv", ".json", ".npz"):
             self.misfits.add(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
@@ -135,6 +135,13 @@ class FileReader:
         if data is None:
             return {}
         return (self._json if kind == ".json" else self._npz)(data, shown)
+
+    def rows_left(self) -> Iterator[str]:
+        """Yield each table with seeds of which nobody took the rows, in words."""
+        for path, sheet in self._sheets.items():
+            left = set(sheet.rows) - self.taken[path] - {None} if sheet is not None else set()
+            if left:
+                yield f"{sheet.shown} (seeds {', '.join(map(str, sorted(left)))})"
 
     def _data(self, path: Path, shown: str, most: int) -> bytes | None:
         try:

@@ -164,6 +164,9 @@ def _complain(error: ValidationError, data: Any, placed: Placed, misfits: Misfit
     seen: set[tuple[str | int, ...]] = set()
     for one in error.errors(include_url=False):
         known, value = _known(one["loc"], data)
+        below = any(other[: len(known)] == known for other in seen)
+        if below and one["type"] == "too_short":
+            continue  # what lies below was refused, and then counted as absent
         field = clipped(str(one["loc"][-1]) if one["loc"] else "", 80)
         model = {"runs": Run, "environment": Machine}.get(str(next(iter(known), "")), Manifest)
         if one["type"] == "missing":

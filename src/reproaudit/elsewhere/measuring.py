@@ -179,11 +179,11 @@ def _reasons(
     attested: bool,
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out; () if it is whole."""
-    reasons = [
-        f"seed {seed}: {reason}"
-        for seed, measurer in measurers.items()
-        for reason in measurer.not_whole.get(name, ())
-    ]
+    seeds: dict[str, list[str]] = {}
+    for seed, measurer in measurers.items():
+        for reason in measurer.not_whole.get(name, ()):
+            seeds.setdefault(reason, []).append(str(seed))
+    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
     without = [str(seed) for seed in measurers if seed not in found]
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")

@@ -45,7 +45,7 @@ from reproaudit.elsewhere.writing import PROTOCOL, some
 from reproaudit.errors import did_you_mean
 from reproaudit.judging.evidence import StatingOrigin
 from reproaudit.judging.outcomes import Lookup
-from reproaudit.records import CellStatus, Environment, Measurements, Record
+from reproaudit.records import CellStatus, Environment, Record
 
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
@@ -122,7 +122,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     misfits.raise_if_any()
     remarks = [*manifest.noted]
     for key, records in found.items():
-        remarks += _remarks_on(audit, *batches[key], records)
+        remarks += _remarks_on(audit, manifest.tier, *batches[key], records)
     remarks += _unread(folder.resolve(), reader.files)
     return _submission(audit, manifest, found, tuple(clipped(one, 4000) for one in remarks))
 
@@ -242,25 +242,38 @@ def _refuse_copies(which: str, records: Mapping[int, Record], place: str, misfit
 
 
 def _remarks_on(
-    audit: Audit, role: Role, batch: Batch, records: Mapping[int, Record]
+    audit: Audit, tier: TierName, role: Role, batch: Batch, records: Mapping[int, Record]
 ) -> Iterator[str]:
-    """Yield sentences on runs with the same numbers, and on those that end before training does."""
+    """Yield sentences on runs with the same numbers, or that end elsewhere than training does."""
     for group in _same_numbers(records):
         yield f"The {_seeds(group)} of {_words(role, batch)} have the same numbers."
     ends: dict[tuple[int, float], list[int]] = {}
     for seed, record in records.items():
-        length = stated_length(audit, record.experiment, record.settings)
-        series = [one.steps for one in record.measurements.series.values()]
-        points = role is not Role.POSITIVE_CONTROL  # a constructed solution is one point
-        end = None if length is None else end_beside(series, length, points=points)
-        if end is not None and length is not None and record.status is CellStatus.COMPLETED:
-            ends.setdefault((end, length), []).append(seed)
+        known = [record.settings]
+        if batch.tier != tier:  # a control that may run at a smaller scale than is stated of all
+            known.append(batch.settings(audit))
+        found = [_end_beside(audit, role, record, settings) for settings in known]
+        if record.status is CellStatus.COMPLETED and None not in found:
+            ends.setdefault(found[0], []).append(seed)  # type: ignore[arg-type]
     for (end, length), seeds in ends.items():
         yield f"Series of {_seeds(seeds)} of {_words(role, batch)} end at step {end} of {length:g}."
 
 
+def _end_beside(
+    audit: Audit, role: Role, record: Record, settings: Mapping[str, SettingValue]
+) -> tuple[int, float] | None:
+    """Return the last step of a run and the length of training, if the two do not agree."""
+    length = stated_length(audit, record.experiment, settings)
+    series = [one.steps for one in record.measurements.series.values()]
+    points = role is not Role.POSITIVE_CONTROL  # a constructed solution is one point
+    end = None if length is None else end_beside(series, length, points=points)
+    return None if end is None or length is None else (end, length)
+
+
 def _unread(folder: Path, files: FileReader) -> Iterator[str]:
-    """Yield a sentence on files beside the manifest that it does not name."""
+    """Yield sentences on rows and files beside the manifest that it does not name."""
+    if left := list(files.rows_left()):
+        yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
     below = (Path(at) / name for at, _, names in os.walk(folder) for name in sorted(names))
     unread = [
         one.relative_to(folder).as_posix()
@@ -359,9 +372,7 @@ class _Reader:
         settings = self.audit.values_of(run.experiment, batch.tier, stated)
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
-        found = self._found(run, index, seed)
-        measured = fit(found, declared, settings, diverged, self.misfits)
-        self._check_ends(found, measured, run, batch, settings)
+        measured = fit(self._found(run, index, seed), declared, settings, diverged, self.misfits)
         if diverged:
             measured = measured.finite_part()
         origin = StatingOrigin(
@@ -390,36 +401,6 @@ class _Reader:
             origin=origin,
             measurements=measured,
         )
-
-    def _check_ends(
-        self,
-        found: Found,
-        measured: Measurements,
-        run: Run,
-        batch: Batch,
-        settings: Mapping[str, SettingValue],
-    ) -> None:
-        """Refuse series beyond the number of steps that the manifest states of an experiment.
-
-        Only where nothing else can have made the training longer: not where the audit divides it
-        into stages, nor where another setting is not that of the experiment itself, as of a
-        control. What is let pass is told as a remark.
-        """
-        planned = self.audit.values_of(run.experiment, batch.tier)
-        if (
-            "steps" not in settings_for(self.manifest.settings, run.experiment)
-            or self.audit.experiments[run.experiment].stages
-            or any(not same(settings[n], planned[n]) for n in planned if n != "steps")
-        ):
-            return
-        length = stated_length(self.audit, run.experiment, settings)
-        for name, one in measured.series.items():
-            if length is not None and one.steps[-1] > length:
-                self.misfits.add(
-                    found[name].place,
-                    f"found step {one.steps[-1]} of '{name}'; expected none beyond the run's "
-                    f"'steps', {shown(settings['steps'])}. State 'steps' as it was.",
-                )
 
     def _found(self, run: Run, index: int, seed: int) -> Found:
         """Return the numbers in the files of one seed."""
