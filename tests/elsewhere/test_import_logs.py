@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -634,7 +633,9 @@ def test_the_command_prints_what_became_of_what(
     assert "by Ada" in " ".join(capsys.readouterr().out.split())
 
 
-def test_what_is_left_out_is_printed_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_left_out_is_printed_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
     logs = tmp_path / "logs"
     for kind in ("logistic", "squared"):

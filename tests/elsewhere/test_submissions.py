@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import struct
 import tracemalloc
@@ -235,7 +234,10 @@ def test_a_damaged_archive_is_refused_or_read_in_full(
         (f'{{"accuracy": {"[" * 400}1{"]" * 400}}}', "different lengths"),
         ('{"accuracy": ' + "[" * 100_000, "is not JSON: maximum recursion depth"),
         (json.dumps({"l" * 1_000_000: 1}), "which the experiment does not declare"),
-        (json.dumps({f"n{i}": 1 for i in range(1_001)}), "expected measurements by name, at most 1,000"),
+        (
+            json.dumps({f"n{i}": 1 for i in range(1_001)}),
+            "expected measurements by name, at most 1,000",
+        ),
         (json.dumps({"loss": "a" * 2**23}), "8,388,620 bytes; expected at most 8,388,608"),
     ],
 )

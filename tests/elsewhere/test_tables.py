@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere.configurations import seed_of
 from reproaudit.elsewhere.logged import LogError, LoggedRun
 from reproaudit.elsewhere.tables import read_lightning, read_table, read_trainer_state
 
