@@ -167,13 +167,6 @@ def submission_folder(scorecard: Scorecard, out_dir: Path) -> Path:
     return next(one for one in itertools.chain([first], numbered) if one not in standing)
 
 
-def submissions_beside(scorecard: Scorecard, out_dir: Path) -> dict[Path, Scorecard | None]:
-    """Returns other scorecards from elsewhere of a paper, by folder; None if one is unreadable."""
-    own = submission_folder(scorecard, out_dir)
-    files = (file for name in FILES for file in own.parent.glob(f"*/scorecard.{name}"))
-    return {at: _readable(at) for at in sorted({file.parent for file in files}) if at != own}
-
-
 def _first_folder(scorecard: Scorecard, out_dir: Path) -> Path:
     origin = scorecard.origin
     assert origin is not None, "measurements from elsewhere have an origin"

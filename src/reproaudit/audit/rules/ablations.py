@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Claim, Control, Movement, TierName
 from reproaudit.audit.plan import control_batch, runs_apart
-from reproaudit.audit.rules.looks import JUDGED, coordinates
+from reproaudit.audit.rules.looks import JUDGED
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
-from reproaudit.audit.rules.values import key, keys, shown
+from reproaudit.audit.rules.values import shown
 from reproaudit.audit.scale import Rescaled, rescaled_settings
-from reproaudit.cell import SettingValue
-from reproaudit.checks import Check
-from reproaudit.checks.measurements import Coordinate, MeasurementKind
+from reproaudit.checks.measurements import MeasurementKind
 
 
 def _written(audit: Audit) -> Iterator[tuple[Loc, Claim, Control]]:
@@ -89,31 +87,6 @@ def _movement_is_a_number(audit: Audit) -> Iterator[Violation]:
                 )
 
 
-LEAST_MOVEMENT = 1.0e-3
-"""A smaller change of a loss, as a share of its size, may be the rounding of float32."""
-
-
-@error(
-    "RA198",
-    "A run that hardly moved has not trained, and its parameters do not show that its loss moved.",
-    "Name two measurements, and ask for at least a thousandth.",
-)
-def _movement_shows_training(audit: Audit) -> Iterator[Violation]:
-    for loc, movement, _ in _movements(audit):
-        if movement.parameters == movement.training_loss:
-            yield Violation(
-                (*loc, "training_loss"),
-                f"found '{movement.training_loss}' for both; expected another measurement than of "
-                "the parameters",
-            )
-        if movement.at_least < LEAST_MOVEMENT:
-            yield Violation(
-                (*loc, "at_least"),
-                f"found {movement.at_least:g}; expected at least {LEAST_MOVEMENT:g} of the size at "
-                "the start",
-            )
-
-
 def _movements(audit: Audit) -> Iterator[tuple[Loc, Movement, Sequence[str]]]:
     """Every `movement` at its place, with the experiments of which one must measure it."""
     if audit.movement is not None:
@@ -170,26 +143,6 @@ def _ablations_are_named(audit: Audit) -> Iterator[Violation]:
                     f"found {len(claim.controls)} controls and no 'ablation'; expected the name of "
                     "the control that must miss this part",
                 )
-
-
-@warning(
-    "RA195",
-    "An ablation by substitution runs nothing, so that no run shows what the mechanism does.",
-    "Add a control that trains without the mechanism, and name it as the part's ablation.",
-)
-def _ablations_run_something(audit: Audit) -> Iterator[Violation]:
-    told: set[Loc] = set()
-    for loc, claim, control in _written(audit):
-        answers = any(check.ablation in (None, control.name) for check in claim.checks)
-        elsewhere = control.settings or control.experiment != claim.experiment
-        if claim.trains and answers and not elsewhere and loc not in told:
-            told.add(loc)
-            yield Violation(
-                (*loc, "substitutes"),
-                "found an ablation that only reads other measurements of the claim's own runs; "
-                "expected one with 'settings', which trains",
-                at_key=True,
-            )
 
 
 @error(
@@ -252,62 +205,3 @@ def quick_alone(audit: Audit, claim: Claim, control: Control, tier: TierName) ->
         if value != larger:
             found[name] = value, larger
     return found
-
-
-@error(
-    "RA196",
-    "A part that its ablation lacks is not told from the mechanism's absence.",
-    "Keep the coordinates in the control, or say in 'scale_reason' why it has fewer.",
-)
-def _controls_have_every_part(audit: Audit) -> Iterator[Violation]:
-    told: set[Loc] = set()
-    for loc, claim, control in _written(audit):
-        if control.scale_reason is not None or loc in told:
-            continue
-        for check in claim.checks:
-            if check.each is None or check.ablation not in (None, control.name):
-                continue
-            lacking = _lacking(audit, claim, control, check)
-            if lacking:
-                told.add(loc)
-                yield Violation(
-                    loc,
-                    f"found no {check.each} {shown(lacking[0])} in this control, where the check "
-                    f"'{check.name}' has a part for it; expected every part, or a 'scale_reason'",
-                )
-                break
-
-
-def _lacking(audit: Audit, claim: Claim, control: Control, check: Check) -> list[Coordinate]:
-    """The coordinates of a check's parts that its control does not have, at some tier."""
-    name = check.quantities()[0].measurement
-    for tier in JUDGED:
-        batch = control_batch(audit, claim, control, tier)
-        own = _along(audit, claim.experiment, name, str(check.each), tier, {})
-        settings = dict(batch.overrides)
-        read = control.substitutes.get(name, name)
-        its = _along(audit, batch.experiment, read, str(check.each), batch.tier, settings)
-        if own is None or its is None:
-            continue  # another rule tells of it
-        judged = own if check.among is None else check.among
-        here = [one for one in judged if key(one) in keys(own)]  # of others RA109 tells
-        found = [one for one in here if key(one) not in keys(its)]
-        if found:
-            return found
-    return []
-
-
-def _along(
-    audit: Audit,
-    experiment: str,
-    measurement: str,
-    axis: str,
-    tier: TierName,
-    settings: Mapping[str, SettingValue],
-) -> tuple[Coordinate, ...] | None:
-    """A measurement's coordinates along an axis; None if it has none or they are at fault."""
-    declaration = audit.declaration(experiment, measurement)
-    for one in declaration.axes if declaration is not None else ():
-        if one.name == axis:
-            return coordinates(audit, experiment, one, tier, settings)
-    return None

@@ -50,34 +50,6 @@ def experiments_of_controls(audit: Audit) -> Iterator[tuple[Loc, str]]:
 
 
 @error(
-    "RA197",
-    "The constructed solution is no choice that the authors may have made.",
-    "Remove the alternative.",
-)
-def _no_alternative_is_constructed(audit: Audit) -> Iterator[Violation]:
-    told: set[Loc] = set()
-    for claim in audit.claims:
-        control = claim.positive_control
-        if isinstance(control, str) and control in audit.controls:
-            control = audit.controls[control]
-        if not isinstance(control, Control) or claim.experiment not in audit.experiments:
-            continue
-        for name, constructed in control.settings.items():
-            own = audit.experiments[claim.experiment].settings
-            place = ("experiments", claim.experiment, "settings") if name in own else ("settings",)
-            setting = audit.setting_of(claim.experiment, name)
-            for i, value in enumerate(setting.alternatives if setting is not None else ()):
-                loc = (*place, name, "alternatives", i)
-                if same(value, constructed) and loc not in told:
-                    told.add(loc)
-                    yield Violation(
-                        loc,
-                        f"found {shown(value)}, with which '{claim.id}' constructs its solution; "
-                        "expected values that the authors may have used",
-                    )
-
-
-@error(
     "RA118",
     "A claim uses a shared control by its name.",
     "Name a control that stands under the audit's own 'controls'.",

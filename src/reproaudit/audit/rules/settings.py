@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 
-from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.model import Audit, Setting
 from reproaudit.audit.rules.looks import JUDGED, looks_declared
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
@@ -102,41 +102,6 @@ def _overrides_change(audit: Audit) -> Iterator[Violation]:
                     "another value",
                 )
             larger = scaled.value
-
-
-@error(
-    "RA144",
-    "Sources that contradict each other are a finding of the audit.",
-    "Add a finding that names the setting.",
-)
-def _contradictions_are_findings(audit: Audit) -> Iterator[Violation]:
-    told = {name for finding in audit.findings for name in finding.settings}
-    for loc, name, setting in _settings(audit):
-        own = f"{loc[1]}.{name}" if loc[0] == "experiments" else name
-        if setting.contradicted_by and not told & {name, own}:
-            yield Violation(
-                (*loc, "contradicted_by"),
-                f"found a contradiction about '{name}'; expected a finding whose settings name it",
-                f"Add a finding with 'settings: [{name}]' that says what the sources state.",
-                about=name,
-            )
-
-
-@warning(
-    "RA145",
-    "The ledger holds assumptions and contradictions; other alternatives mislead the reader.",
-    "Make it an assumption, list what another source states under 'contradicted_by', or remove "
-    "the alternatives.",
-)
-def _alternatives_are_run(audit: Audit) -> Iterator[Violation]:
-    for loc, name, setting in _settings(audit):
-        if setting.alternatives and setting.source is not Source.ASSUMPTION:
-            yield Violation(
-                (*loc, "alternatives"),
-                f"found alternatives to '{name}', which '{setting.source}' states; only an "
-                "assumption has them",
-                at_key=True,
-            )
 
 
 @warning(

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-from reproaudit.judging.submissions import OURS
+from reproaudit.elsewhere.submission import OURS
 from reproaudit.reports.printable import clean
 from reproaudit.reports.register.model import ClaimEntry, MeasuredEntry, PaperEntry
 
