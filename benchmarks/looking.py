@@ -29,7 +29,7 @@ import numpy as np
 from reproaudit.audit.catalog import PACKAGE, Catalog, Entry, shipped_audits
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
-from reproaudit.checks.measurements import Declaration, MeasurementKind
+from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running.code import closure_of
 from reproaudit.running.fingerprint import fingerprint, versions

@@ -13,7 +13,7 @@ from typing import Any
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
-from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
 from reproaudit.running.events import Event
 from reproaudit.running.jobs import Job, OnAdvance, Outcome, compute

@@ -22,7 +22,8 @@ from pydantic import TypeAdapter
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Claim, Control, TierName
 from reproaudit.checks import Check, Condition
-from reproaudit.checks.measurements import Declaration, MeasurementMissingError, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import Declaration, MeasurementMissingError
 from reproaudit.records import Measurements, Record
 
 ROOT = Path(__file__).parents[1]

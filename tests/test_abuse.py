@@ -23,10 +23,10 @@ from samples import AUDIT
 from miniatures import run_program, write_paper
 from reproaudit.audit.card import parse_card
 from reproaudit.audit.loading import read_text
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere.logged import LogError
+from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError
-from reproaudit.importing.finding import find_runs
-from reproaudit.importing.logged import LogError
-from reproaudit.judging.submissions import read_submission
 from reproaudit.reports.files import read_scorecard
 
 HERE = Path(__file__).parent

@@ -29,7 +29,7 @@ from reproaudit.consent import (
     require_consent,
     trusted_hashes,
 )
-from reproaudit.judging.submissions import read_submission
+from reproaudit.elsewhere.submission import read_submission
 from reproaudit.reports.html import html_page
 from reproaudit.reports.notebook import PaperScorecard
 from reproaudit.reports.scorecard import scorecard_document

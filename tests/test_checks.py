@@ -20,14 +20,8 @@ from reproaudit.checks import (
     measurements,
     part_results,
 )
-from reproaudit.checks.measurements import (
-    Axis,
-    Declaration,
-    MeasurementKind,
-    MeasurementMissingError,
-    Quantity,
-    Sample,
-)
+from reproaudit.checks.quantities import Quantity, Sample
+from reproaudit.declarations import Axis, Declaration, MeasurementKind, MeasurementMissingError
 from reproaudit.judging.outcomes import overall
 from reproaudit.records import Measurements, Series
 from reproaudit.stats import Decision

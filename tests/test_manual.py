@@ -14,7 +14,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from reproaudit.checks.measurements import Declaration, misfit
+from reproaudit.declarations import Declaration, misfit
 
 ROOT = Path(__file__).parent.parent
 

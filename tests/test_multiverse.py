@@ -21,7 +21,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.checks import judge_conditions
-from reproaudit.checks.measurements import Sample
+from reproaudit.checks.quantities import Sample
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_duration
 from reproaudit.judging.alternatives import AlternativeRun, LedgerRuns, named

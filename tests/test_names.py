@@ -15,7 +15,6 @@ from reproaudit import lab
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = PACKAGE / "papers"
 
-MOST_LINES = 450
 """Of a module."""
 
 
@@ -112,9 +111,3 @@ def test_no_docstring_opens_with_a_question() -> None:
         for line, text in descriptions(file)
         if text.split()[0] in questions
     ]
-
-
-def test_a_module_is_read_in_one_sitting() -> None:
-    files = sorted(PACKAGE.rglob("*.py"))
-    lengths = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
-    assert not [file for file, lines in lengths.items() if lines > MOST_LINES]

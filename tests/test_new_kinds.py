@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import Axis, MeasurementKind, MeasurementMissingError, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import Axis, MeasurementKind, MeasurementMissingError
 from reproaudit.records import Measurements
 from reproaudit.stats import Decision, clopper_pearson, decide_rate
 from test_checks import MET, MISSED, UNDECIDED, check, curves, declaration, judge, look, scalars

@@ -19,7 +19,8 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.rule import Severity
 from reproaudit.cell import Cell
 from reproaudit.checks import Check, all_quantities
-from reproaudit.checks.measurements import Sample, misfit
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record

@@ -21,7 +21,8 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role
 from reproaudit.audit.rules import broken_rules
 from reproaudit.checks import Check
-from reproaudit.checks.measurements import Declaration, MeasurementKind, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.checks.ordered_onsets import OrderedOnsets
 from reproaudit.records import Measurements, Series
 from reproaudit.reports.areas import Box, crossings

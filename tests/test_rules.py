@@ -15,7 +15,7 @@ from reproaudit.audit.model import Audit, Control, Source
 from reproaudit.audit.rules import RULES, Severity, broken_rules
 from reproaudit.audit.rules.rule import DEFINED_RULES, error
 from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
-from reproaudit.checks.measurements import Declaration
+from reproaudit.declarations import Declaration
 from test_loading import TEXT, TODAY, TOY
 
 AUDIT = load_audit(TOY, today=TODAY)
@@ -81,8 +81,8 @@ def test_no_id_is_given_twice() -> None:
 def test_only_doubtful_things_are_warnings() -> None:
     warnings = {rule.id for rule in RULES.values() if rule.severity is Severity.WARNING}
     assert warnings == {
-        *("RA017", "RA116", "RA119", "RA143", "RA145", "RA146", "RA153", "RA154", "RA166"),
-        *("RA173", "RA174", "RA184", "RA195"),
+        *("RA017", "RA116", "RA119", "RA143", "RA146", "RA153", "RA154"),
+        *("RA173", "RA174", "RA184"),
     }
 
 
@@ -209,17 +209,10 @@ def test_a_positive_control_is_held_to_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("today", "stale"),
-    [
-        (date(2026, 11, 2), False),
-        (date(2026, 11, 1), True),  # what is dated 2026-11-02 lies in the future
-        (date(2028, 11, 1), False),
-        (date(2028, 11, 2), True),
-        (date(2028, 2, 29), False),
-    ],
+    ("today", "future"), [(date(2026, 11, 2), False), (date(2026, 11, 1), True)]
 )
-def test_the_clock_is_injected(today: date, stale: bool) -> None:
-    assert ("RA154" in broken(AUDIT, today)) == stale
+def test_the_clock_is_injected(today: date, future: bool) -> None:
+    assert ("RA154" in broken(AUDIT, today)) == future
 
 
 VALUES = st.recursive(

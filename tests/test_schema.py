@@ -17,7 +17,7 @@ from reproaudit.audit.model import Control, Paper
 from reproaudit.audit.schema import audit_schema, schema_text
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Aligns
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"

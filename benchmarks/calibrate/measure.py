@@ -20,7 +20,8 @@ from reproaudit.audit.rules.checks import has_one_end
 from reproaudit.checks import Check, Condition, judge_conditions, part_results
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import confidence_on
-from reproaudit.checks.measurements import Axis, Declaration, MeasurementKind, Sample
+from reproaudit.checks.quantities import Sample
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Measurements, Series
 from reproaudit.stats import Decision, FittingAxis, Scale, Side, clopper_pearson
 from reproaudit.stats.acceptance import bound_rule, equivalence_rule, met_and_missed

@@ -23,6 +23,8 @@ from reproaudit.cell import SettingValue
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.commands.report import scorecards_to_report
 from reproaudit.consent import ConsentError, require_consent
+from reproaudit.elsewhere.in_memory import BySeed, MeasuredRuns, write_submission
+from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -33,8 +35,6 @@ from reproaudit.errors import (
 )
 from reproaudit.folders import report_folder
 from reproaudit.judging.model import EvidenceLevel, Verdict
-from reproaudit.judging.submissions import read_submission
-from reproaudit.judging.submissions.writing import BySeed, MeasuredRuns, write_submission
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.reports.files import read_scorecard
 from reproaudit.reports.notebook import DEFAULT_FAIL_ON, PaperScorecard

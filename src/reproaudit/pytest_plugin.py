@@ -117,7 +117,7 @@ class ClaimTests:
     def _measured(self, slug: str) -> Path | None:
         """Returns the folder with the measurements of a paper; None if there is none."""
         if self._folders is None:
-            from reproaudit.judging.submissions.finding import submission_folders
+            from reproaudit.elsewhere.manifest import submission_folders
 
             slugs = [file.stem for path in self.paths for file in _audit_files(path)]
             self._folders = submission_folders(self.measurements, slugs)

@@ -25,7 +25,7 @@ from reproaudit.audit.rules.run_files import BROKEN_LOG
 from reproaudit.audit.seeds import decisive, digest, rule
 from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
-from reproaudit.checks.measurements import StrictModel
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.running.files import explained, sha256, write_whole
 

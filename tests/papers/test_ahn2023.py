@@ -16,7 +16,7 @@ import torch
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.checks import judge_conditions
-from reproaudit.checks.measurements import Sample
+from reproaudit.checks.quantities import Sample
 from reproaudit.lab import Series
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023 import experiments, model, runs

@@ -26,7 +26,7 @@ from torchvision.datasets import MNIST
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks.measurements import MeasurementKind
+from reproaudit.declarations import MeasurementKind
 from reproaudit.cli import run_command
 from reproaudit.errors import TechnicalError
 from reproaudit.lab import DATA_VARIABLE, Array

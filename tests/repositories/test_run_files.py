@@ -59,7 +59,6 @@ FAULTS = [
     ("~.mapping.nrm", "x", "RA085", "found 'nrm'; expected a measurement of 'separable'. Did you"),
     ("~.mapping.norm", {"tag": "w/{layer}"}, "RA085", "found the axis {layer}; expected an"),
     ("~.mapping.norm", {"expression": "open(x)"}, "RA086", "found the function 'open'"),
-    ("~.mapping.norm", {"expression": 'setting("a")'}, "RA086", "found the setting 'a'; expected"),
     ("~.mapping.norm", {}, "RA059", "state a tag or an expression"),
     ("~.variables", {"lower": "x"}, "RA059", "found 'lower'; expected a name in capitals"),
     ("experiments.other", {"command": COMMAND, "timeout": 1, "files": ["x"]}, "RA081",

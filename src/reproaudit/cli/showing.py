@@ -146,8 +146,6 @@ def judge(
     manifest is described in docs/measurements.md; --template writes one with empty tables. Our own
     records, if any, are shown beside them.
     """
-    from reproaudit.judging.submissions import read_submission
-
     entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
     if template is not None and measurements is None:
         from reproaudit.commands.judge import write_template
@@ -157,15 +155,11 @@ def judge(
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    submission = read_submission(entry.audit(), measurements)
-    # What is missing is told by now; to import what judges takes as long as all before.
-    from reproaudit.commands.judge import (
-        own_scorecard,
-        scorecard_of_submission,
-        show_judged,
-    )
+    from reproaudit.commands.judge import own_scorecard, scorecard_of_submission, show_judged
+    from reproaudit.elsewhere.submission import read_submission
     from reproaudit.running.store import Store
 
+    submission = read_submission(entry.audit(), measurements)
     card = scorecard_of_submission(
         submission,
         lambda judged_at: own_scorecard(

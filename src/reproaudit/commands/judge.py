@@ -10,20 +10,13 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.scope import scope_of
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.diff.results import part_change
+from reproaudit.elsewhere.submission import Submission
+from reproaudit.elsewhere.template import template_files
 from reproaudit.folders import new_folder
-from reproaudit.judging.submissions import Submission
-from reproaudit.judging.submissions.template import template_files
 from reproaudit.reports import phrasing
 from reproaudit.reports.difference import change_words
 from reproaudit.reports.export.junit import junit_xml
-from reproaudit.reports.files import (
-    OtherVersionError,
-    read_scorecard,
-    replace_file,
-    same_measurements,
-    submissions_beside,
-    write_report,
-)
+from reproaudit.reports.files import OtherVersionError, read_scorecard, replace_file, write_report
 from reproaudit.reports.register.writing import refresh_register
 from reproaudit.reports.scorecard import scorecard_document
 from reproaudit.running.groups import todays_groups
@@ -37,7 +30,7 @@ from reproaudit.scorecard.model import ClaimModel, Scorecard
 def write_template(
     entry: Entry, folder: Path, tier: TierName, claims: Sequence[str], as_json: bool
 ) -> int:
-    """Writes a manifest and empty tables with all that the claims' verdicts need.
+    """Write a manifest and empty tables with all that the claims' verdicts need.
 
     Raises:
         UsageError: if a claim is unknown, or the folder exists and holds something.
@@ -55,7 +48,7 @@ def write_template(
 
 
 def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: bool) -> None:
-    """Writes the scorecard of measurements from elsewhere where asked to, and prints it.
+    """Write the scorecard of measurements from elsewhere where asked to, and print it.
 
     Args:
         card: the scorecard.
@@ -65,7 +58,6 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
     """
     written = []
     if out is not None:
-        card = _with_others(card, out)
         written = [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
         replace_file(junit, junit_xml([card]).encode())
@@ -77,36 +69,8 @@ def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: 
     say_written(written, as_json=as_json)
 
 
-MOST_BESIDE = 10
-"""Of other measurements of a paper, so many are named."""
-
-
-def _with_others(card: Scorecard, out: Path) -> Scorecard:
-    """Returns a scorecard that tells of other measurements of the paper from elsewhere.
-
-    Those come first that are the same, judged for other claims, by another rule or under another
-    name.
-    """
-    assert card.origin is not None, "measurements from elsewhere have an origin"
-    beside = submissions_beside(card, out)
-    same = {at for at, one in beside.items() if one is not None and same_measurements(one, card)}
-    told = []
-    for folder in sorted(beside, key=lambda at: at not in same)[:MOST_BESIDE]:
-        which, found = "Other measurements", "a scorecard that cannot be read"
-        other = beside[folder]
-        if other is not None and other.origin is not None:
-            which = "These same measurements" if folder in same else which
-            which += f", by {other.origin.who} of {other.origin.made},"
-            found = phrasing.counts_words(phrasing.verdict_counts(other.claims))
-        told.append(f"{which} stand beside, in {folder.relative_to(out).as_posix()}: {found}.")
-    if len(beside) > MOST_BESIDE:
-        told.append(f"And {len(beside) - MOST_BESIDE} more stand in the same folder.")
-    remarks = (*card.origin.remarks, *told)
-    return card.model_copy(update={"origin": card.origin.model_copy(update={"remarks": remarks})})
-
-
 def own_scorecard(entry: Entry, tier: TierName, store: Store, reports: Path) -> Scorecard | None:
-    """Returns our own scorecard: from records, else from the report folder; None if neither."""
+    """Return our own scorecard: from records, else from the report folder; None if neither."""
     audit, slug = entry.audit(), entry.slug
     if has_records(store, slug, tier):
         return scorecard_of(store, audit, tier, today=todays_groups(entry.code))
@@ -123,7 +87,7 @@ def scorecard_of_submission(
     beside: Scorecard | Callable[[TierName], Scorecard | None] | None,
     claims: Sequence[str] | None = None,
 ) -> Scorecard:
-    """Returns the scorecard of measurements from elsewhere, with our own answers beside them.
+    """Return the scorecard of measurements from elsewhere, with our own answers beside them.
 
     Args:
         submission: the measurements.
@@ -137,33 +101,29 @@ def scorecard_of_submission(
     if claims:
         only = scope_of(audit, submission.tier, claims).claims
         rest = ", ".join(one.id for one in audit.claims if one not in only)
-        if rest:
-            remarks = (f"Not asked for, and not judged, were other claims: {rest}.", *remarks)
+        remarks = (*remarks, *([f"Other claims were not asked for: {rest}."] if rest else []))
         audit = audit.model_copy(update={"claims": only})
     ours = beside(submission.tier) if callable(beside) else beside
     card = _of_whole_audit(build(audit, submission.tier, submission.lookup), submission.audit)
     origin = submission.records[0].origin
     assert origin is not None, "a submitted record has an origin"
-    return card.model_copy(
-        update={
-            "origin": OriginModel(
-                who=origin.who,
-                source=origin.source,
-                framework=origin.framework,
-                made=origin.made.isoformat(),
-                settings=dict(submission.settings),
-                unstated=submission.unstated,
-                absent=submission.absent,
-                remarks=remarks,
-                measurements=submission.digest,
-            ),
-            "beside": () if ours is None else tuple(_beside(card, ours)),
-        }
+    model = OriginModel(
+        who=origin.who,
+        source=origin.source,
+        framework=origin.framework,
+        made=origin.made.isoformat(),
+        settings=dict(submission.settings),
+        unstated=submission.unstated,
+        absent=submission.absent,
+        remarks=remarks,
+        measurements=submission.digest,
     )
+    answers = () if ours is None else tuple(_beside(card, ours))
+    return card.model_copy(update={"origin": model, "beside": answers})
 
 
 def _of_whole_audit(card: Scorecard, audit: Audit) -> Scorecard:
-    """Returns a scorecard of some claims of an audit whose coverage counts the others as well."""
+    """Return a scorecard of some claims of an audit whose coverage counts the others as well."""
     asked = {one.id for one in card.claims}
     weights = [(one.weight, one.id in asked) for one in audit.claims]
     share = sum(one for one, is_asked in weights if is_asked) / (
@@ -195,7 +155,7 @@ def _beside(theirs: Scorecard, ours: Scorecard) -> Iterator[BesideModel]:
 
 
 def _difference(own: ClaimModel, claim: ClaimModel) -> str:
-    """Returns how far their deciding part lies from ours; seeds of two programs are no pairs."""
+    """Return how far their deciding part lies from ours; seeds of two programs are no pairs."""
     part = phrasing.deciding_part(claim)
     mine = next((one for one in own.parts if part is not None and one.name == part.name), None)
     if part is None or mine is None:

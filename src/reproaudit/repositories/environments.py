@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from reproaudit.importing.logged import on_one_line
+from reproaudit.elsewhere.logged import on_one_line
 from reproaudit.repositories.processes import CommandError, run_guarded
 from reproaudit.repositories.run_file import PythonEnvironment
 from reproaudit.repositories.sources import StillRunning, cache_of, only_one

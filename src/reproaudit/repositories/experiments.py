@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reproaudit import importing
+from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
 from reproaudit.audit.training_length import stated_length
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
@@ -85,7 +85,7 @@ def described(path: Path) -> str:
 def _reading_code() -> str:
     """A digest of our modules that run commands and read logs."""
     whole = hashlib.sha256()
-    for folder in (Path(importing.__file__).parent, Path(__file__).parent):
+    for folder in (Path(elsewhere.__file__).parent, Path(__file__).parent):
         for file in sorted(folder.glob("*.py")):
             whole.update(hashlib.sha256(file.read_bytes()).digest())
     return whole.hexdigest()

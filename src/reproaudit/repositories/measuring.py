@@ -7,17 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration, MeasurementKind
+from reproaudit.elsewhere.configurations import SEED_NAMES, normal
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
+from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.elsewhere.measuring import Measured, RunMeasurer
 from reproaudit.errors import did_you_mean
-from reproaudit.importing.configurations import SEED_NAMES, normal
-from reproaudit.importing.finding import find_runs
-from reproaudit.importing.logged import Curve, LogError, LoggedCoordinates, LoggedRun
-from reproaudit.importing.mapping import LoggedQuantity
-from reproaudit.importing.measuring import Measured, RunMeasurer
-from reproaudit.importing.roles import PlacedRun
-from reproaudit.importing.rows import number_of
 from reproaudit.records import Measurements, Series
 from reproaudit.repositories.processes import CommandError
 from reproaudit.repositories.run_file import CommandExperiment
@@ -53,10 +50,9 @@ def measurements_in(
     paths = [_own_file(folder, one) for one in files]
     try:
         runs = find_runs(paths, axes, experiment.step, scratch).runs
+        run = _one_run(runs, files, seed)
         attested = experiment.complete is not None
-        run = _one_run(runs, files, seed, attested)
-        placed = PlacedRun(run, Batch("", "quick", (), ()), seed, diverged=False, stated={})
-        measurer = RunMeasurer(placed, settings, attested=attested, finite_only=False)
+        measurer = RunMeasurer(run, settings, attested=attested, finite_only=False)
         found = {
             name: _measured(measurer, name, one, experiment.mapping.get(name))
             for name, one in declared.items()
@@ -92,13 +88,8 @@ def _own_file(folder: Path, name: str) -> Path:
     return place
 
 
-def _one_run(
-    runs: Sequence[LoggedRun], files: Sequence[str], seed: int, attested: bool
-) -> LoggedRun:
+def _one_run(runs: Sequence[LoggedRun], files: Sequence[str], seed: int) -> LoggedRun:
     """All that the files hold, as one run.
-
-    Steps without any value may have had one that is not finite. Where they are not attested to be
-    all there was, such a run is not whole.
 
     Raises:
         LogError: if they hold another seed, or a tag twice.
@@ -121,9 +112,6 @@ def _one_run(
                     raise LogError(place, f"found '{tag}' in two logs; expected it once.")
                 curves[tag][at] = curve
     not_whole = [reason for run in runs for reason in run.not_whole]
-    blank = sorted({step for run in runs for step in run.blank})
-    if blank and not attested:
-        not_whole.append(f"{len(blank)} of its steps have no value at all, the first {blank[0]}")
     return replace(runs[0], name=place, curves=curves, config=config, not_whole=tuple(not_whole))
 
 
@@ -133,7 +121,7 @@ def _measured(
     wanted = quantity or LoggedQuantity(tag=name)
     measured = measurer.measure(name, declaration, wanted)
     if measured is None:
-        tags = sorted(measurer.placed.run.curves)
+        tags = sorted(measurer.run.curves)
         raise LogError(
             f"measurement '{name}'",
             f"found no logged '{wanted.tag or wanted.expression}'; expected it. "

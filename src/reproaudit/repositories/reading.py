@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,8 +14,8 @@ from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.values import keys, same, shown
 from reproaudit.cell import SettingValue
+from reproaudit.elsewhere.expressions import ExpressionError, parse_expression
 from reproaudit.errors import SpecError, did_you_mean
-from reproaudit.importing.expressions import ExpressionError, parse_expression
 from reproaudit.repositories.arguments import SEED, placeholders
 from reproaudit.repositories.run_file import CommandExperiment, RunFile
 
@@ -94,14 +93,14 @@ def _of_experiment(name: str, experiment: CommandExperiment, audit: Audit) -> It
             message = f"found '{measurement}'; expected a measurement of '{name}'"
             yield loc, True, "RA085", message, did_you_mean(measurement, declared)
             continue
-        axes = {axis.name for axis in declared[measurement].axes} | quantity.axes.keys()
+        axes = {axis.name for axis in declared[measurement].axes}
         for tag in (quantity.tag or "", *quantity.let.values()):
             for axis in re.findall(r"\{([a-z][a-z0-9_]*)\}", tag):
                 if axis not in axes:
                     message = f"found the axis {{{axis}}}; expected an axis of '{measurement}'"
                     yield loc, False, "RA085", message, did_you_mean(axis, axes)
         if quantity.expression is not None:
-            yield from _expression((*loc, "expression"), quantity.expression, values)
+            yield from _expression((*loc, "expression"), quantity.expression)
 
 
 def _placeholders(
@@ -149,15 +148,8 @@ def _different(values: list[SettingValue]) -> list[int]:
     return [i for i, one in enumerate(values) if keys([one]).isdisjoint(keys(values[:i]))]
 
 
-def _expression(loc: Loc, text: str, values: Mapping[str, object]) -> Iterator[_Finding]:
+def _expression(loc: Loc, text: str) -> Iterator[_Finding]:
     try:
-        tree = parse_expression(text)
+        parse_expression(text)
     except ExpressionError as error:
         yield loc, False, "RA086", f"found {str(error).rstrip('.')}; expected a formula", ""
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "setting":
-            (name,) = (getattr(one, "value", None) for one in node.args[:1])
-            if name not in values:
-                message = f"found the setting '{name}'; expected one of the experiment"
-                yield loc, False, "RA086", message, did_you_mean(str(name), values)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, OneComplaint, StrictModel
-from reproaudit.importing.mapping import LoggedQuantity
+from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.repositories.arguments import placeholders
 
 

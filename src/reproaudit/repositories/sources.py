@@ -13,9 +13,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from reproaudit.importing.archives import MAX_UNPACKED_BYTES, SUFFIXES, unpack
-from reproaudit.importing.logged import LogError
-from reproaudit.importing.writing import digest_of
+from reproaudit.elsewhere.archives import MAX_UNPACKED_BYTES, SUFFIXES, unpack
+from reproaudit.elsewhere.logged import LogError
+from reproaudit.elsewhere.writing import digest_of
 from reproaudit.repositories.processes import CommandError, last_line, run_guarded
 from reproaudit.repositories.run_file import PinnedSource
 

@@ -1,0 +1,492 @@
+"""The audit's declared measurements out of runs' curves, and which of these are not whole."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.scope import Scope
+from reproaudit.audit.training_length import end_beside
+from reproaudit.cell import SettingValue
+from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
+from reproaudit.elsewhere.configurations import normal
+from reproaudit.elsewhere.expressions import (
+    ExpressionError,
+    ExpressionValue,
+    evaluate,
+    parse_expression,
+)
+from reproaudit.elsewhere.logged import (
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    number_of,
+)
+from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
+from reproaudit.elsewhere.roles import PlacedRun, role_words
+from reproaudit.errors import did_you_mean
+
+MAX_CELLS = 2**24
+"""Numbers of one measurement of one run."""
+REGULAR = 0.75
+"""The share of equal distances from which steps count as evenly spaced."""
+_LAST_STEP = re.compile(
+    r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
+    r"|max_iters|(num_)?iterations"
+)
+"""Names of the number of steps in configurations."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measurement of one run.
+
+    Attributes:
+        steps: the steps of a series; None of anything else.
+        values: shape (step, *axes) of a series, else (*axes).
+    """
+
+    steps: tuple[int, ...] | None
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ImportedRole:
+    """An experiment or a control with its runs.
+
+    Attributes:
+        runs: seed -> run.
+        measured: measurement -> seed -> numbers; whole ones only.
+        withheld: measurement -> why it is kept out, for every seed.
+        absent: the wanted measurements that no run logged.
+        ignored: the tags that nothing was made of.
+    """
+
+    batch: Batch
+    runs: Mapping[int, PlacedRun]
+    measured: Mapping[str, Mapping[int, Measured]]
+    withheld: Mapping[str, tuple[str, ...]]
+    absent: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def measure_roles(
+    audit: Audit,
+    scope: Scope,
+    placed: Sequence[PlacedRun],
+    overrides: Mapping[str, SettingValue],
+    mapping: MappingFile,
+) -> tuple[ImportedRole, ...]:
+    """Make the measurements of every role.
+
+    A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
+    that run alone would choose among the seeds.
+
+    Args:
+        audit: the audit.
+        scope: what is asked for.
+        placed: the runs.
+        overrides: the manifest's settings, "experiment.setting".
+        mapping: the mapping file.
+
+    Raises:
+        LogError: if numbers do not fit, or the mapping names what nobody logged.
+    """
+    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    for name in mapping.mapping:
+        if name not in known:
+            raise LogError(
+                f"mapping: {name}",
+                f"found an unknown measurement; expected one of the audit's. "
+                f"{did_you_mean(name, known)}",
+            )
+    roles = []
+    for batch in scope.batches:
+        runs = {one.seed: one for one in placed if one.batch == batch}
+        if runs:
+            settings = settings_measured_with(audit, batch, overrides)
+            roles.append(_role(audit, batch, scope, runs, settings, mapping))
+    _refuse_unlogged(roles, mapping)
+    return tuple(roles)
+
+
+def settings_measured_with(
+    audit: Audit, batch: Batch, overrides: Mapping[str, SettingValue]
+) -> dict[str, SettingValue]:
+    """Return the settings that a role's runs had, with the manifest's "experiment.setting"."""
+    own = {
+        name.partition(".")[2]: value
+        for name, value in overrides.items()
+        if name.partition(".")[0] == batch.experiment
+    }
+    return {**batch.settings(audit), **own, **dict(batch.overrides)}
+
+
+def _role(
+    audit: Audit,
+    batch: Batch,
+    scope: Scope,
+    runs: Mapping[int, PlacedRun],
+    settings: Mapping[str, SettingValue],
+    mapping: MappingFile,
+) -> ImportedRole:
+    attested = mapping.complete is not None
+    measurers = {
+        seed: RunMeasurer(one.run, settings, one.diverged, attested)
+        for seed, one in sorted(runs.items())
+    }
+    declared = audit.measurements_of(batch.experiment)
+    wanted = scope.measurements[batch.experiment]
+    measured: dict[str, dict[int, Measured]] = {}
+    withheld: dict[str, tuple[str, ...]] = {}
+    for name in wanted:
+        quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
+        found = {
+            seed: one
+            for seed, measurer in measurers.items()
+            if (one := measurer.measure(name, declared[name], quantity)) is not None
+        }
+        reasons = _reasons(name, found, measurers, attested) if found else ()
+        if reasons:
+            withheld[name] = reasons
+        elif found:
+            measured[name] = found
+    every = {tag for one in measurers.values() for tag in one.run.curves}
+    used = {tag for one in measurers.values() for tag in one.used}
+    return ImportedRole(
+        batch=batch,
+        runs={seed: runs[seed] for seed in measurers},
+        measured=measured,
+        withheld=withheld,
+        absent=tuple(name for name in wanted if name not in measured and name not in withheld),
+        ignored=tuple(sorted(every - used)),
+    )
+
+
+def _reasons(
+    name: str,
+    found: Mapping[int, Measured],
+    measurers: Mapping[int, RunMeasurer],
+    attested: bool,
+) -> tuple[str, ...]:
+    """Tell why a measurement of a role is kept out; () if it is whole."""
+    seeds: dict[str, list[str]] = {}
+    for seed, measurer in measurers.items():
+        for reason in measurer.not_whole.get(name, ()):
+            seeds.setdefault(reason, []).append(str(seed))
+    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    without = [str(seed) for seed in measurers if seed not in found]
+    if without:
+        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
+    steps = {
+        seed: set(one.steps)
+        for seed, one in found.items()
+        if one.steps is not None and not measurers[seed].diverged
+    }
+    if attested or reasons or not steps:
+        return tuple(reasons)
+    every = set[int]().union(*steps.values())
+    return tuple(
+        f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
+        f"together, the first {min(every - own)}"
+        for seed, own in steps.items()
+        if every - own
+    )[:1]
+
+
+def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> None:
+    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
+    there = {name for role in roles for name in (*role.measured, *role.withheld)}
+    absent = sorted({name for role in roles for name in role.absent} - there)
+    ignored = sorted({tag for role in roles for tag in role.ignored})
+    for name, said in mapping.mapping.items():
+        if name in absent:
+            raise LogError(
+                f"mapping: {name}",
+                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
+                f"{did_you_mean(said.tag or '', ignored)}",
+            )
+    if roles and not there:
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
+            f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
+            "measurement.",
+        )
+
+
+# --- one run --------------------------------------------------------------------------------------
+
+
+class _NotLogged(LookupError):
+    """A tag that the run does not have."""
+
+
+@dataclass
+class RunMeasurer:
+    """Makes measurements of one run.
+
+    Attributes:
+        run: the run.
+        settings: the settings it ran with.
+        diverged: whether it may end early, and hold numbers that are not finite.
+        attested: whether curves with gaps are known to be all there was.
+        finite_only: whether numbers that are not finite are refused.
+        used: the tags that were read.
+        not_whole: measurement -> why its curves may not be taken for whole.
+    """
+
+    run: LoggedRun
+    settings: Mapping[str, SettingValue]
+    diverged: bool = False
+    attested: bool = False
+    finite_only: bool = True
+    used: set[str] = field(default_factory=set)
+    not_whole: dict[str, list[str]] = field(default_factory=dict)
+    _gaps: dict[str, list[str]] = field(default_factory=dict)
+    _axes: set[str] = field(default_factory=set)
+
+    def measure(
+        self, name: str, declaration: Declaration, quantity: LoggedQuantity
+    ) -> Measured | None:
+        """Make one measurement; None if the run has none of the tags it needs.
+
+        Raises:
+            LogError: if only some of them are there, or their numbers do not fit.
+        """
+        place = f"{self.run.name}, measurement '{name}'"
+        names = [axis.name for axis in declaration.axes]
+        coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
+        values: list[ExpressionValue] = []
+        absent: str | None = None
+        self._gaps, self._axes = {}, set()
+        for at in itertools.product(*coordinates):
+            try:
+                value = self._value(quantity, dict(zip(names, at, strict=True)), place)
+            except _NotLogged as error:
+                absent = str(error)
+                continue
+            values.append(_shaped(value, declaration.kind, place))
+        if not values:
+            return None
+        if unused := set(names) - self._axes:
+            raise LogError(
+                f"{place}, expression",
+                f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of "
+                "the measurement.",
+            )
+        if absent is not None:
+            raise LogError(place, f"found no '{absent}', though others are there; expected it.")
+        measured = _stacked(values, tuple(len(one) for one in coordinates), place)
+        gaps = [gap for one in self._gaps.values() for gap in one]
+        gaps += _not_finite(measured) if self.finite_only else []
+        found = self.run.not_whole or gaps  # a run that was cut is why its curves end early
+        if found and not self.diverged:
+            self.not_whole[name] = list(dict.fromkeys(found))
+        return measured
+
+    def _value(
+        self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str
+    ) -> ExpressionValue:
+        if quantity.tag is not None:
+            return self._lookup(quantity.tag, at, whole=True)
+        assert quantity.expression is not None, "a quantity is a tag or an expression"
+        try:
+            node = parse_expression(quantity.expression)
+            return evaluate(node, lambda tag: self._lookup(tag, at), quantity.let)
+        except ExpressionError as error:
+            text = f"found {error}; expected a formula as docs/import.md describes it."
+            raise LogError(f"{place}, expression", text) from None
+
+    def _lookup(
+        self, template: str, at: Mapping[str, Coordinate], whole: bool = False
+    ) -> ExpressionValue:
+        """Return the curve under a tag at these coordinates, looked through for faults.
+
+        Args:
+            template: the tag, with places for coordinates.
+            at: the coordinates.
+            whole: whether the curve must stand at all of them; a part of a formula need not.
+        """
+        tag, rest = _filled(template, at)
+        curves = self.run.curves.get(tag, {})
+        matching = {have: c for have, c in curves.items() if _matches(have, rest, whole)}
+        if curves and not matching and any({a for a, _ in have} - set(rest) for have in curves):
+            first = next(iter(curves))
+            raise LogError(
+                f"{self.run.name}, tag '{tag}'",
+                f"found numbers at {_words(dict(first))}; expected a measurement with this axis.",
+            )
+        if not matching:
+            raise _NotLogged(tag if not rest else f"{tag} at {_words(rest)}")
+        ((have, curve),) = matching.items()
+        self._axes |= {axis for axis, _ in have} | (set(at) - set(rest))
+        self.used.add(tag)
+        if tag not in self._gaps:
+            _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
+            found = [] if self.attested else _gaps_in(curve, self.run.config)
+            self._gaps[tag] = [f"'{tag}': {one}" for one in found]
+        if curve.steps is None:
+            return ExpressionValue(None, curve.values[-1])
+        if not len(curve.steps):
+            raise _NotLogged(tag)
+        return ExpressionValue(curve.steps, curve.values)
+
+
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
+    """Return a tag with its coordinates filled in, and those that it has no place for.
+
+    Raises:
+        LogError: if it has a place for an unknown axis.
+    """
+    axes = _PLACEHOLDER.findall(template)
+    for axis in axes:
+        if axis not in at:
+            raise LogError(
+                f"mapping: '{template}'",
+                f"found the axis {{{axis}}}; expected an axis of the measurement. "
+                f"{did_you_mean(axis, at)}",
+            )
+    filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
+    return filled, {axis: one for axis, one in at.items() if axis not in axes}
+
+
+def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
+    """Return True if a curve stands at the wanted coordinates: all of them, or its own axes'."""
+    if whole and len(have) != len(wanted):
+        return False
+    return all(axis in wanted and same_coordinate(text, wanted[axis]) for axis, text in have)
+
+
+def same_coordinate(text: str, coordinate: Coordinate) -> bool:
+    """Return True if a text stands for a coordinate."""
+    if isinstance(coordinate, str):
+        return text == coordinate
+    try:
+        return float(text) == coordinate
+    except ValueError:
+        return False
+
+
+def _words(at: Mapping[str, Coordinate]) -> str:
+    return ", ".join(f"{axis} {one}" for axis, one in at.items()) or "no coordinate"
+
+
+def _refuse_unusable(curve: Curve, place: str) -> None:
+    """Refuse what is no number, and steps that come twice, or out of order."""
+    if curve.fault is not None:
+        raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
+    if curve.steps is None:
+        if len(curve.values) > 1:
+            raise LogError(
+                place,
+                f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
+                "the column under 'step' in the mapping.",
+            )
+        return
+    if len(curve.steps) and curve.steps[0] < 0:
+        raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
+    wrong = np.flatnonzero(np.diff(curve.steps) <= 0)
+    if not wrong.size:
+        return
+    before, after = curve.steps[wrong[0]], curve.steps[wrong[0] + 1]
+    text = f"found step {after} after {before}; expected steps that increase."
+    if before == after:
+        text = f"found step {after} a second time; expected it once."
+        if after == 0 and not curve.steps.any():
+            text += " All points have step 0, as if they were logged without one: log 'step'."
+    raise LogError(
+        place,
+        f"{text} If the run was restarted, leave out the log of the part that was thrown away.",
+    )
+
+
+def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
+    """Tell in words why a curve may not be whole: a gap, or an end before the configured one.
+
+    Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
+    """
+    steps = curve.steps
+    if steps is None or len(steps) < 2:
+        return []
+    reasons = []
+    distances = np.diff(steps)
+    found, counts = np.unique(distances, return_counts=True)
+    usual = int(found[counts.argmax()])
+    wide = np.flatnonzero(distances > 1.5 * usual)
+    if len(steps) >= 5 and counts.max() >= REGULAR * len(distances) and wide.size:
+        first = int(wide[0])
+        missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
+        reasons.append(
+            f"{missing} of its steps are missing, the first after step {steps[first]} (every "
+            f"{usual} steps before, then step {steps[first + 1]})"
+        )
+    for name, value in config.items():
+        number = number_of(value)
+        if number is None or number <= 0 or not _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+            continue
+        end = end_beside([steps], number, points=True)
+        if end is not None and end < number:
+            reasons.append(f"it ends at step {end}, and the configuration says {name} = {value}")
+            break
+    return reasons
+
+
+def _not_finite(measured: Measured) -> list[str]:
+    """Tell where a number is not finite, in words."""
+    wrong = np.argwhere(~np.isfinite(measured.values))
+    if not len(wrong):
+        return []
+    index = tuple(wrong[0])
+    where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""
+    return [f"found {measured.values[index]}{where}; of a run that diverged say so under 'runs'"]
+
+
+def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> ExpressionValue:
+    """Return the value as declared: with steps for a series, one number for all else."""
+    if kind is MeasurementKind.SERIES:
+        if value.steps is None:
+            raise LogError(
+                place, "found a single number without a step; expected a series over steps."
+            )
+        return value
+    if value.steps is None:
+        return value
+    if len(value.steps) > 1:
+        raise LogError(
+            place,
+            f"found {len(value.steps)} steps; expected one number, as it is no series. "
+            "Say which with an expression: last(…), first(…) or mean(…).",
+        )
+    return ExpressionValue(None, value.values[0])
+
+
+def _stacked(values: Sequence[ExpressionValue], shape: tuple[int, ...], place: str) -> Measured:
+    steps = values[0].steps
+    for other in values[1:]:
+        if steps is not None and not np.array_equal(steps, other.steps):  # type: ignore[arg-type]
+            odd = np.setxor1d(steps, other.steps if other.steps is not None else steps)
+            raise LogError(
+                place,
+                f"found coordinates with different steps, as step {odd[0] if odd.size else '?'}; "
+                "expected the same steps at every coordinate.",
+            )
+    count = 1 if steps is None else len(steps)
+    if count * len(values) > MAX_CELLS:
+        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
+    stacked = np.stack([np.asarray(one.values, dtype=np.float64) for one in values], axis=-1)
+    if steps is None:
+        return Measured(None, stacked.reshape(shape))
+    return Measured(tuple(steps.tolist()), stacked.reshape(count, *shape))

@@ -1,0 +1,380 @@
+"""Decides which experiment or control of the audit each run is, its seed, and what it was run with.
+
+A run is the experiment itself if its configuration states none of the settings by which the
+controls differ, or states the audit's values of them; it is the control whose settings it states. A
+mapping's rule says it outright. Nothing is guessed from similar names, and runs that differ in more
+than their seed are never put under one role.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch
+from reproaudit.audit.rules.values import kind_of, same, shown
+from reproaudit.audit.scope import Scope
+from reproaudit.cell import Scalar, SettingValue, canonical_settings
+from reproaudit.elsewhere.configurations import STATED_BY_TRAINER, alike, normal, seed_of
+from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
+from reproaudit.elsewhere.mapping import MappingFile, RunRule
+from reproaudit.errors import UsageError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The value of one of the audit's settings, as a run's configuration states it.
+
+    Attributes:
+        name: what the configuration calls it.
+        value: its value, as the audit would write it.
+    """
+
+    name: str
+    value: SettingValue
+
+
+@dataclass(frozen=True)
+class PlacedRun:
+    """A logged run and what it is to the audit."""
+
+    run: LoggedRun
+    batch: Batch
+    seed: int
+    diverged: bool
+    stated: Mapping[str, Stated]
+
+
+def place_runs(
+    audit: Audit,
+    scope: Scope,
+    runs: Sequence[LoggedRun],
+    mapping: MappingFile,
+    seeds: Mapping[str, int],
+) -> tuple[PlacedRun, ...]:
+    """Give every run that is not ignored its role and seed.
+
+    Args:
+        audit: the audit.
+        scope: what is asked for.
+        runs: the runs, with their configurations.
+        mapping: the mapping file.
+        seeds: a run's name, or a pattern of names -> its seed.
+
+    Raises:
+        LogError: if a role or a seed cannot be told, two runs have the same, or the runs of one
+            role differ in more than their seed.
+    """
+    _refuse_unmatched(runs, mapping, seeds)
+    placed: dict[tuple[Batch, int], PlacedRun] = {}
+    first: dict[Batch, PlacedRun] = {}
+    for run in runs:
+        rule = mapping.rule(run.name)
+        if rule is not None and rule.ignore:
+            continue
+        one = _place(audit, scope, run, rule, mapping, seeds)
+        other = placed.setdefault((one.batch, one.seed), one)
+        if other is not one:
+            raise LogError(
+                run.name,
+                f"found seed {one.seed} of {role_words(one.batch)} a second time, after "
+                f"'{other.run.name}'; expected it once. Say in a mapping file which runs are which,"
+                f' such as `runs: [{{match: "{run.name}", settings: {{…}}}}]` with the settings of '
+                "a control, or with `ignore: true` in their place.",
+            )
+        _refuse_differing(first.setdefault(one.batch, one), one, mapping)
+    return tuple(placed.values())
+
+
+def _refuse_unmatched(
+    runs: Sequence[LoggedRun], mapping: MappingFile, seeds: Mapping[str, int]
+) -> None:
+    """Refuse rules and seeds for runs that are not there."""
+    names = [run.name for run in runs]
+
+    def hint(pattern: str) -> str:
+        wider = next((n for n in names if pattern in n), None)
+        return f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
+
+    for one in mapping.runs:
+        if not any(fnmatchcase(name, one.match) for name in names):
+            raise LogError(f"runs: match '{one.match}'", f"found no such run. {hint(one.match)}")
+    for pattern in seeds:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"--seed: no run '{pattern}'. {hint(pattern)}")
+
+
+def role_words(batch: Batch) -> str:
+    """Return a role in words: ``'separable' with loss = 'squared'``."""
+    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
+    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
+
+
+def _place(
+    audit: Audit,
+    scope: Scope,
+    run: LoggedRun,
+    rule: RunRule | None,
+    mapping: MappingFile,
+    seeds: Mapping[str, int],
+) -> PlacedRun:
+    rule = rule or RunRule(match="*")
+    experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
+    if rule.experiment is None and len(experiments) > 1:
+        raise LogError(
+            run.name,
+            f"found a run that may belong to {', '.join(experiments)}; expected one. Name its "
+            "experiment in the mapping's 'runs', or narrow with --claim.",
+        )
+    experiment = rule.experiment or experiments[0]
+    if experiment not in experiments:
+        raise LogError(
+            f"runs: match '{rule.match}'",
+            f"experiment: found '{experiment}'; expected one that is asked for. "
+            f"{did_you_mean(experiment, experiments)}",
+        )
+    stated = _stated(audit, experiment, run, mapping)
+    batches = [batch for batch in scope.batches if batch.experiment == experiment]
+    pattern = next((one for one in seeds if fnmatchcase(run.name, one)), None)
+    seed = rule.seed if pattern is None else seeds[pattern]
+    return PlacedRun(
+        run=run,
+        batch=_of_stated(audit, stated, batches, run)
+        if rule.settings is None
+        else _of_settings(rule.settings, batches, run),
+        seed=seed_of(run) if seed is None else seed,
+        diverged=rule.status == "diverged",
+        stated=stated,
+    )
+
+
+def _of_settings(
+    settings: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
+) -> Batch:
+    wanted = canonical_settings(settings)
+    for batch in batches:
+        if canonical_settings(dict(batch.overrides)) == wanted:
+            return batch
+    controls = " or ".join(role_words(one) for one in batches if one.overrides) or "no settings"
+    raise LogError(
+        f"runs: '{run.name}'", f"settings: found {dict(settings)}; expected {controls}, or none."
+    )
+
+
+def _of_stated(
+    audit: Audit, stated: Mapping[str, Stated], batches: Sequence[Batch], run: LoggedRun
+) -> Batch:
+    """Return the experiment, or the control, whose settings the configuration states."""
+    telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
+    for batch in batches:
+        values = batch.settings(audit)
+        if dict(batch.overrides).keys() <= stated.keys() and all(
+            same(stated[name].value, values[name]) for name in telling
+        ):
+            return batch
+    found = ", ".join(f"{name} = {shown(stated[name].value)}" for name in sorted(telling))
+    if found or any(not batch.overrides for batch in batches):
+        text = (
+            f"found {found} in its configuration, which neither the experiment nor a control has."
+        )
+    else:
+        listed = " or ".join(role_words(batch) for batch in batches)
+        text = f"found nothing in its configuration that tells what it is; expected {listed}."
+    raise LogError(run.name, f"{text} Say under 'settings' in the mapping's 'runs' what it is.")
+
+
+# --- what a configuration says of the audit's settings --------------------------------------------
+
+
+def _stated(
+    audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
+) -> dict[str, Stated]:
+    settings = audit.settings_of(experiment)
+    for name in mapping.configuration:
+        if not any(name in audit.settings_of(one) for one in audit.experiments):
+            raise LogError(
+                "configuration",
+                f"found the unknown setting '{name}'. {did_you_mean(name, settings)}",
+            )
+    found: dict[str, Stated] = {}
+    for name, setting in settings.items():
+        called = _key(name, run, mapping)
+        if called is None or run.config[called] is None:
+            continue
+        value = _as_setting(run.config[called], setting.value)
+        if value is None:
+            raise LogError(
+                run.name,
+                f"found {called} = {run.config[called]!r} in its configuration; expected "
+                f"{kind_of(setting.value)}, like {shown(setting.value)}. If it is another setting, "
+                f"write 'configuration: {{{name}: null}}' in the mapping.",
+            )
+        found[name] = Stated(called, value)
+    return found
+
+
+def _key(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
+    """Return the name of a setting in a configuration: as the mapping says, else its own."""
+    if name in mapping.configuration:
+        said = mapping.configuration[name]
+        return said if said is not None and said in run.config else None
+    candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
+    candidates = [key for key in candidates if normal(key) == name] or candidates
+    if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
+        listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)
+        raise LogError(
+            run.name,
+            f"found several values that may be the setting '{name}': {listed}; expected one. Name "
+            f"the right one under 'configuration' in the mapping, or null.",
+        )
+    return next(iter(candidates), None)
+
+
+def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
+    """Return a configuration's value as the audit would write it; None if it is no such kind."""
+    if isinstance(model, tuple):
+        if isinstance(value, str):  # a list that was logged as text: "[1, 2]" or "1,2"
+            inner = re.sub(r"^[\[(]|[\])]$", "", value.strip())
+            value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
+        if not isinstance(value, tuple):
+            return None
+        template: Scalar = model[0] if model else ""
+        converted = [_as_setting(one, template) for one in value]
+        plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
+        return plain if len(plain) == len(converted) else None
+    if isinstance(model, bool):
+        return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
+    if isinstance(model, int | float):
+        number = number_of(value)
+        if number is None or not math.isfinite(number):
+            return None
+        whole = number.is_integer() and abs(number) < 2**53
+        return number if isinstance(model, float) else int(number) if whole else None
+    return None if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True)
+class ComparedSetting:
+    """One setting of one role: the audit's value beside that of the runs' configurations.
+
+    Attributes:
+        batch: the experiment or control.
+        name: the setting.
+        audit: the audit's value.
+        source: where the audit has it from.
+        found: the configurations' value; None if it is absent.
+    """
+
+    batch: Batch
+    name: str
+    audit: SettingValue
+    source: str
+    found: SettingValue | None
+
+    @property
+    def status(self) -> Literal["equal", "contradicting", "absent"]:
+        """The relation of the value found in the logs to the audit's."""
+        if self.found is None:
+            return "absent"
+        return "equal" if same(self.found, self.audit) else "contradicting"
+
+
+def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> tuple[ComparedSetting, ...]:
+    """Compare every setting of every role; `place_runs` saw to it that its runs state the same."""
+    fullest: dict[Batch, PlacedRun] = {}
+    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
+        fullest.setdefault(one.batch, one)
+    return tuple(
+        ComparedSetting(
+            batch=batch,
+            name=name,
+            audit=batch.settings(audit)[name],
+            source=setting.source.value,
+            found=one.stated[name].value if name in one.stated else None,
+        )
+        for batch, one in fullest.items()
+        for name, setting in audit.settings_of(batch.experiment).items()
+    )
+
+
+def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
+    """Return the settings that the logs state of every run of an experiment, for a manifest.
+
+    Raises:
+        LogError: if the experiment and a control of it state different values, which a manifest
+            cannot hold.
+    """
+    found: dict[str, SettingValue] = {}
+    for one in compared:  # the experiments come first
+        name = f"{one.batch.experiment}.{one.name}"
+        if one.found is None or one.name in dict(one.batch.overrides):
+            continue
+        if name not in found and one.batch.overrides and one.status == "equal":
+            continue  # what a control states alone, it does not state for the experiment
+        value = found.setdefault(name, one.audit if one.status == "equal" else one.found)
+        if not same(one.found, value):
+            raise LogError(
+                f"runs of {role_words(one.batch)}",
+                f"found {one.name} = {shown(one.found)}, and {shown(value)} in other runs of the "
+                "experiment; expected one value for both. A manifest holds one: import them apart.",
+            )
+    return found
+
+
+# --- runs that belong together --------------------------------------------------------------------
+
+_OWN = re.compile(
+    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
+    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
+    r"created_at|host|hostname|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"($|[._])|^(name|id|uuid)$"
+)
+"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
+
+
+def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
+    """Refuse two runs of one role that differ in more than their seed."""
+    a, b = one.run.config, other.run.config
+    absent = object()
+    settings = {stated.name for run in (one, other) for stated in run.stated.values()}
+    for key in sorted({*a, *b}):
+        left, right = a.get(key, absent), b.get(key, absent)
+        own = _OWN.search(normal(key)) or _differ_by_seed(left, one, right, other)
+        if (
+            alike(left, right)
+            or (own and key not in settings)
+            or any(fnmatchcase(key, pattern) for pattern in mapping.vary)
+        ):
+            continue
+        said = ["nothing" if value is absent else repr(value)[:60] for value in (left, right)]
+        raise LogError(
+            other.run.name,
+            f"found {key} = {said[1]}, where '{one.run.name}', of the same "
+            f"{role_words(one.batch)}, has {said[0]}; expected runs that differ in their seed "
+            "alone. Say in the mapping's 'runs' what they are, or list the name under 'vary'.",
+        )
+    named_only = not (a.keys() | b.keys()) - set(STATED_BY_TRAINER)
+    if named_only and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
+        raise LogError(
+            other.run.name,
+            f"found a run without configuration whose name differs from '{one.run.name}' in more "
+            "than its seed; expected to be told that both are the same. Say in the mapping's "
+            "'runs' what they are.",
+        )
+
+
+def _differ_by_seed(left: object, one: PlacedRun, right: object, other: PlacedRun) -> bool:
+    """Return True if two texts, which are no numbers, differ in the runs' seeds alone."""
+    if not isinstance(left, str) or not isinstance(right, str) or number_of(left) is not None:
+        return False
+    return left.replace(str(one.seed), "#") == right.replace(str(other.seed), "#")
+
+
+def _stem(placed: PlacedRun) -> str:
+    return re.sub(r"\d+", "#", "/".join(placed.run.parts))

@@ -1,0 +1,407 @@
+"""Tables: loose CSV in wide or long form, JSON lines, exports, and what trainers write as such.
+
+A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
+`tag` …) and a column `value`. Either may have columns of steps, seeds and runs, and one for each
+axis that the audit declares. Lightning's `metrics.csv` is a table; Hugging Face's
+`trainer_state.json` holds a list of rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reproaudit.elsewhere.configurations import STATED_BY_TRAINER, names_a_seed
+from reproaudit.elsewhere.logged import (
+    CurveBuilder,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    number_of,
+)
+from reproaudit.elsewhere.reading import parse_json, read_log_text
+
+STEP_NAMES = (
+    "step",
+    "global_step",
+    "_step",
+    "trainer/global_step",
+    "iteration",
+    "iter",
+    "train_step",
+    "epoch",
+)
+"""Columns that count steps, the likelier first; capital letters make no difference."""
+_TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
+_SEED_COLUMNS = ("seed", "random_seed")
+_RUN_COLUMNS = ("run", "run_name", "run_id")
+_NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
+MAX_COLUMNS = 20_000
+MAX_GROUPS = 10_000
+WANDB_SAMPLES = 500
+"""The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
+RESERVOIR = 1000
+"""The points of a series that TensorBoard keeps unless it is told otherwise."""
+
+_Rows = Iterator[tuple[int, Mapping[str, Any]]]
+"""Line number and row."""
+_Key = tuple[str | None, int | None]
+"""Run and seed, where columns tell them."""
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """The role of each column of a table.
+
+    Attributes:
+        step: the column of steps; None if there is none.
+        seed: the column of seeds; None if there is none.
+        run: the column of runs' names; None if there is none.
+        axes: columns that hold coordinates.
+        long: of a long table the columns of tags and of values.
+        only_value: of a table with a single column of values: that column.
+    """
+
+    step: str | None
+    seed: str | None = None
+    run: str | None = None
+    axes: frozenset[str] = frozenset()
+    long: tuple[str, str] | None = None
+    only_value: str | None = None
+
+    @classmethod
+    def of(cls, columns: list[str], axes: frozenset[str], step: str | None) -> TableForm:
+        """Tell the form from the names of the columns."""
+        lower = {column.lower(): column for column in columns}
+
+        def first(names: tuple[str, ...]) -> str | None:
+            return next((lower[n] for n in names if n in lower and lower[n] not in axes), None)
+
+        value, tag = lower.get("value"), first(_TAG_COLUMNS)
+        usual = next((lower[name] for name in STEP_NAMES if name in lower), None)
+        return cls(
+            step=usual if step is None else step if step in columns else None,
+            seed=first(_SEED_COLUMNS),
+            run=first(_RUN_COLUMNS),
+            axes=axes & set(columns),
+            long=(tag, value) if tag is not None and value is not None else None,
+            only_value=value if tag is None else None,
+        )
+
+
+def read_table(
+    name: str,
+    parts: tuple[str, ...],
+    file: Path,
+    axes: frozenset[str],
+    step: str | None,
+    source: str = "table",
+) -> list[LoggedRun]:
+    """Read the runs in a table: one for each seed and run that its columns tell apart.
+
+    Args:
+        name: what messages call the file.
+        parts: names in which a seed may be written.
+        file: CSV, TSV or JSON lines.
+        axes: columns that hold coordinates.
+        step: the column of steps, where the mapping names one.
+        source: the logger that the table is known to come from.
+
+    Raises:
+        LogError: if it is no table, or has rows of different lengths.
+    """
+    text = read_log_text(file, name)
+    by_run: dict[str, tuple[str, str]] = {}
+    if file.suffix == ".jsonl":
+        columns, rows = _json_lines(text, name)
+    else:
+        columns, rows = _csv_rows(text, name, "\t" if file.suffix == ".tsv" else ",")
+    form = TableForm.of(columns, axes, step)
+    if file.suffix != ".jsonl":
+        by_run = runs_in_headers(one for one in columns if one not in (form.step, *_NO_TAGS))
+    if by_run and all(names_a_seed(one) for one, _ in by_run.values()):
+        form = replace(form, run=_RUN)
+        rows = _row_for_each_run(rows, by_run, form.step)
+    builders, steps = _groups(rows, name, file.stem, form)
+    if "_step" in columns or any(column.endswith("__MIN") for column in columns):
+        source = "W&B export"
+    not_whole = _sampled(columns, steps)
+    return [
+        LoggedRun(
+            name=name + _words(run, seed),
+            source=source,
+            folder=file.parent,
+            parts=parts if run is None else (*parts, run),
+            files=(file,),
+            curves=builder.curves(),
+            seed=seed,
+            not_whole=not_whole,
+            step=form.step,
+        )
+        for (run, seed), builder in builders.items()
+    ]
+
+
+def _words(run: str | None, seed: int | None) -> str:
+    said = [*([f"run {run}"] if run else []), *([f"seed {seed}"] if seed is not None else [])]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _groups(
+    rows: _Rows, name: str, stem: str, form: TableForm
+) -> tuple[dict[_Key, CurveBuilder], dict[_Key, list[int]]]:
+    """Take all rows by run and seed; return the points and the steps of each group."""
+    builders: dict[_Key, CurveBuilder] = {}
+    steps: dict[_Key, list[int]] = {}
+    for line, row in rows:
+        place = f"{name}:{line}"
+        run = str(row.get(form.run, "")).strip() if form.run is not None else None
+        key = run, _seed(place, row, form)
+        if key not in builders:
+            if len(builders) == MAX_GROUPS:
+                raise LogError(name, f"found more than {MAX_GROUPS} runs; expected fewer.")
+            builders[key] = CurveBuilder(name)
+        if form.only_value is not None:  # the only column of values is called as the file is
+            row = {stem if n == form.only_value else n: cell for n, cell in row.items()}
+        step = take_row(builders[key], form, place, row)
+        if step is not None:
+            steps.setdefault(key, []).append(step)
+    return builders, steps
+
+
+def _seed(place: str, row: Mapping[str, Any], form: TableForm) -> int | None:
+    if form.seed is None:
+        return None
+    number = number_of(row.get(form.seed))
+    if number is None or not number.is_integer() or not 0 <= number < 2**32:
+        found = str(row.get(form.seed))[:40]
+        raise LogError(
+            place, f"column {form.seed}: found {found!r}; expected a whole number below 2^32."
+        )
+    return int(number)
+
+
+def take_row(
+    builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]
+) -> int | None:
+    """Take the numbers of one row; return its step. An empty cell was not observed.
+
+    Raises:
+        LogError: if the step is no whole number.
+    """
+    step = _step(place, row, form.step) if form.step is not None else None
+    at: LoggedCoordinates = tuple(
+        sorted((axis, str(row[axis]).strip()) for axis in form.axes & row.keys())
+    )
+    for tag, value in _cells(row, form):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        number = number_of(value)
+        if form.step is not None and step is None:
+            builder.spoil(tag, f"{place} has no '{form.step}' that counts its step", at)
+        elif number is None:
+            builder.spoil(tag, f"{place} holds {str(value)[:40]!r}, no number", at)
+        else:
+            builder.add(tag, step, number, at)
+    return step
+
+
+def _step(place: str, row: Mapping[str, Any], column: str) -> int | None:
+    value = row.get(column)
+    if value is None or value == "":
+        return None
+    number = number_of(value)
+    if number is None or not number.is_integer():
+        raise LogError(place, f"found the {column} {str(value)[:40]!r}; expected a whole number.")
+    return int(number)
+
+
+def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]:
+    if form.long is not None:
+        tag, value = form.long
+        if str(row.get(tag, "")).strip():
+            yield str(row[tag]).strip(), row.get(value)
+        return
+    skipped = {form.step, form.seed, form.run, *form.axes, *_NO_TAGS}
+    for name, value in row.items():
+        if name not in skipped:
+            yield from _flat(name, value)
+
+
+def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield nested quantities one by one: {"loss": {"train": 1}} is loss.train."""
+    if isinstance(value, Mapping) and depth < 8:
+        for below, one in value.items():
+            yield from _flat(f"{name}.{below}", one, depth + 1)
+    else:
+        yield name, value
+
+
+# --- forms of files -------------------------------------------------------------------------------
+
+
+def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [cell.strip() for cell in next(reader, [])]
+    except csv.Error as error:
+        raise LogError(f"{name}:1", f"found no CSV table ({error}); expected one.") from None
+    if not header or len(header) > MAX_COLUMNS:
+        raise LogError(
+            f"{name}:1",
+            f"found {len(header)} columns; expected a header with 1 to {MAX_COLUMNS} of them.",
+        )
+    if twice := next((one for one in header if one and header.count(one) > 1), None):
+        raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
+
+    def rows() -> _Rows:
+        try:
+            for cells in reader:
+                if not any(cell.strip() for cell in cells):
+                    continue
+                if len(cells) != len(header):
+                    raise LogError(
+                        f"{name}:{reader.line_num}",
+                        f"found {len(cells)} cells; expected {len(header)}, as in the header. The "
+                        "file may be cut off: copy it again.",
+                    )
+                yield reader.line_num, dict(zip(header, cells, strict=True))
+        except csv.Error as error:
+            place = f"{name}:{reader.line_num}"
+            raise LogError(place, f"found no CSV row ({error}); expected one.") from None
+
+    return header, rows()
+
+
+def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
+    rows: list[tuple[int, Mapping[str, Any]]] = []
+    columns: dict[str, None] = {}
+    for line, written in enumerate(text.splitlines(), start=1):
+        if not written.strip():
+            continue
+        row = parse_json(written, f"{name}:{line}")
+        if not isinstance(row, dict):
+            raise LogError(f"{name}:{line}", "found no JSON object; expected one on each line.")
+        rows.append((line, row))
+        columns.update(dict.fromkeys(row))
+        if len(columns) > MAX_COLUMNS:
+            raise LogError(f"{name}:{line}", f"found more than {MAX_COLUMNS} names.")
+    if not rows:
+        raise LogError(name, "found no row; expected one JSON object on each line.")
+    return list(columns), iter(rows)
+
+
+_RUN = " run"
+"""The column of runs' names in split rows; no header is called so, as headers are stripped."""
+
+
+def runs_in_headers(columns: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Map a column to run and tag, where all are called "run - tag", as W&B exports a chart.
+
+    Empty if one is not. Columns of steps are to be left out before.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for column in columns:
+        run, between, tag = column.rpartition(" - ")
+        if not between or not run.strip() or not tag.strip():
+            return {}
+        found[column] = run.strip(), tag.strip()
+    return found
+
+
+def _row_for_each_run(
+    rows: _Rows, by_run: Mapping[str, tuple[str, str]], step: str | None
+) -> _Rows:
+    """Yield rows whose columns are several runs' as one row for each run."""
+    for line, row in rows:
+        split: dict[str, dict[str, Any]] = {}
+        for column, (run, tag) in by_run.items():
+            split.setdefault(run, {})[tag] = row[column]
+        for run, cells in split.items():
+            own = {} if step is None else {step: row[step]}
+            yield line, {**cells, **own, _RUN: run}
+
+
+def _sampled(columns: list[str], steps: Mapping[_Key, list[int]]) -> tuple[str, ...]:
+    """Tell why the rows of an export are not all that was logged."""
+    if any(column.endswith(("__MIN", "__MAX")) for column in columns):
+        return (
+            "exported from W&B's page, which sums several steps up in one row (columns __MIN, "
+            "__MAX): export run.scan_history(), or import the run's own .wandb file",
+        )
+    longest = max(steps.values(), key=len, default=[])
+    if "Wall time" in columns and len(longest) >= RESERVOIR:
+        return (
+            f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "
+            "a series (its reservoir): import the event files themselves",
+        )
+    if "_step" in columns:
+        gaps = np.unique(np.diff(sorted(longest)))
+        whole = len(gaps) <= 1 and (len(longest) != WANDB_SAMPLES or gaps.tolist() == [1])
+        if not whole:
+            return (
+                f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
+                "sample has that W&B's run.history() draws: export run.scan_history(), or import "
+                "the run's own .wandb file",
+            )
+    return ()
+
+
+# --- trainers -------------------------------------------------------------------------------------
+
+
+def read_lightning(
+    name: str, parts: tuple[str, ...], file: Path, axes: frozenset[str], step: str | None
+) -> list[LoggedRun]:
+    """Read the run of a `metrics.csv`; its hparams.yaml is found as every configuration is.
+
+    Raises:
+        LogError: as `read_table` does.
+    """
+    runs = read_table(name, parts, file, axes, step, source="Lightning")
+    folder = name.rpartition("/")[0]
+    return [replace(run, name=folder) if folder and len(runs) == 1 else run for run in runs]
+
+
+def read_trainer_state(
+    name: str, parts: tuple[str, ...], file: Path, step: str | None, place: str
+) -> LoggedRun:
+    """Read the run of a `trainer_state.json`.
+
+    Args:
+        name: what the run is called.
+        parts: the names in which a seed may be written.
+        file: the state; a checkpoint's may lie below the run's folder.
+        step: what counts the steps, where the mapping names it.
+        place: what messages call the file.
+
+    Raises:
+        LogError: if it is none.
+    """
+    state = parse_json(read_log_text(file, place), place)
+    history = state.get("log_history") if isinstance(state, dict) else None
+    if not isinstance(history, list):
+        raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
+    builder, form = CurveBuilder(place), TableForm(step or "step")
+    for index, row in enumerate(history):
+        if not isinstance(row, dict):
+            raise LogError(f"{place}: log_history[{index}]", "found no object; expected one.")
+        take_row(builder, form, f"{place}: log_history[{index}]", row)
+    reached, most = state.get("global_step"), state.get("max_steps")
+    cut = isinstance(reached, int) and isinstance(most, int) and reached < most
+    return LoggedRun(
+        name=name,
+        source="Hugging Face",
+        folder=file.parent,
+        parts=parts,
+        files=(file,),
+        curves=builder.curves(),
+        config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
+        not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
+    )

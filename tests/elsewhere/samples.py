@@ -1,0 +1,100 @@
+"""A small audit with curves, axes and scalars, and logs of runs that it can be held against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import factories
+from reproaudit.audit.model import Audit
+from reproaudit.commands.import_logs import Asked, import_logs
+from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere.submission import Submission, read_submission
+
+SEEDS = (0, 1, 2, 3, 4)
+STEPS = tuple(range(0, 101, 10))
+
+
+def _measured(kind: str, *axes: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": kind, "axes": list(axes), "unit": "1", "meaning": "As the paper has it."}
+
+
+LAYER = {"name": "layer", "values": [1, 2]}
+CLAIM = factories.claim("converges", "training", checks=[factories.converges()])
+AUDIT: Audit = factories.make_audit(
+    settings={
+        "mechanism": factories.setting("full"),
+        "width": factories.setting(64),
+        "step_size": factories.setting(0.1),
+        "steps": factories.setting(100),
+        "warm_up": factories.setting(True),
+        "sizes": factories.setting([1, 2]),
+        "init_scale": factories.GUESS,
+    },
+    experiments={
+        "training": {
+            "title": "Trains",
+            "settings": {},
+            "measurements": {
+                "loss": _measured("series"),
+                "layer_loss": _measured("series", LAYER),
+                "accuracy": _measured("scalar"),
+                "norm": _measured("array", LAYER),
+            },
+        }
+    },
+    claims=[CLAIM],
+    findings=[],
+    responses=[],
+    figures=[],
+)
+
+
+def falling(seed: int, level: float = 2.0**-7) -> list[tuple[int, float]]:
+    """A loss that falls to a level; exact in single precision."""
+    return [(s, max(level, 2.0 ** -(s // 10)) + 2.0**-12 * (seed + 1)) for s in STEPS]
+
+
+def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, **more: Any) -> Path:
+    """Imports into a new folder; returns it."""
+    out = folder / "imported"
+    file = None
+    if mapping is not None:
+        file = folder / "mapping.yaml"
+        file.write_text(mapping)
+    import_logs(AUDIT, Asked(tuple(logs), out, file, **more), as_json=True)
+    return out
+
+
+def submitted(out: Path) -> Submission:
+    return read_submission(AUDIT, out)
+
+
+def protocol(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "import.json").read_text())
+    return found
+
+
+def role(out: Path, name: str = "'training'") -> dict[str, Any]:
+    """What the protocol says of one role."""
+    found: dict[str, Any] = next(one for one in protocol(out)["roles"] if one["role"] == name)
+    return found
+
+
+def points(run: LoggedRun, tag: str) -> list[tuple[int, float]]:
+    (curve,) = run.curves[tag].values()
+    assert curve.steps is not None
+    return list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """Whatever is refused inside is refused in one line; nothing need be."""
+    try:
+        yield
+    except LogError as error:
+        if "\n" in str(error):
+            raise AssertionError(f"more than one line: {error}") from error

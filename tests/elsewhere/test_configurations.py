@@ -1,0 +1,165 @@
+"""Configurations beside logs, and the seed among them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import told_in_one_line
+
+from reproaudit.elsewhere.configurations import find_configuration, seed_of
+from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere.reading import parse_yaml
+
+
+def a_run(folder: Path = Path("/nowhere"), *parts: str, **changes: Any) -> LoggedRun:
+    return LoggedRun("run", "table", folder, parts, (), {}, **changes)
+
+
+def found(folder: Path, **changes: Any) -> dict[str, Any]:
+    return dict(find_configuration(a_run(folder, **changes), folder.parent)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (".hydra/config.yaml", "model: {layers: 3}\nlr: 1e-3\n", {"model.layers": 3, "lr": 1e-3}),
+        (
+            "config.yaml",
+            "wandb_version: 1\nlr: {desc: null, value: 0.1}\n_wandb: {value: {t: {1: [1]}}}\n",
+            {"lr": 0.1},
+        ),
+        ("files/config.yaml", "wandb_version: 1\nm: {value: {a: 1}}\n", {"m.a": 1}),
+        ("args.json", '{"seed": 3, "sizes": [1, 2], "none": null}',
+         {"seed": 3, "sizes": (1, 2), "none": None}),
+        ("hparams.yaml", "date: 2024-01-02\nnested: [[1, 2]]\n",
+         {"date": "2024-01-02", "nested": "[[1, 2]]"}),
+        ("training_args.json", '{"learning_rate": 5e-05}', {"learning_rate": 5e-05}),
+        ("config.yaml", "", {}),
+    ],
+)  # fmt: skip
+def test_the_forms_of_configurations(
+    tmp_path: Path, name: str, text: str, expected: dict[str, Any]
+) -> None:
+    file = tmp_path / "run" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    assert found(tmp_path / "run") == expected
+
+
+def test_the_nearest_folder_with_a_configuration_counts(tmp_path: Path) -> None:
+    inner = tmp_path / "logs" / "run" / "tb"
+    inner.mkdir(parents=True)
+    (tmp_path / "args.json").write_text('{"lr": 3}')  # above what was given
+    run = a_run(inner)
+    assert find_configuration(run, tmp_path / "logs")[0] == {}
+    (tmp_path / "logs" / "args.json").write_text('{"lr": 2}')
+    assert find_configuration(run, tmp_path / "logs")[0] == {"lr": 2}
+    (tmp_path / "logs" / "run" / "args.json").write_text('{"lr": 1}')
+    assert find_configuration(run, tmp_path / "logs")[0] == {"lr": 1}
+
+
+def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "args.json").write_text('{"lr": 0.1}')
+    assert found(tmp_path, config={"lr": "0.1"}) == {"lr": "0.1"}
+    with pytest.raises(LogError, match=r"lr = 0.1, but table's log has 0.2"):
+        found(tmp_path, config={"lr": 0.2})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: !!python/object/apply:os.system ['true']", "tag"),
+        ("a: !custom 1", "tag"),
+        ("a: &x [1]\nb: *x", "alias"),
+        ("a: [1", "no YAML"),
+        ("- 1", "no names"),
+        ("a: " + "[" * 60 + "]" * 60, "nesting"),
+        ("\t", "no YAML"),
+        ("? [a]\n: 1", "no YAML"),
+        ("a: 2024-13-45", "no YAML"),
+    ],
+)
+def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(LogError) as refused:
+        found(tmp_path)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_aliases_that_multiply_take_no_time() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
+    with pytest.raises(LogError, match="alias"):
+        parse_yaml("\n".join(lines), "config.yaml")
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with told_in_one_line():
+        parse_yaml(text, "config.yaml")
+
+
+# --- seeds ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "config", "seed"),
+    [
+        ((), {"seed": 3}, 3),
+        ((), {"random_seed": "3"}, 3),
+        ((), {"args.seed": 3}, 3),
+        ((), {"train.rng-seed": 3}, 3),
+        ((), {"seed": None, "manual_seed": 3}, 3),
+        (("logs", "seed_3", "tb"), {}, 3),
+        (("logs", "adam-seed=3"), {}, 3),
+        (("SEED 3",), {}, 3),
+        (("logs", "s3"), {}, 3),
+        (("s3", "seed_4"), {}, 4),
+        (("happy-run-1", "version_2"), {"seed": 3}, 3),
+        (("seed3",), {"seed": 3}, 3),
+        ((), {"dataset.seed": 3, "model.seed": 3}, 3),
+    ],
+)
+def test_where_a_seed_is_found(parts: tuple[str, ...], config: dict[str, Any], seed: int) -> None:
+    assert seed_of(a_run(Path(), *parts, config=config)) == seed
+
+
+@pytest.mark.parametrize(
+    ("parts", "config", "said"),
+    [
+        ((), {}, "no seed"),
+        (("version_2", "reseed_run"), {}, "no seed"),
+        ((), {"seed": 1, "args.seed": 2}, "different seeds"),
+        (("seed_1",), {"seed": 2}, "different seeds"),
+        (("seed_1", "seed_2"), {}, "different seeds"),
+        ((), {"seed": "now"}, "'now'"),
+        ((), {"seed": 1.5}, "1.5"),
+        ((), {"seed": True}, "True"),
+        ((), {"seed": -1}, "-1"),
+    ],
+)
+def test_a_seed_that_cannot_be_told_is_asked_for(
+    parts: tuple[str, ...], config: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(LogError) as refused:
+        seed_of(a_run(Path(), *parts, config=config))
+    assert said in str(refused.value)
+    assert "--seed 'run=NUMBER'" in str(refused.value)
+
+
+def test_json_that_says_a_thing_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "args.json").write_text('{"lr": 0.1, "lr": 0.2}')
+    with pytest.raises(LogError, match="'lr' stands twice"):
+        found(tmp_path)
+
+
+def test_a_configuration_beyond_bounds_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "args.json").write_text(json.dumps({"a": "x" * 5_000_000}))
+    with pytest.raises(LogError, match="bytes"):
+        found(tmp_path)

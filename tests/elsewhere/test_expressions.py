@@ -1,0 +1,139 @@
+"""Formulas over logged quantities: what they give, and what they refuse."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reproaudit.elsewhere.expressions import (
+    ExpressionError,
+    ExpressionValue,
+    evaluate,
+    parse_expression,
+)
+
+STEPS = np.array([0, 5, 9])
+LOGGED = {
+    "a": np.array([1.0, 2.0, 4.0]),
+    "b": np.array([3.0, 5.0, 0.5]),
+    "train/loss": np.array([8.0, 4.0, 2.0]),
+}
+
+
+def value(text: str) -> ExpressionValue:
+    return evaluate(
+        parse_expression(text), lambda tag: ExpressionValue(STEPS, LOGGED[tag]), {"t": "train/loss"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a + 2 * b", [7, 12, 5]),
+        ("-a ** 2", [-1, -4, -16]),
+        ("log(t) / log(2)", [3, 2, 1]),
+        ('sqrt(tag("train/loss") * 2)', [4, 8**0.5, 2]),
+        ("max(a, 3)", [3, 3, 4]),
+        ("min(a, b)", [1, 2, 0.5]),
+        ("a / first(a)", [1, 2, 4]),
+        ("a - mean(a)", [1 - 7 / 3, 2 - 7 / 3, 4 - 7 / 3]),
+        ("abs(-exp(a - a))", [1, 1, 1]),
+    ],
+)
+def test_a_series_of_numbers(text: str, expected: list[float]) -> None:
+    found = value(text)
+    assert found.steps is not None
+    assert found.values == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("last(a)", 4), ("first(b)", 3), ("1 + 2", 3), ("2 ** 0.5", 2**0.5)]
+)
+def test_a_single_number(text: str, expected: float) -> None:
+    found = value(text)
+    assert found.steps is None
+    assert found.values == pytest.approx(expected)
+
+
+formulas = st.recursive(
+    st.sampled_from(["a", "b", "t", "2", "0.5"]),
+    lambda below: st.one_of(
+        st.tuples(below, st.sampled_from("+-*"), below).map(lambda p: f"({' '.join(p)})"),
+        below.map(lambda one: f"abs({one})"),
+        st.tuples(below, below).map(lambda p: f"max({p[0]}, {p[1]})"),
+        below.map(lambda one: f"-{one}"),
+    ),
+    max_leaves=12,
+)
+
+
+@given(formulas)
+def test_formulas_mean_what_python_means(text: str) -> None:
+    names = {"a": LOGGED["a"], "b": LOGGED["b"], "t": LOGGED["train/loss"]}
+    plain = eval(text, {"abs": np.abs, "max": np.maximum}, names)
+    assert np.allclose(value(text).values, plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("__import__('os').system('true')", "something computed"),
+        ("a.__class__", "Attribute"),
+        ("open('x')", "function 'open'"),
+        ("a[0]", "Subscript"),
+        ("lambda: 1", "Lambda"),
+        ("a == b", "Compare"),
+        ("a @ b", "MatMult"),
+        ("'text'", "Constant"),
+        ("True", "Constant"),
+        ("f'{a}'", "JoinedStr"),
+        ("1e999", "beyond"),
+        ("9" * 900, "beyond"),
+        ("log(a, base=2)", "2 arguments of log; it takes 1"),
+        ("log(*a)", "Starred"),
+        ("log(**a)", "1 arguments of log; it takes 1, without names"),
+        ("max(a)", "it takes 2"),
+        ("log()", "0 arguments"),
+        ("tag(a)", 'tag("name")'),
+        ("a +", "no formula"),
+        ("", "no formula"),
+        ("\0", "no formula"),
+        ("a; b", "no formula"),
+        ("(" * 400 + ")" * 400, "no formula"),
+        ("+".join("a" * 500), "more than"),
+    ],
+)
+def test_everything_else_is_refused(text: str, said: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ExpressionError) as refused:
+        value(text)
+    assert said in str(refused.value)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "exp(exp(exp(a) ** 9) ** 9)"]
+)
+def test_large_numbers_take_no_time(text: str) -> None:
+    began = time.process_time()
+    value(text)
+    assert time.process_time() - began < 2
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_computed_or_refused(text: str) -> None:
+    with contextlib.suppress(ExpressionError, KeyError):  # refused, or not logged
+        value(text)
+
+
+def test_series_with_other_steps_are_refused() -> None:
+    def other(tag: str) -> ExpressionValue:
+        return ExpressionValue(STEPS if tag == "a" else np.array([0, 5, 10]), np.ones(3))
+
+    with pytest.raises(ExpressionError, match="step 9 is in one only"):
+        evaluate(parse_expression("a + b"), other, {})

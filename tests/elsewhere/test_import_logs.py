@@ -1,0 +1,705 @@
+"""From logs to a folder that judge reads: what is imported, what is kept out, what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import encoders
+import pytest
+import yaml
+from samples import SEEDS, STEPS, falling, protocol, role, run_import, submitted
+
+from rendering import render_markdown
+from reproaudit.cli import run_command
+from reproaudit.commands.judge import scorecard_of_submission
+from reproaudit.elsewhere import archives, reading
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.errors import AuditError
+from reproaudit.records import Record
+
+Points = list[tuple[int, float]]
+Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]
+"""Writes one run below a folder: its seed, its curves and its configuration."""
+
+
+def tensorboard_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    encoders.event_file(logs / f"run{seed}" / "events.out.tfevents.1.h", curves, config)
+
+
+def wandb_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    steps = sorted({step for points in curves.values() for step, _ in points})
+    rows = [
+        {"_step": s, **{tag: v for tag, ps in curves.items() for at, v in ps if at == s}}
+        for s in steps
+    ]  # fmt: skip
+    folder = logs / f"offline-run-{seed}"
+    folder.mkdir(parents=True)
+    log = encoders.wandb_log(encoders.wandb_records(rows, config))
+    (folder / f"run-{seed}.wandb").write_bytes(log)
+
+
+def mlflow_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    encoders.mlflow_run(logs / "0" / f"abc{seed}", curves, config)
+
+
+def mlflow_base(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    logs.mkdir(exist_ok=True)
+    encoders.mlflow_database(logs / f"m{seed}.db", {f"run {seed}": (curves, config)})
+
+
+def lightning_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    folder = logs / f"version_{seed}"
+    rows = [{"epoch": "", "step": s, tag: repr(v)} for tag, ps in curves.items() for s, v in ps]
+    encoders.table(folder / "metrics.csv", rows)
+    (folder / "hparams.yaml").write_text(yaml.safe_dump(config))
+
+
+def trainer_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    folder = logs / f"out{seed}"
+    folder.mkdir(parents=True)
+    history = [{"step": s, tag: v} for tag, points in curves.items() for s, v in points]
+    state = {"global_step": 100, "max_steps": 100, "log_history": history}
+    (folder / "trainer_state.json").write_text(json.dumps(state))
+    (folder / "training_args.json").write_text(json.dumps(config))
+
+
+def csv_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
+    rows = [{"step": s, "name": tag, "value": repr(v)} for tag, ps in curves.items() for s, v in ps]
+    encoders.table(logs / f"run{seed}" / "log.csv", rows)
+    (logs / f"run{seed}" / "config.json").write_text(json.dumps(config))
+
+
+LOGGERS = [
+    tensorboard_run, wandb_run, mlflow_run, mlflow_base, lightning_run, trainer_run, csv_run,
+]  # fmt: skip
+
+
+def write(logs: Path, logger: Logger = csv_run, seeds: Any = SEEDS, **config: Any) -> Path:
+    """The runs of all seeds, each with its loss."""
+    for seed in seeds:
+        logger(logs, seed, {"loss": falling(seed), "lr": [(0, 0.1)]}, {"seed": seed, **config})
+    return logs
+
+
+def records(out: Path) -> dict[int, Record]:
+    return {record.seed: record for record in submitted(out).records}
+
+
+def loss(record: Record) -> Points:
+    series = record.measurements.series["loss"]
+    return list(zip(series.steps, series.values.tolist(), strict=True))
+
+
+def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any) -> str:
+    """The one line that an import is refused with; nothing of it is left."""
+    before = sorted(tmp_path.iterdir())
+    began = time.process_time()
+    with pytest.raises(AuditError) as error:
+        run_import(tmp_path, [logs], mapping, **more)
+    assert time.process_time() - began < 2
+    assert not (tmp_path / "imported").exists()
+    assert [one for one in sorted(tmp_path.iterdir()) if one.name.startswith(".")] == []
+    assert set(before) <= set(tmp_path.iterdir())
+    text = str(error.value)
+    assert "\n" not in text
+    assert error.value.exit_code == 2
+    return text
+
+
+# --- what is imported -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("logger", LOGGERS)
+def test_every_logger_leads_to_the_same_measurements(tmp_path: Path, logger: Logger) -> None:
+    out = run_import(tmp_path, [write(tmp_path / "logs", logger, width=64)])
+    found = records(out)
+    assert {seed: loss(one) for seed, one in found.items()} == {s: falling(s) for s in SEEDS}
+    assert role(out)["ignored"] in (["lr"], ["epoch", "lr"], ["_timestamp", "lr"])
+    by_name = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    assert (by_name["width"], by_name["step_size"]) == ("equal", "absent")
+    assert submitted(out).settings == {}
+
+
+def test_hyperparameters_in_a_folder_below_a_run_are_the_runs(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    tensorboard_run(logs, 0, {"loss": falling(0)}, None)
+    below = {"final": [(0, 1.0)]}
+    home = logs / "run0"
+    encoders.event_file(home / "1700000000.5" / "a.tfevents.1", below, {"seed": 4, "width": 8})
+    out = run_import(tmp_path, [logs])
+    assert records(out).keys() == {4}
+    assert submitted(out).settings == {"training.width": 8}
+    encoders.event_file(home / "1700000001.5" / "a.tfevents.1", below, {"seed": 5})
+    with pytest.raises(AuditError, match=r"seed = 5, and 4 beside it|seed = 4, and 5 beside it"):
+        run_import(tmp_path / "again", [logs])
+
+
+def test_hyperparameters_in_a_folder_with_a_name_are_the_runs_if_it_is_the_only_one(
+    tmp_path: Path,
+) -> None:
+    logs = tmp_path / "logs"
+    for seed in (3, 4):
+        tensorboard_run(logs, seed, {"loss": falling(seed)}, None)
+        below = logs / f"run{seed}" / "hp" / "a.tfevents.1"
+        encoders.event_file(below, {"final": [(0, 1.0)]}, {"seed": seed, "width": 8})
+    out = run_import(tmp_path, [logs])
+    assert records(out).keys() == {3, 4}
+    assert submitted(out).settings == {"training.width": 8}
+    assert len([one for one in protocol(out)["skipped"] if "hyperparameters" in one]) == 2
+
+
+def test_runs_of_single_numbers_below_a_run_are_not_its_hyperparameters(tmp_path: Path) -> None:
+    home = tmp_path / "logs"
+    encoders.event_file(home / "a.tfevents.1", {"loss": falling(0)})
+    for seed in (1, 2):
+        below = home / f"trial{seed}" / "a.tfevents.1"
+        encoders.event_file(below, {"final": [(0, 1.0)]}, {"seed": seed})
+    found = find_runs([home], frozenset(), None, tmp_path)
+    assert [run.config for run in found.runs] == [{}, {"seed": 1}, {"seed": 2}]
+
+
+def test_a_table_with_seeds_and_axes(tmp_path: Path) -> None:
+    rows = [
+        {"seed": seed, "step": step, "layer": layer, "layer_loss": seed + step + layer / 8}
+        for seed in SEEDS for step in STEPS for layer in (1, 2)
+    ]  # fmt: skip
+    out = run_import(tmp_path, [encoders.table(tmp_path / "log.csv", rows)])
+    series = records(out)[3].measurements.series["layer_loss"]
+    assert series.steps == STEPS
+    assert series.values.tolist() == [[3 + s + 1 / 8, 3 + s + 2 / 8] for s in STEPS]
+
+
+def test_a_mapping_names_tags_axes_and_formulas(tmp_path: Path) -> None:
+    curves = {
+        "train/nll": falling(0), "acc": [(0, 0.1), (100, 0.9)], "norm.1": [(100, 3.0)],
+        "norm.2": [(100, 4.0)], "l1": falling(1), "l2": falling(2),
+    }  # fmt: skip
+    csv_run(tmp_path / "logs", 0, curves, {"seed": 0, "lr": 0.1})
+    mapping = """
+        who: Ada
+        date: 2025-01-02
+        mapping:
+          loss: train/nll
+          norm: norm.{layer}
+          accuracy: {expression: last(acc)}
+          layer_loss:
+            expression: log(tag("l{layer}")) - mean(l1)
+        configuration: {step_size: lr}
+    """
+    out = run_import(tmp_path, [tmp_path / "logs"], mapping)
+    measured = records(out)[0].measurements
+    assert measured.scalars["accuracy"] == 0.9
+    assert measured.arrays["norm"].tolist() == [3.0, 4.0]
+    mean = sum(value for _, value in curves["l1"]) / len(curves["l1"])
+    expected = [math.log(dict(curves[tag])[50]) - mean for tag in ("l1", "l2")]
+    assert measured.series["layer_loss"].values[5].tolist() == pytest.approx(expected, abs=1e-15)
+    assert submitted(out).records[0].origin is not None
+    assert str(submitted(out).records[0].origin.made) == "2025-01-02"
+    settings = {one["setting"]: one for one in protocol(out)["settings"]}
+    assert settings["step_size"]["status"] == "equal"
+
+
+def test_runs_that_were_left_out_and_formulas_stand_beside_the_origin(tmp_path: Path) -> None:
+    """The defect: bad seeds were ignored, or a formula bettered them, and the page said nothing."""
+    for seed in range(8):
+        csv_run(tmp_path / "logs", seed, {"loss": falling(seed)}, {"seed": seed})
+    mapping = """
+        mapping:
+          accuracy: {expression: "last(max(g, 0.9 + 0 * g))", let: {g: loss}}
+        runs:
+          - {match: "*run6*", ignore: true}
+          - {match: "*run7*", ignore: true}
+          - {match: "*"}
+    """
+    out = run_import(tmp_path, [tmp_path / "logs"], mapping)
+    assert len(protocol(out)["ignored_runs"]) == 2
+    card = scorecard_of_submission(submitted(out), None)
+    page = render_markdown(card).replace("\\", "")
+    assert "Runs of the logs that are left out: run6/log.csv, run7/log.csv." in page
+    formula = "last(max(g, 0.9 + 0 * g)), where g is 'loss'."
+    assert f"'accuracy' was taken from the logs as {formula}" in page
+
+
+def test_controls_are_told_by_their_configuration(tmp_path: Path) -> None:
+    write(tmp_path / "logs" / "ours", mechanism="full")
+    write(tmp_path / "logs" / "ablation", mechanism="none")
+    write(tmp_path / "logs" / "built", mechanism="constructed")
+    submission = submitted(run_import(tmp_path, [tmp_path / "logs"]))
+    assert submission.absent == ()
+    assert len(submission.records) == 15
+
+
+def test_controls_are_told_by_a_rule(tmp_path: Path) -> None:
+    for name, first in (("ours", 0), ("ablation", 5)):
+        for seed in range(first, first + 5):
+            folder = tmp_path / "logs" / f"{name}_seed_{seed}"
+            tensorboard_run(folder, 0, {"loss": falling(seed)}, None)
+    assert "in more than its seed" in refused(tmp_path, tmp_path / "logs")
+    rules = "runs: [{match: '*ablation*', settings: {mechanism: none}}, {match: '*ours*'}]"
+    submission = submitted(run_import(tmp_path, [tmp_path / "logs"], rules))
+    mechanisms = [record.settings["mechanism"] for record in submission.records]
+    assert (mechanisms.count("none"), mechanisms.count("full")) == (5, 5)
+
+
+def test_only_what_a_claim_rests_on(tmp_path: Path) -> None:
+    csv_run(tmp_path / "logs", 0, {"loss": falling(0), "accuracy": [(1, 1.0)]}, {"seed": 0})
+    out = run_import(tmp_path, [tmp_path / "logs"], claims=("toy.converges",))
+    assert records(out)[0].measurements.names == {"loss"}
+    assert "accuracy" in role(out)["ignored"]
+    text = refused(tmp_path / "x", tmp_path / "logs", claims=("toy.nothing",)) if (
+        tmp_path / "x").mkdir() is None else ""  # fmt: skip
+    assert "no claim 'toy.nothing'" in text
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def test_settings_that_contradict_the_audit_go_into_the_manifest(tmp_path: Path) -> None:
+    stated = {"width": "128", "warm_up": "False", "sizes": "[1, 2]", "init_scale": 0.01}
+    out = run_import(tmp_path, [write(tmp_path / "logs", mlflow_run, **stated)])
+    settings = {one["setting"]: one for one in protocol(out)["settings"]}
+    found = {name: one["status"] for name, one in settings.items()}
+    assert found["width"] == found["warm_up"] == found["init_scale"] == "contradicting"
+    assert found["sizes"] == "equal"
+    submission = submitted(out)
+    assert submission.settings == {
+        "training.width": 128, "training.warm_up": False, "training.init_scale": 0.01,
+    }  # fmt: skip
+    assert submission.records[0].settings["width"] == 128
+
+
+def test_the_tier_decides_what_a_setting_is_held_against(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", steps=100)
+    assert submitted(run_import(tmp_path, [logs], tier="quick")).tier == "quick"
+    assert "expected quick or paper" in refused(tmp_path / "logs", logs, tier="smoke")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"width": "wide"}, "'wide'"),
+        ({"model.width": 1, "head.width": 2}, "several values that may be the setting 'width'"),
+        ({"warm_up": 3}, "warm_up = 3"),
+        ({"step_size": "inf"}, "step_size"),
+        ({"mechanism": "half"}, "neither the experiment nor a control has"),
+    ],
+)
+def test_a_setting_that_cannot_be_compared_is_told(
+    tmp_path: Path, config: dict[str, Any], said: str
+) -> None:
+    logs = write(tmp_path / "logs", **config)
+    assert said in refused(tmp_path, logs)
+    (name,) = {key.rpartition(".")[2] for key in config}
+    if name != "mechanism":
+        run_import(tmp_path, [logs], f"configuration: {{{name}: null}}")
+
+
+def trainer_states(logs: Path, name: str, seeds: Any, **state: Any) -> Path:
+    """Runs of Hugging Face's Trainer as it leaves them: a state in the last checkpoint, no more."""
+    for seed in seeds:
+        folder = logs / f"{name}-seed{seed}" / "checkpoint-100"
+        folder.mkdir(parents=True)
+        history = [{"step": s, "loss": v} for s, v in falling(seed)]
+        tree = {"global_step": 100, "max_steps": 100, "log_history": history, **state}
+        (folder / "trainer_state.json").write_text(json.dumps(tree))
+    return logs
+
+
+def test_a_trainers_state_is_a_configuration(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", SEEDS, train_batch_size=8, num_train_epochs=3)
+    mapping = "configuration: {steps: max_steps, width: train_batch_size}"
+    out = run_import(tmp_path, [logs], mapping)
+    found = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    assert (found["steps"], found["width"], found["step_size"]) == (
+        "equal", "contradicting", "absent",
+    )  # fmt: skip
+    assert submitted(out).settings == {"training.width": 8}
+
+
+def test_what_a_trainer_settles_itself_contradicts_no_argument(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,), num_train_epochs=3)
+    arguments = logs / "bert-seed0" / "training_args.json"
+    arguments.write_text('{"max_steps": -1, "num_train_epochs": 2.5}')
+    run_import(tmp_path, [logs], "configuration: {steps: max_steps}")
+    arguments.write_text('{"max_steps": 50}')
+    (tmp_path / "again").mkdir()
+    assert "max_steps = 50" in refused(tmp_path / "again", logs)
+
+
+def test_a_trainers_state_alone_does_not_tell_that_runs_are_the_same(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0, 1))
+    trainer_states(logs, "frozen", (2, 3))
+    assert "in more than its seed" in refused(tmp_path, logs)
+
+
+def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
+    logs = trainer_states(tmp_path / "logs", "bert", (0,))
+    file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
+    file.write_text("{")
+    assert refused(tmp_path, logs).startswith(f"{file}: found text that is no JSON")
+
+
+# --- completeness ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("curve", "said"),
+    [
+        (
+            [p for p in falling(2) if p[0] != 50],
+            "1 of its steps are missing, the first after step 40",
+        ),
+        (falling(2)[:-3], "seed 2 lacks 3 of the 11 steps"),
+        ([(2 * s, v) for s, v in falling(2)], "lacks"),
+        ([(0, 1.0)], "lacks 10"),
+        ([], "seed 2 did not log it"),
+    ],
+)
+def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
+    tmp_path: Path, curve: Points, said: str
+) -> None:
+    logs = write(tmp_path / "logs", seeds=(0, 1))
+    csv_run(logs, 2, {"loss": curve, "accuracy": [(100, 1.0)]}, {"seed": 2})
+    for seed in (0, 1):
+        csv_run(logs, seed, {"loss": falling(seed), "accuracy": [(100, 1.0)]}, {"seed": seed})
+    out = run_import(tmp_path, [logs])
+    assert all("loss" not in one.measurements.names for one in records(out).values())
+    assert any(said in reason for reason in role(out)["withheld"]["loss"])
+
+
+def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", max_steps=500)
+    assert "it ends at step 100, and the configuration says max_steps = 500" in refused(
+        tmp_path, logs
+    )
+    run_import(tmp_path, [logs], "complete: the script stops when the loss is flat")
+
+
+def test_logs_that_say_that_they_are_cut_are_not_attested_whole(tmp_path: Path) -> None:
+    for seed in SEEDS:
+        folder = tmp_path / "logs" / f"r{seed}"
+        encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, status=4)
+    assert "FAILED" in refused(tmp_path, tmp_path / "logs", "complete: I say so")
+
+
+def test_a_sampled_export_is_not_attested_whole(tmp_path: Path) -> None:
+    lines = [json.dumps({"_step": 10 * s, "loss": 1.0, "seed": 1}) for s in range(500)]
+    (tmp_path / "wandb-history.jsonl").write_text("\n".join(lines))
+    text = refused(tmp_path, tmp_path / "wandb-history.jsonl", "complete: I say so")
+    assert "run.history()" in text
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("curve", "said"),
+    [
+        ([(0, 1.0), (10, 0.5), (10, 0.5)], "step 10 a second time"),
+        ([(0, 1.0), (20, 0.5), (10, 0.5)], "step 10 after 20"),
+        ([(-10, 1.0), (0, 0.5)], "step -10"),
+        ([(0, 1.0), (10, float("nan"))], "nan at step 10"),
+        ([(0, 1.0), (10, float("inf"))], "inf at step 10"),
+    ],
+)
+def test_bad_curves_are_told(tmp_path: Path, curve: Points, said: str) -> None:
+    csv_run(tmp_path / "logs", 0, {"loss": curve}, {"seed": 0})
+    text = refused(tmp_path, tmp_path / "logs")
+    assert said in text
+    assert "run0" in text or "seed 0" in text
+    # what is not wanted may be as bad as it likes
+    csv_run(tmp_path / "logs", 0, {"other": curve, "loss": falling(0)}, {"seed": 0})
+    run_import(tmp_path, [tmp_path / "logs"])
+
+
+def test_a_run_that_diverged_keeps_its_numbers(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", seeds=(0, 1))
+    csv_run(logs, 2, {"loss": [(0, 1.0), (10, float("inf"))]}, {"seed": 2})
+    out = run_import(tmp_path, [logs], "runs: [{match: '*run2*', status: diverged}]")
+    assert records(out)[2].status == "diverged"
+    assert loss(records(out)[0]) == falling(0)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"), [("lr", (0.1, 0.2)), ("data_path", ("a", "b")), ("lr", ("0.1", "0.2"))]
+)
+def test_runs_that_mix_configurations_are_told(tmp_path: Path, key: str, values: Any) -> None:
+    for seed in (1, 2):
+        csv_run(
+            tmp_path / "logs", seed, {"loss": falling(seed)}, {"seed": seed, key: values[seed - 1]}
+        )
+    text = refused(tmp_path, tmp_path / "logs")
+    assert f"found {key} = " in text
+    run_import(tmp_path, [tmp_path / "logs"], f"vary: [{key}]")
+
+
+def test_what_is_each_runs_own_affair_may_differ(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        own = {"run_name": f"x{seed * 7}", "output_dir": f"/o/{seed * 5}", "note": f"seed {seed}"}
+        csv_run(tmp_path / "logs", seed, {"loss": falling(seed)}, {"seed": seed, **own})
+    run_import(tmp_path, [tmp_path / "logs"])
+
+
+def test_one_seed_twice_is_told(tmp_path: Path) -> None:
+    csv_run(tmp_path / "logs", 1, {"loss": falling(1)}, {"seed": 7})
+    csv_run(tmp_path / "logs", 2, {"loss": falling(2)}, {"seed": 7})
+    assert "seed 7 of 'training' a second time" in refused(tmp_path, tmp_path / "logs")
+    run_import(tmp_path, [tmp_path / "logs"], seeds=("*run2*=8",))
+
+
+def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
+    csv_run(tmp_path / "logs", 1, {"train/loss": falling(1)}, {"seed": 7})
+    assert "found the tags train/loss; expected" in refused(tmp_path, tmp_path / "logs")
+    assert "Did you mean 'train/loss'?" in refused(
+        tmp_path, tmp_path / "logs", "mapping: {loss: train_loss}"
+    )
+    assert "unknown measurement" in refused(tmp_path, tmp_path / "logs", "mapping: {los: x}")
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        "[]", "mapping: 1", "what: 1", "mapping: {loss: {tag: a, expression: b}}",
+        "runs: [{match: 'nothing'}]", "runs: [{}]", "configuration: {nothing: x}",
+        "mapping: {loss: {expression: 'open(1)'}}", "mapping: {loss: 'x{depth}'}", "a: !!map {}",
+        "runs: [{match: '*', experiment: other}]", "runs: [{match: '*', settings: {a: 1}}]",
+        "runs: [{match: '*', ignore: true}]", "mapping: {accuracy: loss}", "step: nothing",
+        "mapping: {layer_loss: {expression: 'log(loss)'}}", "mapping: {layer_loss: loss}",
+        "mapping: {loss: {expression: '1'}}", "mapping: {loss: {expression: 'log(loss - 9)'}}",
+    ],
+)  # fmt: skip
+def test_a_mapping_that_does_not_fit_is_told(tmp_path: Path, mapping: str) -> None:
+    refused(tmp_path, write(tmp_path / "logs", seeds=(0,)), mapping)
+
+
+def test_logs_that_are_none_are_told(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    assert "no log" in refused(tmp_path, tmp_path / "logs")
+    assert "no such file" in refused(tmp_path, tmp_path / "missing")
+    (tmp_path / "model.pt").write_bytes(b"")
+    assert "'.pt'" in refused(tmp_path, tmp_path / "model.pt")
+    assert "expected NAME=NUMBER" in refused(tmp_path, tmp_path / "logs", seeds=("a=b",))
+
+
+def test_a_folder_that_holds_something_is_never_written_to(tmp_path: Path) -> None:
+    (tmp_path / "imported").mkdir()
+    (tmp_path / "imported" / "mine").write_text("x")
+    with pytest.raises(AuditError, match="expected a new folder"):
+        run_import(tmp_path, [write(tmp_path / "logs")])
+    assert (tmp_path / "imported" / "mine").read_text() == "x"
+
+
+# --- hostile files --------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log.csv")
+    assert "found a pipe" in refused(tmp_path, tmp_path / "log.csv")
+    logs = write(tmp_path / "logs")
+    os.mkfifo(logs / "pipe.csv")
+    run_import(tmp_path, [logs])
+
+
+def test_links_are_passed_over_and_named(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs")
+    secret = encoders.table(tmp_path / "secret.csv", [{"step": 1, "loss": 1}])
+    (logs / "seed_9.csv").symlink_to(secret)
+    (logs / "latest").symlink_to(logs / "run0")
+    (logs / "up").symlink_to(tmp_path)
+    skipped = protocol(run_import(tmp_path, [logs]))["skipped"]
+    assert sorted(one.rpartition("/")[2] for one in skipped) == [
+        "latest (a link)", "seed_9.csv (a link)", "up (a link)",
+    ]  # fmt: skip
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "log.csv").open("wb") as file:
+        file.truncate(reading.MAX_TEXT_BYTES + 1)
+    assert "bytes; expected at most" in refused(tmp_path, tmp_path / "log.csv")
+
+
+def archived(file: Path, members: dict[str, bytes]) -> Path:
+    if file.suffix == ".zip":
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        return file
+    with tarfile.open(file, "w:gz") as tar:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, BytesIO(data))
+    return file
+
+
+@pytest.mark.parametrize("name", ["logs.zip", "logs.tar.gz"])
+def test_an_archive_is_read_like_its_folder(tmp_path: Path, name: str) -> None:
+    logs = write(tmp_path / "logs")
+    members = {
+        file.relative_to(tmp_path).as_posix(): file.read_bytes()
+        for file in logs.rglob("*") if file.is_file()
+    }  # fmt: skip
+    out = run_import(tmp_path, [archived(tmp_path / name, members)])
+    assert {seed: loss(one) for seed, one in records(out).items()} == {s: falling(s) for s in SEEDS}
+
+
+@pytest.mark.parametrize("name", ["logs.zip", "logs.tar.gz"])
+@pytest.mark.parametrize("path", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "..\\e.csv"])
+def test_a_path_that_leads_out_of_an_archive_is_refused(
+    tmp_path: Path, name: str, path: str
+) -> None:
+    text = refused(tmp_path, archived(tmp_path / name, {path: b"step,loss\n"}))
+    assert "leads out" in text
+    assert not (tmp_path.parent / "evil.csv").exists()
+
+
+def test_links_and_devices_in_an_archive_are_never_made(tmp_path: Path) -> None:
+    data = b"seed,step,loss\n" + b"".join(b"0,%d,1.5\n" % s for s in STEPS)
+    file = tmp_path / "logs.tar"
+    with tarfile.open(file, "w") as tar:
+        for kind, name in ((tarfile.SYMTYPE, "link.csv"), (tarfile.FIFOTYPE, "pipe.csv")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            tar.addfile(info)
+        info = tarfile.TarInfo("log.csv")
+        info.size = len(data)
+        tar.addfile(info, BytesIO(data))
+    assert records(run_import(tmp_path, [file])).keys() == {0}
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1000)
+    file = tmp_path / "logs.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("log.csv", bytes(10**6))
+    assert "bytes unpacked" in refused(tmp_path, file)
+
+
+@pytest.mark.parametrize("name", ["logs.zip", "logs.tar.gz", "logs.tar"])
+def test_a_damaged_archive_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04" + bytes(100))
+    refused(tmp_path, tmp_path / name)
+
+
+def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    csv_run(logs, 0, {"loss": [(0, 1.0), (0, 2.0)]}, {"seed": 0})
+    (logs / "run0" / "log.csv").rename(logs / "run0" / "a\x1b[31m.csv")
+    assert "\x1b" not in refused(tmp_path, logs)
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_the_command_prints_what_became_of_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    rows = [
+        {"seed": seed, "step": step, "cosine": 0.9, "gap": 1} for seed in SEEDS for step in STEPS
+    ]
+    log = encoders.table(tmp_path / "log.csv", rows)
+    (tmp_path / "args.json").write_text('{"steps": 100, "loss": "logistic"}')
+    command = ["import", "soudry2018", str(log), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out"), "--who", "Ada"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "'separable', from table: seeds 0, 1, 2, 3, 4" in shown
+    assert "cosine: 11 points in each run" in shown
+    assert "not logged by 'separable': norm" in shown
+    assert "ignored tags: gap" in shown
+    assert "20000 (recalled) 100 contradicting" in shown
+    assert "no run of 'separable' with loss = 'squared'" in shown
+    manifest = yaml.safe_load((tmp_path / "out" / "manifest.yaml").read_text())
+    assert (manifest["who"], manifest["tier"]) == ("Ada", "quick")
+    stated = {"separable.steps": 100, "separable.loss": "logistic"}
+    assert manifest["settings"] == stated, "what the configuration states, equal or not"
+    judge = ["judge", "soudry2018", "--audits", str(tutorial)]
+    assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
+    assert "by Ada" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_is_left_out_is_printed_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
+    logs = tmp_path / "logs"
+    for kind in ("logistic", "squared"):
+        for seed in SEEDS:
+            reached = 10_000 if (kind, seed) == ("logistic", 2) else 20_000
+            history = [{"step": s, "cosine": 0.9, "norm": 1.0} for s in range(0, reached + 1, 2000)]
+            state = {"global_step": reached, "max_steps": 20_000, "log_history": history}
+            folder = logs / f"{kind}-seed{seed}"
+            folder.mkdir(parents=True)
+            (folder / "trainer_state.json").write_text(json.dumps(state))
+            (folder / "args.json").write_text(json.dumps({"loss": kind}))
+    command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
+    assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [one for one in lines if one.startswith("left out")] == [
+        f"left out, not whole: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 "
+        "of 20000"
+        for name in ("cosine", "norm")
+    ]
+
+
+def test_the_command_refuses_in_one_line_with_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.csv").write_text("step,loss\n0,1\n0")
+    command = ["import", "ahn2023", str(tmp_path / "log.csv"), "--out", str(tmp_path / "out")]
+    assert run_command(command) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+WAITS = """
+import sys, time
+from pathlib import Path
+from reproaudit.commands import import_logs
+from samples import run_import
+
+def wait(logs, axes, step, scratch):
+    print(scratch, flush=True)
+    time.sleep(60)
+
+import_logs.find_runs = wait
+run_import(Path(sys.argv[1]), [Path(sys.argv[1])])
+"""
+
+
+def test_what_a_killed_import_has_unpacked_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("temporary", "killed"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITS, str(tmp_path / "killed")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    scratch = Path(process.stdout.readline().strip())
+    process.kill()
+    process.communicate()
+    assert scratch.parent == tmp_path / "temporary"
+    assert scratch.exists()
+    run_import(tmp_path, [write(tmp_path / "logs")])
+    assert list((tmp_path / "temporary").iterdir()) == []

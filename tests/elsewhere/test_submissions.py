@@ -1,0 +1,462 @@
+"""Hostile submissions: told in single lines, without reading, unpickling or waiting for more."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import tracemalloc
+import zipfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import factories
+from reproaudit.cli import run_command
+from reproaudit.elsewhere import files
+from reproaudit.elsewhere.files import Block, FileReader, Table
+from reproaudit.elsewhere.misfit import MOST_MISFITS, Misfits
+from reproaudit.elsewhere.submission import read_submission
+from reproaudit.errors import SpecError
+
+AUDIT = factories.make_audit(claims=[factories.claim("distance", "good")], findings=[])
+STATED = {"schema_version": 1, "who": "A", "source": "B", "framework": "C", "date": "2024-05-01"}
+NAMES = frozenset({"loss", "accuracy", "layer_distance"})
+
+
+def write(folder: Path, name: str | None = None, data: bytes = b"", **changes: Any) -> Path:
+    """A submission of one run, with one file."""
+    one = {"experiment": "good", "seeds": [7], "files": [name or "a.json"]}
+    (folder / "manifest.json").write_text(json.dumps({**STATED, "runs": [one], **changes}))
+    if name is not None:
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def faults(folder: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        read_submission(AUDIT, folder)
+    return str(caught.value).splitlines()
+
+
+def npy(shape: str, descr: str = "<f8", data: bytes = b"", version: int = 1) -> bytes:
+    """An array with any header before any data."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + data
+
+
+def archive(*members: tuple[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as file:
+        for name, data in members:
+            file.writestr(name, data)
+    return out.getvalue()
+
+
+def with_bytes(data: bytes, local: int, central: int, value: int) -> bytes:
+    """An archive of one member with a byte of both of its headers replaced."""
+    changed = bytearray(data)
+    changed[local] = changed[changed.index(b"PK\1\2") + central] = value
+    return bytes(changed)
+
+
+ONE = archive(("accuracy.npy", npy("()", data=struct.pack("<d", 0.5))))
+PICKLED = io.BytesIO()
+np.savez(PICKLED, loss=np.array([{}], dtype=object), allow_pickle=True)
+
+NPZ = {
+    "the plain one": (ONE, None),
+    "10^12 numbers": (
+        archive(("loss.npy", npy("(1000000000000,)"))),
+        "is no NPZ file of plain arrays: ",
+    ),
+    "negative lengths": (
+        archive(("loss.npy", npy("(-1, -1)", data=bytes(8)))),
+        "is no NPZ file of plain arrays: ",
+    ),
+    "60,000 members": (
+        archive(*((f"{i}.npy", b"") for i in range(60_000))),
+        "found 60,000 arrays; expected at most 1,000",
+    ),
+    "encrypted": (with_bytes(ONE, 6, 8, 1), "is no NPZ file of plain arrays: "),
+    "an unknown compression": (with_bytes(ONE, 8, 10, 99), "is no NPZ file of plain arrays: "),
+    "a deflated bomb": (
+        archive(("loss.npy", bytes(2**27)), how=zipfile.ZIP_DEFLATED),
+        "found 134,217,728 bytes unpacked; expected at most 67,108,864",
+    ),
+    "objects": (PICKLED.getvalue(), "is no NPZ file of plain arrays: Object arrays cannot be"),
+    "text": (
+        archive(("loss.npy", npy("(2,)", "<U1", bytes(8)))),
+        "'loss' holds something else than numbers",
+    ),
+    "truth values": (
+        archive(("loss.npy", npy("()", "|b1", bytes(1)))),
+        "'loss' holds something else than numbers",
+    ),
+    "complex numbers": (
+        archive(("loss.npy", npy("()", "<c16", bytes(16)))),
+        "'loss' holds something else than numbers",
+    ),
+    "no array": (archive(("loss.txt", b"1")), "'loss.txt' holds something else than numbers"),
+    "an empty member": (archive(("loss.npy", b"")), "'loss' holds something else than numbers"),
+    "a header of dashes": (
+        archive(("loss.npy", npy("-" * 9_000 + "1"))),
+        "is no NPZ file of plain arrays: ",
+    ),
+    "steps without a dimension": (
+        archive(("loss.npy", npy("(1,)", data=bytes(8))), ("steps.npy", npy("()", data=bytes(8)))),
+        "a.npz: steps: found steps of 0 dimensions; expected one dimension",
+    ),
+    "a long name": (archive(("n" * 60_000 + ".npy", npy("()", data=bytes(8)))), "…"),
+}
+
+
+@pytest.mark.parametrize(("data", "says"), NPZ.values(), ids=NPZ)
+def test_an_archive_is_refused_by_its_headers(
+    data: bytes, says: str | None, tmp_path: Path
+) -> None:
+    write(tmp_path, "a.npz", data)
+    if says is None:
+        (record,) = read_submission(AUDIT, tmp_path).records
+        assert record.measurements.scalars == {"accuracy": 0.5}
+        return
+    tracemalloc.start()
+    lines = faults(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert says in lines[0]
+    assert lines[0].startswith("a.npz: ")
+    assert all(len(line) < 1_000 for line in lines)
+    assert peak < 8 * 2**20 or "1000000000000" in str(data)  # reserved, and never touched
+
+
+def test_a_header_of_either_version_is_read(tmp_path: Path) -> None:
+    for version in (1, 2):
+        data = archive(("accuracy.npy", npy("()", ">i2", b"\0\3", version)))
+        (record,) = read_submission(AUDIT, write(tmp_path, "a.npz", data)).records
+        assert record.measurements.scalars == {"accuracy": 3.0}
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        data = archive(*2 * [("accuracy.npy", npy("()", data=bytes(8)))])
+    assert "an array stands twice in it" in faults(write(tmp_path, "a.npz", data))[0]
+    write(tmp_path, "a.json", b'{"accuracy": 1, "accuracy": 2}')
+    assert faults(tmp_path) == [
+        "a.json: is not JSON: the name 'accuracy' stands twice in one object."
+    ]
+    text = (tmp_path / "manifest.json").read_text()
+    (tmp_path / "manifest.json").write_text(text.replace("{", '{"who": "me", ', 1))
+    assert "the name 'who' stands twice" in faults(tmp_path)[0]
+
+
+def npz(arrays: dict[str, NDArray[Any]], compressed: bool) -> bytes:
+    out = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def read(path: Path, seed: int = 7, alone: bool = True) -> tuple[dict[str, Table | Block], Misfits]:
+    misfits = Misfits()
+    return FileReader(misfits).read(path, path.name, NAMES, seed, alone), misfits
+
+
+FOLDER = [HealthCheck.function_scoped_fixture]
+WHOLE = st.integers(-(2**31), 2**31 - 1)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=FOLDER)
+@given(
+    values=st.lists(WHOLE, min_size=1, max_size=6),
+    dtype=st.sampled_from(["<i4", ">i8", "<f8", "<f4", "<u8"]),
+    rows=st.sampled_from([1, 2, 3]),
+    fortran=st.booleans(),
+    compressed=st.booleans(),
+)
+def test_an_array_is_read_as_numpy_reads_it(
+    values: list[int], dtype: str, rows: int, fortran: bool, compressed: bool, tmp_path: Path
+) -> None:
+    array = np.array([values] * rows).astype(dtype)
+    array = np.asfortranarray(array) if fortran else array
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz({"loss": array, "loss.steps": np.arange(rows)}, compressed))
+    found, misfits = read(path)
+    assert not misfits.found
+    block = found["loss"]
+    assert isinstance(block, Block)
+    assert block.steps == tuple(range(rows))
+    np.testing.assert_array_equal(block.values, np.load(path)["loss"].astype(float))
+
+
+SOUND = npz({"loss": np.arange(6.0), "loss.steps": np.arange(6)}, compressed=True)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=FOLDER)
+@given(
+    places=st.lists(st.integers(0, len(SOUND) - 1), min_size=1, max_size=3),
+    value=st.integers(0, 255),
+    cut=st.integers(0, 3),
+)
+def test_a_damaged_archive_is_refused_or_read_in_full(
+    places: list[int], value: int, cut: int, tmp_path: Path
+) -> None:
+    data = bytearray(SOUND)
+    for place in places:
+        data[place] = value
+    (tmp_path / "a.npz").write_bytes(data[: len(data) - cut])
+    found, misfits = read(tmp_path / "a.npz")
+    assert len(str(misfits.found).splitlines()) == 1
+    for block in found.values():
+        assert isinstance(block, Block)
+        np.testing.assert_array_equal(block.values, np.arange(6.0))
+
+
+# --- JSON and tables ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ('{"accuracy": %s}' % ("9" * 400), "beyond double precision"),
+        ('{"accuracy": %s}' % ("9" * 5_000), "is not JSON: Exceeds the limit"),
+        ('{"loss": {"steps": [%s], "values": [1]}}' % ("9" * 400), "beyond 2^53"),
+        ('{"loss": {"steps": [[%s]], "values": [1]}}' % ("9," * 400 + "9"), "found the step [9, "),
+        ('{"loss": [1, true]}', "something else than numbers"),
+        ('{"loss": [[1], ["1"]]}', "something else than numbers"),
+        (f'{{"accuracy": {"[" * 400}1{"]" * 400}}}', "different lengths"),
+        ('{"accuracy": ' + "[" * 100_000, "is not JSON: maximum recursion depth"),
+        (json.dumps({"l" * 1_000_000: 1}), "which the experiment does not declare"),
+        (
+            json.dumps({f"n{i}": 1 for i in range(1_001)}),
+            "expected measurements by name, at most 1,000",
+        ),
+        (json.dumps({"loss": "a" * 2**23}), "8,388,620 bytes; expected at most 8,388,608"),
+    ],
+)
+def test_what_json_can_hold_is_told_in_a_short_line(data: str, says: str, tmp_path: Path) -> None:
+    (line,) = faults(write(tmp_path, "a.json", data.encode()))
+    assert says in line
+    assert len(line) < 1_000
+
+
+def test_a_table_is_read_once_for_all_its_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = range(300)
+    table = "seed,step,loss\n" + "".join(f"{s},{k},{s}.5\n" for s in seeds for k in (0, 9))
+    one = {"experiment": "good", "seeds": list(seeds), "files": ["a.csv"]}
+    calls: list[Path] = []
+
+    def counted(path: Path, most: int) -> bytes:
+        calls.append(path)
+        return path.read_bytes()
+
+    monkeypatch.setattr(files, "read_regular", counted)
+    records = read_submission(AUDIT, write(tmp_path, "a.csv", table.encode(), runs=[one])).records
+    assert [path.name for path in calls] == ["a.csv"]
+    assert [r.measurements.series["loss"].values.tolist() for r in records] == [
+        [s + 0.5] * 2 for s in seeds
+    ]
+
+
+def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None:
+    """20,000 steps of one of 5,000 coordinates each: 10^8 places, of which two are looked at."""
+    data = AUDIT.model_dump(mode="json")
+    axis = {"name": "layer", "size": 5_000}
+    data["experiments"]["good"]["measurements"]["loss"]["axes"] = [axis]
+    rows = "".join(f"{i},{i % 5_000},1\n" for i in range(20_000))
+    write(tmp_path, "a.csv", b"step,layer,loss\n" + rows.encode())
+    with pytest.raises(SpecError, match="found no 'loss' at step 0, layer 1; expected it"):
+        read_submission(type(AUDIT).model_validate(data, strict=False), tmp_path)
+
+
+@pytest.mark.parametrize(("limit", "says"), [(3, None), (2, "found more than 2 rows")])
+def test_the_rows_of_a_table_are_counted(
+    limit: int, says: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_ROWS", limit)
+    (tmp_path / "a.csv").write_text("step,loss\n0,1\n1,1\n2,1\n")
+    found, misfits = read(tmp_path / "a.csv")
+    assert bool(found) is (says is None)
+    assert [says in str(one) for one in misfits.found if says] == [True] * len(misfits.found)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=FOLDER)
+@given(
+    cells=st.dictionaries(
+        st.tuples(st.integers(0, 3), st.integers(0, 5)), st.floats(-1e300, 1e300), max_size=20
+    )
+)
+def test_a_table_holds_the_numbers_of_each_seed(
+    cells: dict[tuple[int, int], float], tmp_path: Path
+) -> None:
+    lines = [f"{seed}, {step} ,{value!r}" for (seed, step), value in cells.items()]
+    (tmp_path / "a.csv").write_text("\n".join(["seed,step,loss", *lines]), encoding="utf-8-sig")
+    reader = FileReader(Misfits())
+    for seed in range(4):
+        table = reader.read(tmp_path / "a.csv", "a.csv", NAMES, seed, alone=False)["loss"]
+        assert isinstance(table, Table)
+        assert {(seed, row.step): row.value for row in table.rows} == {
+            key: value for key, value in cells.items() if key[0] == seed
+        }
+
+
+def test_all_files_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text('{"accuracy": 1}')
+    (tmp_path / "c.npz").write_bytes(ONE)
+    size = len('{"accuracy": 1}')
+    reader = FileReader(Misfits(), left=2 * size)
+    for name in ("a", "b"):
+        assert reader.read(tmp_path / f"{name}.json", name, NAMES, 7, alone=True)
+    assert not reader.read(tmp_path / "a.json", "a", NAMES, 7, alone=True)
+    assert "in all files together" in str(next(iter(reader.misfits.found)))
+    unpacked = FileReader(Misfits(), left=len(ONE))
+    assert not unpacked.read(tmp_path / "c.npz", "c", NAMES, 7, alone=True)
+    assert unpacked.misfits.found
+
+
+# --- kinds of file, paths and sizes -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.npz", "manifest.json"])
+def test_a_pipe_is_refused_without_waiting(name: str, tmp_path: Path) -> None:
+    write(tmp_path, None if name == "manifest.json" else name)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    (line,) = faults(tmp_path)
+    assert line.startswith(f"{name}: ")
+    assert "a pipe or a device; expected a regular file" in line
+
+
+def test_a_device_or_folder_is_no_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "a.json").mkdir()
+    assert faults(tmp_path)[0].startswith("a.json: cannot be read: Is a directory")
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "manifest.json").symlink_to("/dev/zero")
+    assert "a pipe or a device" in faults(tmp_path)[0]
+
+
+def test_a_manifest_of_3_gb_is_refused_unread(tmp_path: Path) -> None:
+    for name in ("manifest.json", "a.npz"):
+        write(tmp_path, "a.npz")
+        with (tmp_path / name).open("r+b") as file:
+            file.truncate(3 * 10**9)
+        tracemalloc.start()
+        (line,) = faults(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2**21
+        tracemalloc.stop()
+        assert line.startswith(f"{name}: ")
+        assert "3,000,000,000 bytes; expected at most" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("x" * 5_000 + ".csv", "File name too long"),
+        ("x/" * 5_000 + "a.csv", "File name too long"),
+        ("loop.csv", "loop"),
+        ("a\0.csv", "expected a file inside the manifest's folder"),
+    ],
+)
+def test_a_path_that_cannot_be_looked_up_is_told(name: str, says: str, tmp_path: Path) -> None:
+    one = {"experiment": "good", "seeds": [7], "files": [name]}
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (line,) = faults(write(tmp_path, runs=[one]))
+    assert line.startswith("manifest.json: runs[0].files[0]: found '")
+    assert says in line
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize(
+    ("field", "many", "says"),
+    [
+        ("seeds", range(10_001), "at most 10000"),
+        ("files", [f"{i}.csv" for i in range(1_001)], "at most 1000"),
+    ],
+)
+def test_a_run_has_a_limit(field: str, many: Any, says: str, tmp_path: Path) -> None:
+    one = {"experiment": "good", "seeds": [7], "files": ["a.csv"], field: list(many)}
+    (line,) = faults(write(tmp_path, runs=[one]))
+    assert f"runs[0].{field}: found " in line
+    assert says in line
+
+
+# --- faults, dates, interruption ------------------------------------------------------------------
+
+
+def test_the_first_thousand_faults_are_told_and_the_rest_counted(tmp_path: Path) -> None:
+    rows = "".join(f"{i},x\n" for i in range(MOST_MISFITS + 2_345))
+    lines = faults(write(tmp_path, "a.csv", b"step,loss\n" + rows.encode()))
+    assert len(lines) == MOST_MISFITS + 1
+    assert lines[0] == "a.csv:2: column loss: found 'x'; expected a number."
+    assert lines[-1] == "and 2,345 more faults."
+
+
+def test_a_fault_is_told_once_and_cut_to_a_length() -> None:
+    misfits = Misfits()
+    for _ in range(2):
+        misfits.add("a.csv", "is\nlong: " + "x" * 10_000)
+    with pytest.raises(SpecError) as caught:
+        misfits.raise_if_any()
+    assert str(caught.value).startswith("a.csv: is long: xxx")
+    assert len(str(caught.value)) == len("a.csv: ") + 400
+    assert "\n" not in str(caught.value)
+    exact = Misfits()
+    exact.add("a", "y" * 400)
+    with pytest.raises(SpecError, match=r"^a: y{400}$"):
+        exact.raise_if_any()
+
+
+@pytest.mark.parametrize(("days", "future"), [(-30, False), (0, False), (1, False), (2, True)])
+def test_a_date_in_the_future_is_refused(days: int, future: bool, tmp_path: Path) -> None:
+    day = datetime.now(UTC).date() + timedelta(days=days)
+    write(tmp_path, "a.json", b'{"accuracy": 0.5}', date=day.isoformat())
+    if not future:
+        assert read_submission(AUDIT, tmp_path).records
+        return
+    (line,) = faults(tmp_path)
+    assert line.startswith(f"manifest.json: date: found {day}, which is in the future")
+
+
+def test_an_interruption_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.np, "load", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_submission(AUDIT, write(tmp_path, "a.npz", ONE))
+
+
+def test_the_command_tells_a_hostile_submission_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = {"experiment": "one_layer", "seeds": [7], "files": ["a.npz"]}
+    write(tmp_path, "a.npz", NPZ["10^12 numbers"][0], runs=[one])
+    assert run_command(["judge", "ahn2023", "--measurements", str(tmp_path)]) == 2
+    shown = capsys.readouterr()
+    assert "is no NPZ file of plain arrays" in " ".join(shown.err.split())
+    assert "Traceback" not in shown.err
+
+
+def test_seeds_and_files_that_the_manifest_does_not_name_are_told(tmp_path: Path) -> None:
+    """The defect: six of fourteen seeds in a table were judged, and the page said nothing."""
+    rows = [f"{seed},{0.1 + seed / 7}" for seed in range(9)]
+    (tmp_path / "more.csv").write_text("seed,distance\n")
+    table = "\n".join(["seed,distance", *rows]).encode()
+    runs = [{"experiment": "good", "seeds": [0, 1, 2, 3, 4], "files": ["own.csv"]}]
+    said = read_submission(AUDIT, write(tmp_path, "own.csv", table, runs=runs)).remarks
+    assert (
+        "Rows of seeds that the manifest does not name were not read: own.csv (seeds 5, 6, "
+        "7, 8)." in said
+    )
+    assert "Files beside the manifest that it does not name were not read: more.csv." in said

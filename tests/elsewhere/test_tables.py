@@ -1,0 +1,195 @@
+"""Loose tables, the exports of W&B and TensorBoard, Lightning's and Hugging Face's files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import encoders
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from samples import points, told_in_one_line
+
+from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere.tables import read_lightning, read_table, read_trainer_state
+
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def read(file: Path, step: str | None = None, axes: str = "layer") -> list[LoggedRun]:
+    return read_table(file.name, (file.name,), file, frozenset(axes.split()), step)
+
+
+def written(folder: Path, text: str, name: str = "log.csv") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@SHARED
+@given(st.lists(st.tuples(finite, finite), min_size=1, max_size=20), st.booleans())
+def test_wide_and_long_tables_say_the_same(
+    tmp_path: Path, pairs: list[tuple[float, float]], json_lines: bool
+) -> None:
+    wide = [{"Step": s, "a": repr(a), "b": repr(b)} for s, (a, b) in enumerate(pairs)]
+    long = [
+        {"step": s, "metric": tag, "value": repr(v)}
+        for s, pair in enumerate(pairs)
+        for tag, v in zip("ab", pair, strict=True)
+    ]
+    files = [encoders.table(tmp_path / "w.csv", wide), encoders.table(tmp_path / "l.csv", long)]
+    if json_lines:
+        lines = [json.dumps({"step": s, "a": a, "b": b}) for s, (a, b) in enumerate(pairs)]
+        files.append(written(tmp_path, "\n".join(lines), "h.jsonl"))
+    for file in files:
+        (run,) = read(file)
+        assert points(run, "a") == [(s, a) for s, (a, _) in enumerate(pairs)]
+        assert points(run, "b") == [(s, b) for s, (_, b) in enumerate(pairs)]
+
+
+def test_columns_of_seeds_runs_and_axes(tmp_path: Path) -> None:
+    rows = [
+        {"seed": seed, "run": run, "step": step, "layer": layer, "loss": 100 * seed + layer}
+        for run in ("x", "y") for seed in (3, 4) for step in (0, 1) for layer in (1, 2)
+    ]  # fmt: skip
+    runs = read(encoders.table(tmp_path / "log.csv", rows))
+    assert [(run.name, run.seed) for run in runs] == [
+        (f"log.csv (run {name}, seed {seed})", seed) for name in "xy" for seed in (3, 4)
+    ]
+    curves = runs[1].curves["loss"]
+    assert curves[(("layer", "2"),)].values.tolist() == [402.0, 402.0]
+
+
+def test_a_lone_column_value_is_called_as_its_file(tmp_path: Path) -> None:
+    (run,) = read(written(tmp_path, "step,value\n0,1\n1,2\n", "loss.csv"))
+    assert points(run, "loss") == [(0, 1.0), (1, 2.0)]
+
+
+def test_empty_cells_were_not_observed_and_text_is_told_only_if_wanted(tmp_path: Path) -> None:
+    (run,) = read(written(tmp_path, "step,loss,note\n0,1,\n1,,good\n2,3,\n"))
+    assert points(run, "loss") == [(0, 1.0), (2, 3.0)]
+    assert "'good', no number" in str(run.curves["note"][()].fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "0 columns"),
+        ("a,a\n1,2\n", "'a' twice"),
+        ("step,loss\n0,1,2\n", ":2: found 3 cells"),
+        ("step,loss\n0,1\n1", ":3: found 1 cells"),
+        ("step,loss\n1.5,1\n", "step '1.5'"),
+        ("step,loss\nx,1\n", "step 'x'"),
+        ("step,loss\n1e300,1\n", "2^53"),
+        ("seed,step,loss\n-1,0,1\n", "column seed"),
+        ('step,loss\n0,"1\n', "no CSV row"),
+        ("step,loss\n0," + "9" * 200_000 + "\n", "field larger"),
+    ],
+)
+def test_a_broken_table_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(LogError) as refused:
+        read(written(tmp_path, text))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1, "a": 2}', "[" * 100_000, "\ud83d", ""])
+def test_broken_json_lines_are_told_in_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "h.jsonl"
+    file.write_bytes(text.encode(errors="surrogatepass"))
+    with pytest.raises(LogError) as refused:
+        read(file)
+    assert "\n" not in str(refused.value)
+
+
+@SHARED
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
+    for name in ("log.csv", "h.jsonl"):
+        file = tmp_path / name
+        file.write_bytes(text.encode(errors="surrogatepass"))
+        with told_in_one_line():
+            read(file)
+
+
+def test_columns_that_are_runs_are_split(tmp_path: Path) -> None:
+    text = (
+        "Step,trained-seed0 - acc,trained-seed0 - loss,trained-seed1 - acc\n"
+        "0,0.1,2,0.2\n10,0.5,1,\n20,,0,0.6\n"
+    )
+    one, other = read(written(tmp_path, text, "wide.csv"))
+    assert one.name == "wide.csv (run trained-seed0)"
+    assert (one.parts[-1], other.parts[-1]) == ("trained-seed0", "trained-seed1")
+    assert points(one, "acc") == [(0, 0.1), (10, 0.5)]
+    assert points(one, "loss") == [(0, 2.0), (10, 1.0), (20, 0.0)]
+    assert points(other, "acc") == [(0, 0.2), (20, 0.6)]
+    assert other.curves.keys() == {"acc"}
+
+
+# --- exports that are samples ---------------------------------------------------------------------
+
+
+def export(folder: Path, steps: list[int], name: str = "wandb-history.jsonl") -> LoggedRun:
+    lines = [json.dumps({"_step": step, "loss": 1.0}) for step in steps]
+    (run,) = read(written(folder, "\n".join(lines), name))
+    return run
+
+
+def test_a_sampled_history_is_named(tmp_path: Path) -> None:
+    every_tenth = list(range(0, 5000, 10))
+    assert "run.history()" in export(tmp_path, every_tenth).not_whole[0]
+    odd = sorted({7 * s % 1009 for s in range(300)})
+    assert "scan_history" in export(tmp_path, odd).not_whole[0]
+
+
+def test_a_whole_history_is_not(tmp_path: Path) -> None:
+    assert export(tmp_path, list(range(500))).not_whole == ()
+    assert export(tmp_path, list(range(0, 7000, 10))).not_whole == ()
+
+
+def test_a_table_from_wandbs_page_is_named(tmp_path: Path) -> None:
+    text = "Step,happy - loss,happy - loss__MIN,happy - loss__MAX\n0,1,1,1\n"
+    assert "__MIN" in read(written(tmp_path, text))[0].not_whole[0]
+
+
+@pytest.mark.parametrize(("rows", "whole"), [(999, True), (1000, False), (1400, False)])
+def test_a_table_from_tensorboards_page_is_named(tmp_path: Path, rows: int, whole: bool) -> None:
+    text = "Wall time,Step,Value\n" + "".join(f"1.7e9,{s},1\n" for s in range(rows))
+    (run,) = read(written(tmp_path, text, "run-loss.csv"))
+    assert (run.not_whole == ()) is whole
+    assert whole or "reservoir" in run.not_whole[0]
+
+
+# --- trainers -------------------------------------------------------------------------------------
+
+
+def test_lightnings_table(tmp_path: Path) -> None:
+    text = "epoch,step,train_loss,val_loss\n,0,1.0,\n,1,0.5,\n0,1,,0.7\n"
+    (run,) = read_lightning("v/metrics.csv", (), written(tmp_path, text), frozenset(), None)
+    assert (run.source, run.name) == ("Lightning", "v")
+    assert points(run, "train_loss") == [(0, 1.0), (1, 0.5)]
+    assert points(run, "val_loss") == [(1, 0.7)]
+
+
+def state(folder: Path, **changes: Any) -> LoggedRun:
+    history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
+    tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
+    (folder / "trainer_state.json").write_text(json.dumps(tree))
+    return read_trainer_state("run", (), folder / "trainer_state.json", None, "x")
+
+
+def test_a_trainers_state(tmp_path: Path) -> None:
+    run = state(tmp_path)
+    assert points(run, "loss") == [(5, 0.2), (10, 0.1), (20, 0.05)]
+    assert run.not_whole == ()
+    assert "step 10 of 20" in state(tmp_path, global_step=10).not_whole[0]
+
+
+@pytest.mark.parametrize("history", [None, {}, [1], [{"step": "x", "loss": 1}]])
+def test_a_broken_state_is_told(tmp_path: Path, history: Any) -> None:
+    with pytest.raises(LogError):
+        state(tmp_path, log_history=history)
