@@ -27,6 +27,7 @@ from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
+from reproaudit.judge import History
 from reproaudit.running.files import explained, sha256, write_whole
 
 if TYPE_CHECKING:  # `check` starts without NumPy
@@ -40,7 +41,7 @@ Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
 Count = Annotated[int, Field(ge=0)]
 
 
-class ClaimAnswer(StrictModel):
+class LoggedAnswer(StrictModel):
     """A claim's outcome in a word, the digest of its bounds, and how many of n runs say yes."""
 
     answer: str
@@ -74,7 +75,7 @@ class Result(StrictModel):
     code: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")], ...]
     records: Count
     digest: Digest
-    claims: dict[str, ClaimAnswer]
+    claims: dict[str, LoggedAnswer]
 
 
 class FirstVersion(StrictModel):
@@ -150,6 +151,27 @@ def _logs(entry: Entry, store: Path | None) -> list[Path]:
     return [entry.results_file, *in_store]
 
 
+def history_of(entry: Entry, audit: Audit, store: Path | None) -> History:
+    """Return what happened before, as far as it bears on certainty.
+
+    Raises:
+        SpecError: if a log is damaged.
+    """
+    earlier = [one for file in _logs(entry, store) for one in sound_lines(file)]
+    bounds = {claim.id: digest(decisive(claim.headline)) for claim in audit.claims}
+    changed = {
+        name
+        for one in earlier
+        if isinstance(one, Result)
+        for name, answer in one.claims.items()
+        if bounds.get(name, answer.bounds) != answer.bounds
+    }
+    begun = None
+    if store is not None:
+        begun = _begun(entry, store).get(digest([_rules(audit), audit.salt]))
+    return History(begun is not False, frozenset(changed), len(earlier))
+
+
 # --- writing ------------------------------------------------------------------------------------
 
 
@@ -183,7 +205,7 @@ def append(
     audit: Audit,
     store: Path,
     records: Iterable[Record],
-    answers: Mapping[str, str],
+    answers: Mapping[str, tuple[str, int, int]],
 ) -> bool:
     """Logs what a run at the paper tier showed, unless a line says so of the same measurements.
 
@@ -192,7 +214,7 @@ def append(
         audit: its audit.
         store: the folder of records.
         records: the records that were judged.
-        answers: the outcome of each claim, by its id.
+        answers: of each claim its outcome, the runs that say yes, and all runs, by its id.
 
     Returns:
         Whether a line was written.
@@ -217,7 +239,12 @@ def append(
         records=len(judged),
         digest=measured,
         claims={
-            claim.id: ClaimAnswer(answer=answers[claim.id], bounds=digest(decisive(claim.headline)))
+            claim.id: LoggedAnswer(
+                answer=answers[claim.id][0],
+                bounds=digest(decisive(claim.headline)),
+                yes=answers[claim.id][1],
+                n=answers[claim.id][2],
+            )
             for claim in audit.claims
             if claim.id in answers
         },

@@ -57,10 +57,10 @@ def run(
     fail_on: FailOn = None,
     as_json: Json = False,
 ) -> int:
-    """Run the experiments that have no records yet, write the pages, and print the verdicts.
+    """Run the experiments that have no records yet, write the pages, and print the answers.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no verdict. Records of the plain form, which
+    records, which feed no answer. Records of the plain form, which
     computes straight from the paper's equations, are never mixed with others.
     """
     from reproaudit.commands.consent import ask_to_run
@@ -82,13 +82,10 @@ def run(
     scorecards, failures = run_and_judge(papers, chosen, how)
     folder = report_folder(out, computing.store)
     finish_run(scorecards, folder, as_json, computing.verbose)
-    verdicts = {claim.verdict for one in scorecards for claim in one.claims}
-    failed = failures > 0 or "technical_failure" in verdicts
+    outcomes = {claim.outcome for one in scorecards for claim in one.claims}
+    failed = failures > 0 or "failed" in outcomes
     if chosen == "smoke":
-        failed |= not all(
-            shows_that_it_runs(audit, card)
-            for (_, audit), card in zip(papers, scorecards, strict=True)
-        )
+        failed |= not all(map(shows_that_it_runs, scorecards))
     return exit_code(scorecards, wanted, failed)
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
 import typer
 
 from reproaudit.cell import RunForm
-from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.reports.formats import page_names
+from reproaudit.errors import TechnicalError, UsageError, did_you_mean
+from reproaudit.report.files import FORMATS
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
     from reproaudit.audit.settings import TierName
     from reproaudit.commands.run import How
-    from reproaudit.scorecard.model import Scorecard
+    from reproaudit.report.model import Scorecard
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -70,7 +70,7 @@ Salt = Annotated[
     str | None,
     typer.Option("--salt", help="A word that draws other seeds, kept apart (paper tier)."),
 ]
-Formats = Annotated[str, typer.Option("--format", help=page_names())]
+Formats = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}, joined by commas.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 FormName = Annotated[
@@ -105,7 +105,7 @@ DataDir = Annotated[
 ]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", help="Exit with 1 on these outcomes: contradicted[,missed…]."),
+    typer.Option("--fail-on", help="Exit with 1 on these outcomes: not-supported[,failed…]."),
 ]
 
 
@@ -176,23 +176,24 @@ def with_computing(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def fail_on_outcomes(words: str | None) -> frozenset[str]:
-    """Returns the verdicts and decisions that ``--fail-on`` names."""
-    if words is None:
-        return frozenset()
-    from reproaudit.reports.notebook import known_outcomes
+    """Returns the outcomes that ``--fail-on`` names, with hyphens for blanks."""
+    from reproaudit.judge import Outcome
 
-    try:
-        return known_outcomes([word.strip() for word in words.split(",") if word.strip()])
-    except UsageError as error:
-        raise UsageError(f"--fail-on: {error}") from error
+    known = {one.value.replace(" ", "-"): one.value for one in Outcome}
+    found = set()
+    for word in (words or "").split(","):
+        name = word.strip().replace(" ", "-").replace("_", "-")
+        if name and name not in known:
+            raise UsageError(f"--fail-on: no outcome '{name}'. {did_you_mean(name, known)}")
+        found |= {known[name]} if name else set()
+    return frozenset(found)
 
 
 def exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
     """Returns 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
     if failed:
         return TechnicalError.exit_code
-    outcomes = ({c.verdict, c.decision} for one in scorecards for c in one.claims)
-    return int(any(not found.isdisjoint(fail_on) for found in outcomes))
+    return int(any(claim.outcome in fail_on for one in scorecards for claim in one.claims))
 
 
 def chosen_form(name: str) -> RunForm:

@@ -29,17 +29,18 @@ from reproaudit.cli.options import (
 )
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
-from reproaudit.reports.formats import ALL_FORMATS, TERMINAL, chosen_formats, export_names
+from reproaudit.report.export.registry import export_names
+from reproaudit.report.files import FORMATS, TERMINAL, chosen_formats
 
 if TYPE_CHECKING:
-    from reproaudit.scorecard.model import Scorecard
+    from reproaudit.report.model import Scorecard
 
 
 @app.command("list")
 def list_papers(
     audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
 ) -> None:
-    """List the papers, their documentation scores and their last verdicts."""
+    """List the papers, what is documented of them, and their last answers."""
     from reproaudit.commands.listing import show_list
 
     show_list(Catalog(audits).entries.values(), store, as_json)
@@ -50,7 +51,7 @@ def report(
     slugs: Slugs = None,
     everything: All = False,
     tier: AnyTier = None,
-    formats: Formats = ALL_FORMATS,
+    formats: Formats = ",".join(FORMATS),
     out: Out = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -61,7 +62,7 @@ def report(
     fail_on: FailOn = None,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="With --all, print every detail, too."),
+        typer.Option("--verbose", help="Print every arm of every claim, too."),
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -85,7 +86,8 @@ def report(
         as_json=as_json,
         group=group,
         go_on=everything or len(entries) > 1,
-        details=verbose or not everything,
+        details=not everything,
+        verbose=verbose,
     )
     return report_papers(request, wanted)
 
@@ -251,7 +253,7 @@ def export(
     """
     from reproaudit.api import open_scorecard
     from reproaudit.commands.export import export_scorecard
-    from reproaudit.reports.formats import Signature, export_format
+    from reproaudit.report.export.registry import Signature, export_format
 
     signature = Signature(
         codecheckers=tuple(codecheckers or ()),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.commands.output import print_json, say_written
-from reproaudit.reports.files import as_read, replace_file
-from reproaudit.reports.formats import ExportFormat, ExportRequest, Signature
-from reproaudit.scorecard.model import Scorecard
+from reproaudit.report.export.registry import ExportFormat, ExportRequest, Signature
+from reproaudit.report.files import replace_file
+from reproaudit.report.model import Scorecard
 
 
 def export_scorecard(
@@ -37,7 +37,7 @@ def export_scorecard(
         UsageError: if there is nothing to export, or the signature does not suit the format.
         StoreError: if something cannot be read or written.
     """
-    request = ExportRequest(lambda: as_read(scorecard()), entry.audit_file, signature, store)
+    request = ExportRequest(scorecard, entry.audit_file, signature, store)
     made = form.write(request)
     place = Path("exports", entry.slug, *([made.tier] if made.tier else []))
     written = {_place(form, out, place, name): data for name, data in made.files.items()}

@@ -8,14 +8,11 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
-from reproaudit.reports.printable import printable
-
-if TYPE_CHECKING:
-    from reproaudit.reports.outline import Document
+from reproaudit.report.printable import printable
 
 NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
@@ -45,11 +42,10 @@ def say(text: str, *, stderr: bool = False, style: str = "") -> None:
     console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def show(document: Document) -> None:
-    """Prints a document to the terminal."""
-    from reproaudit.reports.terminal import print_document
-
-    print_document(document, terminal())
+def show(lines: Iterable[str]) -> None:
+    """Prints lines to the terminal."""
+    for line in lines:
+        say(line)
 
 
 def say_written(paths: Iterable[Path], *, as_json: bool = False) -> None:

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Role, control_batch, plan
-from reproaudit.cell import Cell
+from reproaudit.audit.plan import Batch, Role, arms_of, plan
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.commands.output import terminal
 from reproaudit.records import CellStatus
-from reproaudit.reports.printable import printable
+from reproaudit.report.printable import printable
 from reproaudit.running.events import (
     CellFinished,
     CellPrinted,
@@ -30,24 +30,15 @@ from reproaudit.running.events import Progress as Advance
 Roles = Mapping[tuple[str | int, ...], str]
 """The part of a cell in a few words, by paper, tier and the cell's key."""
 
-ROLE_WORDS = {
-    Role.EXPERIMENT: "own",
-    Role.CONTROL: "control",
-    Role.POSITIVE_CONTROL: "constructed",
-}
-
-
 def parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[str, Batch]]:
-    """Yields every batch of a tier with its part; a control with its name, else its settings."""
+    """Yields every batch of a tier with its role, and the name of its arm."""
     names = {
-        control_batch(audit, claim, control, tier): control.name
-        for claim in audit.claims
-        for control in audit.controls_of(claim)
+        arm.key(audit, tier): arm.name for claim in audit.claims for arm in arms_of(audit, claim)
     }
     for role, batch in plan(audit, tier):
-        settings = " ".join(f"{name}={value}" for name, value in batch.overrides)
-        name = (names.get(batch) or settings[:40]) if role is Role.CONTROL else ""
-        yield f"{ROLE_WORDS[role]} {name}".rstrip(), batch
+        key = batch.experiment, canonical_settings(batch.settings(audit, tier))
+        name = "" if role is Role.OWN else names.get(key, "")
+        yield f"{role.value} {name}".rstrip(), batch
 
 
 @contextmanager

@@ -22,23 +22,17 @@ from pathlib import Path
 from threading import Thread
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.audit.seeds import stored_tier
-from reproaudit.commands.output import print_json, say, say_written, show, terminal
+from reproaudit.audit.model import TierName
+from reproaudit.commands.answers import scorecard_of_paper
+from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.errors import AuditError, TechnicalError, UsageError
-from reproaudit.folders import scratch_folder
-from reproaudit.multiverse.completions import varied_tier
-from reproaudit.reports.files import read_scorecard, write_report
-from reproaudit.reports.formats import TERMINAL
-from reproaudit.reports.register.writing import PAGE, write_register
-from reproaudit.reports.scorecard import scorecard_document
-from reproaudit.reports.screen import paper_lines, print_screen
+from reproaudit.report.files import TERMINAL, write_report
+from reproaudit.report.model import Scorecard
+from reproaudit.report.paragraph import closing
+from reproaudit.report.register import PAGE, write_register
+from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 from reproaudit.running.cores import available_cores
-from reproaudit.running.groups import todays_groups
-from reproaudit.running.shipped import FILE_NAME, TAKE_AGAIN, unpack_records
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import has_records, scorecard_of
-from reproaudit.scorecard.model import Scorecard
 
 MOST_IN_ONE_PROCESS = 8
 """Of more papers, every core takes its share."""
@@ -57,7 +51,8 @@ class ReportRequest:
         as_json: whether to print JSON instead of the scorecards.
         group: the beginning of the id of the group of records to show; None for today's.
         go_on: whether a paper that cannot be shown leaves the others to be shown.
-        details: whether to print everything before every claim on one line.
+        details: whether to print whole reports, or a line for each claim.
+        verbose: whether to print every arm, too.
     """
 
     entries: Sequence[Entry]
@@ -69,6 +64,7 @@ class ReportRequest:
     group: str | None
     go_on: bool
     details: bool
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
 
     Args:
         request: the papers, and what to write and print of them.
-        fail_on: the verdicts and decisions of a claim that make the exit code 1.
+        fail_on: the outcomes of a claim that make the exit code 1.
 
     Raises:
         AuditError: if a paper cannot be shown, and the others are not to be shown without it.
@@ -115,23 +111,17 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
         raise _nothing_to_report(request.entries, request.store, request.tier, request.out)
     if "html" in request.formats:
         written += write_register(cards, request.out)
-    _print(request, cards, written)
+    if request.as_json:
+        print_scorecards(cards)
+    elif TERMINAL in request.formats:
+        show_scorecards(cards, request.details, request.verbose)
+    _say_written(written, request.as_json)
     for slug, error in errors:
         say(f"{slug}: {error}", stderr=True, style="red")
     if errors:
         return errors[0][1].exit_code
-    claims = [claim for card in cards for claim in card.claims]
-    outcomes = {one.value for claim in claims for one in (claim.verdict, claim.decision) if one}
-    return int(not fail_on.isdisjoint(outcomes))
-
-
-def _print(request: ReportRequest, cards: Sequence[Scorecard], written: Sequence[Path]) -> None:
-    if request.as_json:
-        print_scorecards(cards)
-    elif TERMINAL in request.formats:
-        show_scorecards(cards, written, request.details)
-        return
-    _say_written(written, request.as_json)
+    found = {claim.outcome for card in cards for claim in card.claims}
+    return int(not fail_on.isdisjoint(found))
 
 
 # --- several papers -----------------------------------------------------------------------------
@@ -189,71 +179,17 @@ def _report_of(request: ReportRequest, entry: Entry) -> PaperReport:
     return PaperReport(card, written, said.getvalue())
 
 
-def scorecard_of_paper(
-    entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None = None
-) -> Scorecard | None:
-    """A paper's scorecard: from its records, else from the report folder; None if it has neither.
-
-    Args:
-        entry: the paper.
-        store: its records.
-        tier: the tier; None for the highest that the paper has.
-        out: the report folder.
-        group: the beginning of the id of the group of records to show; None for today's.
-
-    Raises:
-        AuditError: if it cannot be shown, as where two groups of records may be meant.
-    """
-    audit = entry.audit()
-    if not audit.claims:
-        return scorecard_of(store, audit, tier or "quick")  # documentation is all it has
-    for one in [tier] if tier else reversed(TIERS):
-        kept_as = stored_tier(entry, one)
-        if has_records(store, entry.slug, kept_as):
-            return scorecard_of(store, audit, one, today=todays_groups(entry.code), wanted=group)
-        # what was shipped lies beside the store, wherever the new pages go
-        for reports in (out, store.root.parent / "reports"):
-            folder = reports / kept_as / entry.slug
-            if (folder / FILE_NAME).is_file():
-                return _from_archive(entry, audit, one, folder / FILE_NAME, group)
-            if (folder / "scorecard.json").is_file():
-                return read_scorecard(folder / "scorecard.json")
-    return None
-
-
-def _from_archive(
-    entry: Entry, audit: Audit, tier: TierName, file: Path, group: str | None
-) -> Scorecard:
-    """The scorecard from the records that lie in the report folder, judged today."""
-    with scratch_folder() as folder:
-        store = unpack_records(file, folder)
-        # alternatives decide, too: without those that flip a claim it would come out better
-        there = [*store.listed(entry.slug, stored_tier(audit, tier)).values()]
-        there += store.listed(entry.slug, varied_tier(tier)).values()
-        if missing := len(there) - sum(there):
-            say(
-                f"{file}: lacks {missing} of the {len(there)} records of this tier and its "
-                f"alternatives that its list names. {TAKE_AGAIN}",
-                stderr=True,
-            )
-        seeds = {record.seed for record in store.records(entry.slug, tier)}
-        if seeds.issuperset(own := range(len(audit.seeds.paper))):  # made by version 0.1
-            audit = audit.with_seeds({"paper": tuple(own)})
-        card = scorecard_of(store, audit, tier, today=todays_groups(entry.code), wanted=group)
-    return card.model_copy(update={"shipped": True})
-
-
 # --- printing -----------------------------------------------------------------------------------
 
 
-def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, details: bool) -> None:
-    """Writes the pages of papers that were run, and ends with every claim on one line.
+def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:
+    """Writes the pages of papers that were run, and prints the paragraph and a line a claim.
 
     Args:
         scorecards: the papers.
         out: the report folder.
         as_json: whether to print JSON instead.
-        details: whether to print everything before.
+        verbose: whether to print every arm, too.
 
     Raises:
         StoreError: if the pages cannot be written; what there is to print is printed first.
@@ -265,9 +201,9 @@ def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, detail
     finally:
         if as_json:
             print_scorecards(scorecards)
-            _say_written(written, as_json)
         else:
-            show_scorecards(scorecards, written, details)
+            show_scorecards(scorecards, details=False, verbose=verbose)
+        _say_written([path for path in written if path.suffix == ".html"], as_json)
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:
@@ -278,22 +214,6 @@ def _say_written(written: Sequence[Path], as_json: bool) -> None:
         say(f"wrote {len(written)} files below {folder}", stderr=as_json)
         written = registers
     say_written(written, as_json=as_json)
-
-
-def scorecards_to_report(
-    entries: Sequence[Entry], store: Store, tier: TierName | None, out: Path
-) -> list[Scorecard]:
-    """Returns every paper's scorecard: from its records, else from the report folder.
-
-    Raises:
-        TiedGroupsError: if two groups of records of one paper may be meant.
-        UsageError: if no paper has anything to report.
-    """
-    found = [scorecard_of_paper(entry, store, tier, out) for entry in entries]
-    cards = [card for card in found if card is not None]
-    if not cards:
-        raise _nothing_to_report(entries, store.root, tier, out)
-    return cards
 
 
 def _nothing_to_report(
@@ -311,25 +231,24 @@ def _nothing_to_report(
 
 def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
     """Prints scorecards as JSON: an object of one, a list of several."""
-    several = [one.as_data() for one in scorecards]
+    several = [one.model_dump(mode="json", by_alias=True) for one in scorecards]
     print_json(several[0] if len(several) == 1 else several)
 
 
-def show_scorecards(
-    scorecards: Sequence[Scorecard], written: Sequence[Path], details: bool
-) -> None:
-    """Prints scorecards, and last each claim on one line with the page that has the details.
+def show_scorecards(scorecards: Sequence[Scorecard], details: bool, verbose: bool) -> None:
+    """Prints scorecards.
 
     Args:
         scorecards: the papers.
-        written: the files that were written; the pages among them are named.
-        details: whether to print everything, and every file.
+        details: whether to print the whole report, or a line for each claim.
+        verbose: whether to print every arm, too.
     """
-    if details:
-        for one in scorecards:
-            show(scorecard_document(one))
+    for place, one in enumerate(scorecards):
+        if place:
+            say("")
+        show(report_lines(one) if details else run_lines(one))
+        if verbose:
+            show(detail_lines(one))
+    if len(scorecards) > 1:
         say("")
-        _say_written(written, as_json=False)
-    name = PAGE if len(scorecards) > 1 else "scorecard.html"
-    pages = [path for path in written if path.name == name]
-    print_screen([paper_lines(one) for one in scorecards], terminal(), pages)
+        say(closing([claim for one in scorecards for claim in one.claims]))

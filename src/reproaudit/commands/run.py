@@ -15,29 +15,21 @@ import yaml
 from reproaudit import results
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Role
-from reproaudit.audit.scope import scope_of
-from reproaudit.audit.seeds import seeds_of
-from reproaudit.cell import Cell, RunForm, SettingValue
+from reproaudit.audit.seeds import seeds_of, stored_tier
+from reproaudit.cell import Cell, RunForm, SettingValue, canonical_settings
+from reproaudit.commands.answers import CUSTOM, cells_of_tier, scorecard_of_store
 from reproaudit.commands.output import print_json, say
 from reproaudit.commands.progress import Roles, live_progress, parts_of
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
-from reproaudit.records import CellStatus, Record
+from reproaudit.records import Record
+from reproaudit.report.model import Scorecard
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import (
-    CUSTOM,
-    cells_of,
-    cells_of_tier,
-    choose_records,
-    scorecard_of,
-)
-from reproaudit.scorecard.model import Scorecard
 
 Papers = Sequence[tuple[Entry, Audit]]
 
@@ -135,7 +127,7 @@ class How:
 def run_and_judge(
     papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
 ) -> tuple[list[Scorecard], int]:
-    """Runs what is missing of a tier, and judges its records; the paper tier logs its answers.
+    """Runs what is missing of a tier, judges it and, at the paper tier, logs what it showed.
 
     Args:
         papers: what is run, with its consent given.
@@ -147,75 +139,59 @@ def run_and_judge(
         The scorecard of each paper, and how many cells failed.
 
     Raises:
-        SpecError: if a log of results is damaged.
         UsageError: if there is no such claim.
     """
     how.require_device()
-    for entry, audit in papers if tier == "paper" else ():
-        results.begin(entry, audit, how.store.root)
+    for entry, audit in papers:
+        if tier == "paper":
+            results.begin(entry, audit, how.store.root)
     summary = run_tier(papers, tier, how, claims)
     cards = []
     for entry, audit in papers:
         planned = summary.planned[entry.slug]
-        cards.append(scorecard_of(how.store, audit, tier, planned=planned))
-        if tier == "paper":
-            records = choose_records(how.store, audit, tier, planned=planned).records.values()
-            answers = {one.id: one.verdict.value for one in cards[-1].claims}
-            wanted = {name: answers[name] for name in claims or answers}
-            results.append(entry, audit, how.store.root, records, wanted)
+        card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
+        cards.append(card)
+        if tier == "paper" and not claims:
+            kept = stored_tier(audit, tier)
+            records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
+            answers = {one.id: (one.outcome, one.runs.yes, one.runs.n) for one in card.claims}
+            results.append(entry, audit, how.store.root, records, answers)
     return cards, summary.failed
 
 
-def shows_that_it_runs(audit: Audit, card: Scorecard) -> bool:
-    """False if the smoke tier, which judges nothing, shows that something does not run.
-
-    That is so if a run diverged of an experiment in which a claim counts this as a technical
-    failure, as at the other tiers, or if all runs with the same settings diverged.
-    """
-    wanted = {one.experiment for one in audit.claims if one.if_diverged == "technical_failure"}
-    alike: dict[str, list[bool]] = {}
-    for record in card.records:
-        diverged = record.status is CellStatus.DIVERGED
-        if diverged and record.role is Role.EXPERIMENT and record.experiment in wanted:
-            return False
-        settings = f"{record.experiment} {sorted(record.overrides.items())}"
-        alike.setdefault(settings, []).append(diverged)
-    return not any(map(all, alike.values()))
-
-
 def run_tier(papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()) -> Summary:
-    """Runs every missing cell of a tier, controls included; of some claims, theirs alone."""
-    cells = [cell for _, audit in papers for cell in cells_for(audit, tier, claims)]
-    roles: Roles = {
-        (cell.paper, cell.tier, *cell.key): part
+    """Runs every missing cell of a tier, every arm's; of some claims, theirs alone."""
+    for _, audit in papers:
+        known = {one.id for one in audit.claims}
+        for name in claims:
+            if name not in known:
+                raise UsageError(f"unknown claim '{name}'. {did_you_mean(name, known)}")
+    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
+    return run_now(cells, papers, how, roles=roles_of(papers, tier))
+
+
+def shows_that_it_runs(card: Scorecard) -> bool:
+    """False if a claim's own run of the smoke tier, which judges nothing, diverged."""
+    return not any(
+        run.status == "no" and not run.values for claim in card.claims for run in claim.per_run
+    )
+
+
+def roles_of(papers: Papers, tier: TierName) -> Roles:
+    """Returns the role of every cell of a tier, to be shown while it runs."""
+    return {
+        (audit.paper.slug, stored_tier(audit, tier), batch.experiment, settings, seed): part
         for _, audit in papers
         for part, batch in parts_of(audit, tier)
-        for cell in cells_of(audit, batch)
+        for settings in [canonical_settings(batch.settings(audit, tier))]
+        for seed in batch.seeds
     }
-    rules = {
-        audit.paper.slug: {claim.id: audit.rule_hash(claim, tier) for claim in audit.claims}
-        for _, audit in papers
-    }
-    return run_now(cells, papers, how, rules, roles=roles)
-
-
-def cells_for(audit: Audit, tier: TierName, claims: Sequence[str]) -> list[Cell]:
-    """Returns the cells that some claims are judged on, each once; every cell if none is named.
-
-    Raises:
-        UsageError: if there is no such claim.
-    """
-    if not claims:
-        return cells_of_tier(audit, tier)
-    batches = scope_of(audit, tier, claims).batches
-    return [cell for batch in batches for cell in cells_of(audit, batch)]
 
 
 def run_now(
     cells: Sequence[Cell],
     papers: Papers,
     how: How,
-    rules: Mapping[str, Mapping[str, str]],
     may_start: MayStart = lambda _cells: True,
     roles: Roles = MappingProxyType({}),
 ) -> Summary:
@@ -239,7 +215,7 @@ def run_now(
             limits=how.limits,
             fresh=how.fresh,
             on_event=on_event,
-            rules=rules,
+            rules={},
             declared=declared,
             executor=how.executor(),
             may_start=may_start,
@@ -301,7 +277,7 @@ class Custom:
             settings = {**values, **{short: self.settings[name] for name, short in fitting.items()}}
             cells += [
                 Cell(audit.paper.slug, CUSTOM, experiment, settings, seed)
-                for seed in self.seeds or seeds_of(audit, tier, experiment)
+                for seed in self.seeds or _seeds_at(audit, tier, experiment)
             ]
         for name in self.settings:
             if name not in used:
@@ -309,6 +285,10 @@ class Custom:
                 remedy = did_you_mean(name.rpartition(".")[2], known)
                 raise UsageError(f"--set {name}: {audit.paper.slug} has no such setting. {remedy}")
         return cells
+
+
+def _seeds_at(audit: Audit, tier: TierName, experiment: str) -> tuple[int, ...]:
+    return seeds_of(audit, tier, experiment, audit.runs_of(experiment).at(tier, own=True))
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -385,7 +365,7 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
 def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
     """Runs custom cells and prints what they measured; there is no verdict."""
     cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
-    summary = run_now(cells, papers, how, {})
+    summary = run_now(cells, papers, how)
     found = {
         record.fingerprint: record
         for paper, planned in summary.planned.items()
@@ -408,7 +388,7 @@ def _print_measurements(records: Sequence[Record]) -> None:
         say(f"{seed}: {record.status.value}{error}")
         for name, text in _last_values(record):
             say(f"  {name}: {text}")
-    say("Custom records feed no verdict of a tier.")
+    say("Custom records feed no answer of a tier.")
 
 
 def _last_values(record: Record) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reproaudit.audit.claims import Claim
@@ -59,7 +60,7 @@ def build(
     label = f"{tier}-{audit.salt}" if audit.salt else tier
     origins = [one.origin for one in judged if one.origin is not None]
     return Scorecard(
-        paper=audit.paper.model_dump(mode="json", exclude_none=True),
+        paper=audit.paper.model_dump(mode="json"),
         about=audit.about,
         tier=label,
         summary=summary(audit, tier, claims),
@@ -73,6 +74,7 @@ def build(
         settings=_settings(audit, tier),
         measurements=_measurements(audit),
         environment=tuple(environment),
+        software=_software(judged),
         records=_records(judged),
         earlier_results=earlier,
         origin=origins[0].model_dump(mode="json") if origins else None,
@@ -218,6 +220,7 @@ class _Arms:
             why=limit.why,
             mean=one.mean,
             cannot_fail=cannot_fail,
+            values=one.values,
             words=effect(one, noun),
         )
 
@@ -296,9 +299,27 @@ def _records(records: Sequence[Record]) -> Mapping[str, Any]:
         "count": len(records),
         **ended,
         "hours": round(sum(one.seconds for one in records) / 3600, 3),
+        "seconds": round(sum(one.seconds for one in records), 3),
+        "started": min((_utc(one.started) for one in records), default=None),
+        "ended": max((_utc(one.started, one.seconds) for one in records), default=None),
         "first": min((one.started.date().isoformat() for one in records), default=None),
         "last": max((one.started.date().isoformat() for one in records), default=None),
     }
+
+
+def _utc(moment: datetime, seconds: float = 0.0) -> str:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (aware + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def _software(records: Sequence[Record]) -> dict[str, str]:
+    """The versions that made the records, all of them where they differ."""
+    found: dict[str, set[str]] = {}
+    for one in records:
+        packages = {"python": one.environment.python, **one.environment.packages}
+        for name, version in packages.items():
+            found.setdefault(name, set()).add(version)
+    return {name: ", ".join(sorted(versions)) for name, versions in sorted(found.items())}
 
 
 _STATUS = ("completed", "diverged", "failed")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reproaudit.report.model import ChoiceModel, Scorecard
-from reproaudit.report.numbers import listed, setting_value
+from reproaudit.report.model import Scorecard
+from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     LEGEND,
     at_once,
     byline,
     certainty_words,
+    changed,
+    choice_value,
     facts,
     grade_rows,
     main_words,
@@ -87,7 +89,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
         (
             (
                 f"**{one.words}**" if one.changes else one.words,
-                _value(one),
+                choice_value(one),
                 "; ".join(one.answers) if one.changes else "no answer changes",
             )
             for one in varied
@@ -96,11 +98,6 @@ def _choices(card: Scorecard) -> Iterator[str]:
     rest = [one.words for one in card.unstated if not one.answers]
     if rest:
         yield from ("", f"Not varied: {listed(rest)}.")
-
-
-def _value(one: ChoiceModel) -> str:
-    others = ", ".join(map(setting_value, one.others))
-    return f"{setting_value(one.value)} ({one.source}); also {others}"
 
 
 def _claims(card: Scorecard) -> Iterator[str]:
@@ -157,8 +154,7 @@ def _findings(card: Scorecard) -> Iterator[str]:
         return
     yield from ("", "## Findings", "")
     for row in card.findings:
-        changed = listed([one.partition(".")[2] for one in row["changes"]])
-        may = f" *Bears on {changed}.*" if changed else ""
+        may = f" *Bears on {changed(row)}.*" if row["changes"] else ""
         yield f"- {_text(row['statement'])} ({_text('; '.join(row['sources']))}){may}"
 
 

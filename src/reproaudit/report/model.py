@@ -49,6 +49,8 @@ class EstimateModel(ReportModel):
     """Where the mean decides: the mean and its 90 % interval."""
     cannot_fail: bool = False
     """Whether no null misses it."""
+    values: tuple[float, ...] = ()
+    """The number of each run that has one."""
     words: str
     """The number against its bound, in words."""
 
@@ -261,6 +263,8 @@ class Scorecard(ReportModel):
     """The data of the figures."""
     environment: tuple[str, ...]
     """With what the records were made."""
+    software: dict[str, str] = Field(default_factory=dict)
+    """The versions of what computed, Python among them."""
     records: dict[str, Any]
     """How many, how long, from when to when."""
     earlier_results: int

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from reproaudit.judge import Outcome
-from reproaudit.report.model import ArmModel, ClaimModel, Scorecard
+from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel, Scorecard
 from reproaudit.report.numbers import at_words, listed, number, of, setting_value, share_range
+from reproaudit.report.strip import strip
 from reproaudit.report.words import OUTCOMES
 
 LEGEND = (
@@ -42,6 +44,9 @@ LEGEND = (
 )
 
 
+__all__ = ["strip"]
+
+
 def name_of(claim: ClaimModel) -> str:
     """Return a claim's name within its paper."""
     return claim.id.partition(".")[2]
@@ -68,6 +73,49 @@ def runs_words(claim: ClaimModel) -> str:
     if not claim.runs.n:
         return "none"
     return f"{of(claim.runs.yes, claim.runs.n)} ({share_range(claim.runs.low, claim.runs.high)})"
+
+
+def badge_of(claim: ClaimModel) -> str:
+    """Return the class of an outcome's badge."""
+    return BADGES[Outcome(claim.outcome)]
+
+
+BADGES = {
+    Outcome.SUPPORTED: "good",
+    Outcome.PARTLY_SUPPORTED: "part",
+    Outcome.NOT_SUPPORTED: "bad",
+    Outcome.UNDECIDED: "none",
+    Outcome.NOT_TESTED: "none absent",
+    Outcome.FAILED: "fault",
+}
+
+
+def share_of(claim: ClaimModel) -> str:
+    """Return the interval of the share of all runs that would say yes."""
+    return share_range(claim.runs.low, claim.runs.high)
+
+
+def paragraphs(card: Scorecard) -> list[str]:
+    """Return the summary as two paragraphs: the opening with the main claim, and the rest."""
+    return [part for part in (" ".join(card.summary[:2]), " ".join(card.summary[2:])) if part]
+
+
+def choice_value(one: ChoiceModel) -> str:
+    """Return the value that was run, its source, and the others."""
+    others = ", ".join(map(setting_value, one.others))
+    return f"{setting_value(one.value)} ({one.source}); also {others}"
+
+
+def reviewers_words(row: dict[str, Any]) -> str:
+    """Return the reviewers' word on one variable."""
+    if row["disputed"]:
+        return "disputed"
+    return listed(sorted({one["decision"].replace("_", " ") for one in row["decisions"]}))
+
+
+def changed(row: dict[str, Any]) -> str:
+    """Return the names of the claims that a finding bears on."""
+    return listed([one.partition(".")[2] for one in row["changes"]])
 
 
 def scale_words(card: Scorecard) -> str:

@@ -1,0 +1,205 @@
+"""From a store to a scorecard: which records are judged, by what history, and what made them.
+
+A run judges exactly the records that its own plan names. A report judges those of today's code and
+versions, else the group that has most of the planned cells. The records that came with a report are
+judged whole: whoever shipped them drew their seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.plan import alternatives_of, batch_of, plan
+from reproaudit.audit.seeds import stored_tier
+from reproaudit.cell import Cell
+from reproaudit.folders import scratch_folder
+from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.records import Record
+from reproaudit.report.build import build
+from reproaudit.report.files import read_scorecard
+from reproaudit.report.model import Scorecard
+from reproaudit.results import history_of
+from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
+from reproaudit.running.shipped import FILE_NAME, unpack_records
+from reproaudit.running.store import Store
+
+CUSTOM = "custom"
+"""The tier of records that feed no answer: of other seeds, settings or single experiments."""
+
+
+def varied_tier(tier: str) -> str:
+    """Return the folder of a tier's alternatives."""
+    return f"multiverse-{tier}"
+
+
+def cells_of_tier(audit: Audit, tier: TierName, claims: Iterable[str] = ()) -> list[Cell]:
+    """Return every cell that a tier needs, own experiments first."""
+    kept = stored_tier(audit, tier)
+    return [
+        Cell(audit.paper.slug, kept, batch.experiment, batch.settings(audit, tier), seed)
+        for _, batch in plan(audit, tier, frozenset(claims))
+        for seed in batch.seeds
+    ]
+
+
+def cells_of_alternatives(audit: Audit, tier: TierName) -> list[Cell]:
+    """Return every cell of every claim's alternatives, each once."""
+    kept = varied_tier(stored_tier(audit, tier))
+    found: dict[object, Cell] = {}
+    for claim in audit.claims:
+        for arm in alternatives_of(audit, claim):
+            settings = arm.settings(audit, tier)
+            for seed in batch_of(audit, claim, arm, tier).seeds:
+                cell = Cell(audit.paper.slug, kept, arm.experiment, settings, seed)
+                found.setdefault(cell.key, cell)
+    return list(found.values())
+
+
+def has_records(store: Store, slug: str, tier: str) -> bool:
+    """Tell whether a store holds a record of a paper at a tier."""
+    return next(iter(store.records(slug, tier)), None) is not None
+
+
+def scorecard_of_store(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    store: Store,
+    *,
+    wanted: str | None = None,
+    planned: Mapping[TierKey, str] | None = None,
+) -> Scorecard:
+    """Judge the records of a store.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        tier: of the records.
+        store: where they are.
+        wanted: the beginning of a group's id; None for today's.
+        planned: of a run: the fingerprint of each planned cell; exactly these are judged.
+
+    Raises:
+        TiedGroupsError: if two groups have equally many of the planned cells.
+        StoreError: on a file that is no record and may be a planned one.
+    """
+    places = (stored_tier(audit, tier), varied_tier(stored_tier(audit, tier)))
+    records = [one for place in places for one in store.records(entry.slug, place)]
+    cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
+    keys = {(cell.tier, cell.key) for cell in cells}
+    if planned is not None:
+        varied = {key for key in keys if key[0] == places[1]}
+        chosen = planned_only(records, planned)
+        with_varied = choose(records, keys, todays_groups(entry.code), None) if varied else chosen
+        found = {**_planned(with_varied, varied), **chosen.records}
+        chosen = Chosen(found, chosen.group, of_today=True)
+    else:
+        chosen = choose(records, keys, todays_groups(entry.code), wanted)
+        chosen = Chosen(_planned(chosen, keys), chosen.group, chosen.of_today, chosen.others)
+    lower = None if tier != "paper" else _lower(entry, audit, store)
+    history = history_of(entry, audit, store.root) if tier == "paper" else History()
+    return _judged(entry, audit, tier, chosen, history, lower)
+
+
+def _planned(chosen: Chosen, keys: Iterable[TierKey]) -> dict[TierKey, Record]:
+    wanted = set(keys)
+    return {key: record for key, record in chosen.records.items() if key in wanted}
+
+
+def _lower(entry: Entry, audit: Audit, store: Store) -> Records | None:
+    """The quick tier's records, where alternatives may have run."""
+    places = ("quick", varied_tier("quick"))
+    records = [one for place in places for one in store.records(entry.slug, place)]
+    cells = [*cells_of_tier(audit, "quick"), *cells_of_alternatives(audit, "quick")]
+    keys = {(cell.tier, cell.key) for cell in cells}
+    found = choose(records, keys, todays_groups(entry.code), None) if records else Chosen()
+    return index_records(_planned(found, keys).values()) or None
+
+
+def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
+    """Judge the records that came with a report, whatever their seeds.
+
+    Raises:
+        StoreError: if the archive is damaged.
+    """
+    places = (stored_tier(audit, tier), varied_tier(stored_tier(audit, tier)))
+    with scratch_folder() as folder:
+        store = unpack_records(file, folder)
+        records = [one for place in places for one in store.records(entry.slug, place)]
+    keys = {(one.tier, one.key) for one in records}
+    chosen = choose(records, keys, todays_groups(entry.code), None)
+    history = history_of(entry, audit, None) if tier == "paper" else History()
+    return _judged(entry, audit, tier, chosen, history, None)
+
+
+def _judged(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    chosen: Chosen,
+    history: History,
+    lower: Records | None,
+) -> Scorecard:
+    records = list(chosen.records.values())
+    indexed = index_records(records)
+    return build(
+        audit,
+        entry.reviews(),
+        tier,
+        judge(audit, tier, indexed, history, lower),
+        records,
+        environment=tuple(environment_lines(chosen)),
+        earlier=history.earlier,
+    )
+
+
+def environment_lines(chosen: Chosen) -> Iterator[str]:
+    """Yield what made the records: code, versions, device; and the revision of code not today's."""
+    records = list(chosen.records.values())
+    if not records:
+        return
+    made = records[0].environment
+    packages = ", ".join(f"{name} {version}" for name, version in sorted(made.packages.items()))
+    yield f"Python {made.python}; {packages}."
+    threads = "" if made.threads is None else f", {made.threads} thread a run"
+    yield f"{made.device}{threads}; {made.form} form; {made.platform}."
+    revisions = sorted({str(one.environment.revision) for one in records})
+    if chosen.of_today is False:
+        yield f"Made by other code than today's: revision {', '.join(revisions)[:120]}."
+    if chosen.others:
+        yield f"{len(chosen.others)} other groups of records were left out."
+
+
+def scorecard_of_paper(
+    entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None = None
+) -> Scorecard | None:
+    """Return a paper's scorecard: from its records, else the shipped ones, else as it was written.
+
+    Args:
+        entry: the paper.
+        store: its records.
+        tier: the tier; None for the highest that the paper has.
+        out: the report folder.
+        group: the beginning of the id of the group of records to show; None for today's.
+
+    Raises:
+        AuditError: if it cannot be shown, as where two groups of records may be meant.
+    """
+    audit = entry.audit()
+    if not audit.claims:
+        return build(audit, entry.reviews(), tier or "quick", (), ())
+    for one in [tier] if tier else reversed(TIERS):
+        kept = stored_tier(audit, one)
+        if has_records(store, entry.slug, kept):
+            return scorecard_of_store(entry, audit, one, store, wanted=group)
+        # what was shipped lies beside the store, wherever the new pages go
+        for reports in dict.fromkeys((out, store.root.parent / "reports")):
+            folder = reports / kept / entry.slug
+            if (folder / FILE_NAME).is_file():
+                return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
+            if (folder / "scorecard.json").is_file():
+                return read_scorecard(folder / "scorecard.json")
+    return None

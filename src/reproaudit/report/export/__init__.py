@@ -1,0 +1,1 @@
+"""A scorecard in formats that other programs read; docs/export.md describes each."""

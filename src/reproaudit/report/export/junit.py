@@ -1,0 +1,106 @@
+"""A scorecard as JUnit XML, which continuous-integration services show as test results.
+
+There is no standard; this is what Jenkins' xUnit plugin (its schema ``junit-10.xsd``), GitLab and
+GitHub's reporters read alike: a test suite for each paper and tier, a test case for each claim. How
+a case comes out is in the table of outcomes (`reproaudit.report.words.OUTCOMES`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree as ET
+
+from reproaudit.judge import Outcome
+from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.outline import certainty_words, runs_words
+from reproaudit.report.printable import clean, printable
+from reproaudit.report.words import OUTCOMES
+
+_ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold (section 2.2), and tabs and returns, which readers change."""
+
+
+def junit_export(request: ExportRequest) -> Exported:
+    """Return one file with the scorecard's claims as test cases."""
+    card = request.scorecard()
+    return Exported({"junit.xml": junit_xml([card]).encode()}, card.tier)
+
+
+def junit_xml(scorecards: Sequence[Scorecard]) -> str:
+    """Return the scorecards as one XML document, a test suite for each."""
+    suites = [_suite(card) for card in scorecards]
+    root = ET.Element("testsuites", name="reproaudit")
+    for count in ("tests", "failures", "errors"):
+        root.set(count, str(sum(int(suite.attrib[count]) for suite in suites)))
+    root.extend(suites)
+    ET.indent(root)
+    document = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'
+
+
+def _suite(card: Scorecard) -> ET.Element:
+    found = Counter(_came_out(claim) for claim in card.claims)
+    by = "" if card.origin is None else f", measured by {card.origin['who']}, not ours"
+    suite = ET.Element(
+        "testsuite",
+        name=_legal(f"{card.paper['slug']} ({card.tier}){by}"),
+        tests=str(len(card.claims)),
+        failures=str(found["failure"]),
+        errors=str(found["error"]),
+        skipped=str(found["skipped"]),
+        time=f"{card.records['seconds']:.3f}",
+    )
+    if card.records["started"] is not None:
+        suite.set("timestamp", str(card.records["started"])[:19])
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(card):
+        ET.SubElement(properties, "property", name=name, value=_legal(value))
+    for claim in card.claims:
+        suite.append(_case(card, claim))
+    return suite
+
+
+def _came_out(claim: ClaimModel) -> str:
+    return OUTCOMES[Outcome(claim.outcome)].junit
+
+
+def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
+    found = card.documentation
+    yield "title", str(card.paper["title"])
+    yield "tier", card.tier
+    yield "documentation", f"{found['reviewed']} of {found['of']}, by the card {found['card']}"
+    yield "not_audited", str(len(card.not_audited))
+    if card.origin is not None:
+        yield "origin", f"{card.origin['who']}, {card.origin['source']}"
+
+
+def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
+    classname = f"{card.paper['slug']}.{claim.experiment}"
+    case = ET.Element("testcase", name=_legal(claim.id), classname=_legal(classname))
+    came_out = _came_out(claim)
+    details = _legal("\n".join(_details(claim)))
+    if came_out == "passed":
+        ET.SubElement(case, "system-out").text = details
+    else:
+        message = _legal(clean(f"{claim.outcome}: {claim.effect}"))
+        kind = claim.outcome.replace(" ", "_")
+        ET.SubElement(case, came_out, type=kind, message=message).text = details
+    return case
+
+
+def _details(claim: ClaimModel) -> Iterator[str]:
+    yield clean(f"{claim.says} ({claim.locator})")
+    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
+    yield clean(f"runs: {runs_words(claim)}")
+    for one in claim.headline:
+        yield clean(one.words)
+    for arm in (*claim.nulls, *claim.ablations):
+        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
+
+
+def _legal(text: str) -> str:
+    """Return the text with what XML cannot hold, or an editor would not show, replaced."""
+    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", printable(text))

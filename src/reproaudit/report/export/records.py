@@ -1,0 +1,22 @@
+"""The records behind a scorecard in one compact file, which `report` reads in its folder.
+
+The records of smaller tiers go with them, and so do those of alternatives and custom runs.
+"""
+
+from __future__ import annotations
+
+from reproaudit.audit.settings import TIERS
+from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.running.shipped import FILE_NAME, pack_records
+from reproaudit.running.store import Store
+
+CUSTOM = "custom"
+
+
+def records_export(request: ExportRequest) -> Exported:
+    """Return the file with the records of the scorecard's tier, of those below it, and custom."""
+    tier = request.scorecard().tier
+    below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)
+    tiers = {CUSTOM, *below, *(f"multiverse-{one}" for one in below)}
+    slug = request.audit_file.stem
+    return Exported({FILE_NAME: pack_records(Store(request.store), slug, tiers)}, tier)

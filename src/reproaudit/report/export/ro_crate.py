@@ -1,0 +1,249 @@
+"""A scorecard as a Research Object Crate: files with the metadata that archives and services read.
+
+RO-Crate 1.1 (https://w3id.org/ro/crate/1.1) and its profile Process Run Crate 0.5
+(https://w3id.org/ro/wfrun/process/0.5): the run of the experiments is an action of this program
+that took the audit and made the scorecard. Nobody is named as its agent, since nobody is known.
+The same scorecard and files give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from reproaudit import __version__
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.report.export.provenance import ABOUT, identifiers, scorecard_files
+from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.report.files import PAGES
+from reproaudit.report.model import Scorecard
+from reproaudit.report.paragraph import closing
+from reproaudit.report.printable import clean
+
+METADATA = "ro-crate-metadata.json"
+RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+CONTEXT = (f"{RO_CRATE_SPECIFICATION}/context", "https://w3id.org/ro/terms/workflow-run/context")
+
+Entity = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CrateFile:
+    """A file of the crate, besides its metadata.
+
+    Attributes:
+        name: the path from the crate's folder.
+        content: the bytes.
+        media_type: such as application/json.
+        about: its content in a few words.
+        made: whether the run made it, or was given it.
+    """
+
+    name: str
+    content: bytes
+    media_type: str
+    about: str
+    made: bool = True
+
+
+def ro_crate_export(request: ExportRequest) -> Exported:
+    """Return the crate: the scorecard's files, the audit, and the metadata.
+
+    Raises:
+        UsageError: if the licence is no address.
+        StoreError: if the audit cannot be read.
+    """
+    url = request.signature.license_url
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise UsageError(
+            f"--license: found '{url}'; expected an address, such as "
+            "https://spdx.org/licenses/CC-BY-4.0."
+        )
+    card = request.scorecard()
+    try:
+        audit = request.audit_file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot read {request.audit_file}: {error.strerror or error}") from error
+    files = [
+        CrateFile(name, data, one.media_type, ABOUT[name])
+        for (name, data), one in zip(scorecard_files(card).items(), PAGES.values(), strict=True)
+    ]
+    about = "The audit: the paper's claims, settings and documentation as data"
+    files.append(CrateFile(request.audit_file.name, audit, "application/yaml", about, made=False))
+    metadata = crate_metadata(card, files, url).encode()
+    return Exported({**{one.name: one.content for one in files}, METADATA: metadata}, card.tier)
+
+
+def crate_metadata(
+    card: Scorecard, files: Iterable[CrateFile], license_url: str | None = None
+) -> str:
+    """Return the content of `ro-crate-metadata.json`.
+
+    Args:
+        card: the scorecard.
+        files: everything that the crate holds besides.
+        license_url: the licence under which the crate is shared; None if nobody said.
+    """
+    parts = list(files)
+    action = f"#run-{card.paper['slug']}-{card.tier}"
+    article = list(_article(card.paper))
+    graph: list[Entity] = [
+        {
+            "@id": METADATA,
+            "@type": "CreativeWork",
+            "about": _to("./"),
+            "conformsTo": _to(RO_CRATE_SPECIFICATION),
+        },
+        _root(card, parts, action, article[0]["@id"], license_url),
+        {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
+        *_license(license_url),
+        *map(_file, parts),
+        *article,
+        _action(card, parts, action),
+        *_software(card),
+    ]
+    data = {"@context": list(CONTEXT), "@graph": graph}
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _to(identifier: str) -> dict[str, str]:
+    return {"@id": identifier}
+
+
+def _each(identifiers: Iterable[str]) -> Any:
+    """Return references to entities; a single one without a list, as RO-Crate asks."""
+    found = [_to(one) for one in identifiers]
+    return found[0] if len(found) == 1 else found
+
+
+def _uri(name: str) -> str:
+    """Return a path as the relative URI that names it (section "Encoding file paths")."""
+    return quote(name)
+
+
+def _root(
+    card: Scorecard,
+    files: list[CrateFile],
+    action: str,
+    article: str,
+    license_url: str | None,
+) -> Entity:
+    return {
+        "@id": "./",
+        "@type": "Dataset",
+        "conformsTo": _to(PROFILE),
+        "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
+        "description": clean(
+            f"What the paper claims, and what running it showed. {' '.join(card.summary)} "
+            f"{closing(card.claims)}"
+        ),
+        "datePublished": _day(card),
+        "license": _to(license_url)
+        if license_url is not None
+        else "No licence is stated. Ask whoever shares this crate.",
+        "about": _to(article),
+        "mentions": _to(action),
+        "hasPart": _each(_uri(file.name) for file in files),
+    }
+
+
+def _day(card: Scorecard) -> str:
+    """Return the day of the last record."""
+    return str(card.records["last"] or "1970-01-01")
+
+
+def _license(url: str | None) -> Iterator[Entity]:
+    if url is not None:
+        yield {"@id": url, "@type": "CreativeWork", "name": url, "url": url}
+
+
+def _file(file: CrateFile) -> Entity:
+    return {
+        "@id": _uri(file.name),
+        "@type": "File",
+        "name": file.name,
+        "description": file.about,
+        "encodingFormat": file.media_type,
+        "contentSize": str(len(file.content)),
+        "sha256": hashlib.sha256(file.content).hexdigest(),
+    }
+
+
+def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
+    """Yields the paper, its authors and its identifiers; the paper first."""
+    known = identifiers(paper)
+    authors = [
+        {"@id": f"#author-{i}", "@type": "Person", "name": clean(str(name))}
+        for i, name in enumerate(paper["authors"], start=1)
+    ]
+    values = [
+        {
+            "@id": f"#{one.scheme.lower()}",
+            "@type": "PropertyValue",
+            "propertyID": one.scheme,
+            "value": one.value,
+            "url": one.url,
+        }
+        for one in known
+    ]
+    article: Entity = {
+        "@id": known[0].url if known else "#paper",
+        "@type": "ScholarlyArticle",
+        "name": clean(str(paper["title"])),
+        "author": _each(author["@id"] for author in authors),
+        "datePublished": str(paper["year"]),
+        "isPartOf": _to("#venue"),
+    }
+    if known:
+        article["identifier"] = _each(value["@id"] for value in values)
+        if len(known) > 1:
+            article["sameAs"] = _each(one.url for one in known[1:])
+    yield article
+    yield {"@id": "#venue", "@type": "CreativeWork", "name": clean(str(paper["venue"]))}
+    yield from authors
+    yield from values
+
+
+def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
+    made = [f"{card.records['count']} records", *card.environment]
+    action: Entity = {
+        "@id": identifier,
+        "@type": "CreateAction",
+        "name": clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
+        "description": clean(". ".join(made)),
+        "instrument": _to("#reproaudit"),
+        "object": _each(_uri(file.name) for file in files if not file.made),
+        "result": _each(_uri(file.name) for file in files if file.made),
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+    }
+    if card.records["started"] is not None:
+        action["startTime"], action["endTime"] = card.records["started"], card.records["ended"]
+    return action
+
+
+def _software(card: Scorecard) -> Iterator[Entity]:
+    """Yields this program and the versions that made the records, all of them if they differ.
+
+    Records of an older version do not name it; then the one that judged them stands for it.
+    """
+    needed = dict(card.software)
+    own = needed.pop("reproaudit", __version__)
+    yield {
+        "@id": "#reproaudit",
+        "@type": "SoftwareApplication",
+        "name": "reproaudit",
+        "softwareVersion": own,
+        "softwareRequirements": _each(f"#software-{quote(name)}" for name in needed),
+    }
+    for name, version in needed.items():
+        yield {
+            "@id": f"#software-{quote(name)}",
+            "@type": "SoftwareApplication",
+            "name": name,
+            "softwareVersion": version,
+        }

@@ -1,0 +1,115 @@
+"""Faults of audits as SARIF 2.1.0, which code-review services show beside the changed lines.
+
+Section numbers are those of the OASIS standard, Static Analysis Results Interchange Format
+(SARIF) Version 2.1.0. An error has the level ``error``; a warning, which fails nothing, has the
+level ``note`` (section 3.27.10).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from reproaudit import __version__
+from reproaudit.audit.loading import read_audit
+from reproaudit.audit.loading.fault import Fault, has_errors
+from reproaudit.audit.rules import RULES, Severity
+from reproaudit.errors import SpecError
+from reproaudit.report.export.registry import Exported, ExportRequest
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+FINGERPRINT = "ruleAndPath/v1"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "note"}
+
+
+def sarif_export(request: ExportRequest) -> Exported:
+    """Return one file with the faults of the audit; errors give the code of a bad audit."""
+    _, faults = read_audit(request.audit_file)
+    text = json.dumps(sarif_log(faults), indent=2) + "\n"
+    code = SpecError.exit_code if has_errors(faults) else 0
+    return Exported({"check.sarif": text.encode()}, None, code)
+
+
+def sarif_log(faults: Sequence[Fault], root: Path | None = None) -> dict[str, Any]:
+    """Return a SARIF log with one run.
+
+    Args:
+        faults: what was found, in any number of files.
+        root: files below this folder are named relative to it; the current folder if None.
+    """
+    below = (root if root is not None else Path()).resolve()
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": _driver()},
+                "columnKind": "unicodeCodePoints",
+                "results": list(_results(faults, below)),
+            }
+        ],
+    }
+
+
+def _driver() -> dict[str, Any]:
+    rules = [
+        {
+            "id": rule.id,
+            "shortDescription": {"text": rule.why},
+            "help": {"text": rule.remedy},
+            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        }
+        for rule in RULES.values()
+    ]
+    return {"name": "reproaudit", "version": __version__, "rules": rules}
+
+
+def _results(faults: Iterable[Fault], root: Path) -> Iterable[dict[str, Any]]:
+    index = {rule_id: i for i, rule_id in enumerate(RULES)}
+    seen: Counter[str] = Counter()
+    for fault in faults:
+        mark = f"{fault.rule} {Path(fault.file).name} {fault.path}"
+        seen[mark] += 1
+        yield {
+            "ruleId": fault.rule,
+            "ruleIndex": index[fault.rule],
+            "level": _LEVELS[fault.severity],
+            "message": {"text": _message(fault)},
+            "locations": [{"physicalLocation": _location(fault, root)}],
+            "partialFingerprints": {FINGERPRINT: _fingerprint(mark, seen[mark])},
+        }
+
+
+def _message(fault: Fault) -> str:
+    where = f"{fault.path}: " if fault.loc else ""
+    end = "" if fault.message.endswith((".", "?", "!")) else "."
+    return f"{where}{fault.message}{end} {fault.remedy}"
+
+
+def _location(fault: Fault, root: Path) -> dict[str, Any]:
+    """Return the place of a fault; a file elsewhere has an absolute URI (section 3.4.3)."""
+    return {
+        "artifactLocation": {"uri": _uri(fault.file, root)},
+        "region": {"startLine": fault.place.line, "startColumn": fault.place.column},
+    }
+
+
+def _uri(file: str, root: Path) -> str:
+    try:
+        path = Path(file).resolve()
+    except (OSError, ValueError):  # a name that no file can have
+        return quote(file)
+    if path.is_relative_to(root):
+        return quote(path.relative_to(root).as_posix())
+    return path.as_uri()
+
+
+def _fingerprint(mark: str, occurrence: int) -> str:
+    """Return the same for a fault that only moved to another line (section 3.27.17)."""
+    text = mark if occurrence == 1 else f"{mark} {occurrence}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,194 @@
+"""Scorecards as files: `OUT/<tier>/<slug>/scorecard.{html,json,md}`, each whole or absent.
+
+`scorecard.json` is read back into the very scorecard that was written, so that the other files can
+be made again from it, byte by byte. Pages of measurements that are not ours have a folder of their
+own, `OUT/<tier>/<slug>/elsewhere/<who and when>/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from reproaudit.bounded import decode_json, read_regular
+from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.report.model import SCHEMA_VERSION, Scorecard
+
+MOST_CARD_BYTES = 2**26
+"""Of a `scorecard.json`; the largest so far has a fiftieth of it."""
+
+TERMINAL = "terminal"
+"""Printed, and no file."""
+
+
+class OtherVersionError(StoreError):
+    """The scorecard was written by another version of this program."""
+
+
+@dataclass(frozen=True)
+class PageFormat:
+    """A format of a page.
+
+    Attributes:
+        name: on the command line, and the file's ending.
+        media_type: such as text/html.
+        render: makes the file's text.
+    """
+
+    name: str
+    media_type: str
+    render: Callable[[Scorecard], str]
+
+
+def _html(card: Scorecard) -> str:
+    from reproaudit.report.html import html
+
+    return html(card)
+
+
+def _markdown(card: Scorecard) -> str:
+    from reproaudit.report.markdown import markdown
+
+    return markdown(card)
+
+
+def json_text(card: Scorecard) -> str:
+    """Return the scorecard as JSON, with one trailing newline."""
+    return card.model_dump_json(by_alias=True, indent=1) + "\n"
+
+
+PAGES: Mapping[str, PageFormat] = {
+    one.name: one
+    for one in (
+        PageFormat("html", "text/html", _html),
+        PageFormat("json", "application/json", json_text),
+        PageFormat("md", "text/markdown", _markdown),
+    )
+}
+FORMATS = (TERMINAL, *PAGES)
+
+
+def chosen_formats(words: str) -> frozenset[str]:
+    """Return the formats that ``--format`` names.
+
+    Raises:
+        UsageError: at a name that is no format.
+    """
+    names = [word.strip() for word in words.split(",") if word.strip()]
+    for name in names:
+        if name not in FORMATS:
+            raise UsageError(f"no format '{name}'. {did_you_mean(name, FORMATS)}")
+    return frozenset(names)
+
+
+def write_report(
+    card: Scorecard, out: Path, formats: Iterable[str] = tuple(PAGES)
+) -> tuple[Path, ...]:
+    """Write a scorecard in some formats and return the files.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    folder, wanted = folder_of(card, out), set(formats)
+    if card.origin is not None:
+        wanted.add("json")  # by which the same measurements are known again
+    return tuple(
+        replace_file(folder / f"scorecard.{name}", page.render(card))
+        for name, page in PAGES.items()
+        if name in wanted
+    )
+
+
+def folder_of(card: Scorecard, out: Path) -> Path:
+    """Return the folder of a scorecard's pages; of others' measurements a new one, or their own."""
+    paper = out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
+    if card.origin is None:
+        return paper
+    who = re.sub(r"[^a-z0-9]+", "_", str(card.origin["who"]).lower()).strip("_")[:40] or "someone"
+    first = f"by_{who}_{re.sub('[^0-9]+', '_', str(card.origin['made']))}"
+    number = 1
+    while True:
+        folder = paper / "elsewhere" / (first if number == 1 else f"{first}_{number}")
+        if not (folder / "scorecard.json").exists() or _is_same(folder, card):
+            return folder
+        number += 1
+
+
+def _is_same(folder: Path, card: Scorecard) -> bool:
+    """Whether a folder holds the same measurements, judged for the same claims."""
+    try:
+        there = read_scorecard(folder / "scorecard.json")
+    except StoreError:
+        return False
+    mine, theirs = ([(one.id, one.per_run) for one in card.claims] for card in (card, there))
+    return mine == theirs
+
+
+def read_scorecard(path: Path) -> Scorecard:
+    """Read a `scorecard.json`.
+
+    Raises:
+        OtherVersionError: if it is a scorecard of another version.
+        StoreError: if it cannot be read, or is no scorecard.
+    """
+    try:
+        content = read_regular(path, MOST_CARD_BYTES)
+        data = decode_json(content)
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise StoreError(f"{path} is not JSON: {error}") from error
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    if version != SCHEMA_VERSION:
+        raise OtherVersionError(
+            f"{path} has scorecard version {version!r}, which another version of reproaudit wrote; "
+            f"this one reads version {SCHEMA_VERSION}. Make it again: reproaudit report"
+        )
+    try:
+        return Scorecard.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "as a whole"
+        raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
+
+
+def folder_name(name: object) -> str:
+    """Return a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+        raise StoreError(
+            f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
+        )
+    return name
+
+
+def replace_file(path: Path, content: str | bytes) -> Path:
+    """Write a file whole, first under another name and then renamed; return its path.
+
+    Raises:
+        StoreError: if it cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(name, 0o644)  # a temporary file is private; a report is not
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}. Choose another folder with --out."
+        ) from error
+    return path

@@ -1,0 +1,49 @@
+"""Pages that need nothing else: no script, no request."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reproaudit.judge import Outcome
+from reproaudit.report import outline
+from reproaudit.report.model import ReportModel, Scorecard
+from reproaudit.report.words import DOTS, OUTCOMES
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["o"] = outline
+    found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
+    found.globals["style"] = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    return found
+
+
+def html(card: Scorecard) -> str:
+    """Return a paper's page."""
+    return _environment().get_template("paper.html").render(card=card)
+
+
+def register_html(register: ReportModel) -> str:
+    """Return the register's page."""
+    return (
+        _environment()
+        .get_template("register.html")
+        .render(
+            register=register,
+            outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
+            marks={one.value: look.mark for one, look in OUTCOMES.items()},
+            badges={one.value: outline.BADGES[one] for one in Outcome},
+        )
+    )

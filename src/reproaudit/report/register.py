@@ -1,0 +1,191 @@
+"""The register of a tier: `OUT/<tier>/index.html`, `register.json`, `register.csv`, and badges.
+
+It holds every paper whose scorecard is in the folder, and measurements from elsewhere apart.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reproaudit.errors import StoreError
+from reproaudit.report.badges import claim_badge, paper_badge
+from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard, replace_file
+from reproaudit.report.html import register_html
+from reproaudit.report.model import ReportModel, Scorecard
+
+SCORECARD = "scorecard.json"
+PAGE = "index.html"
+REGISTER_VERSION = 3
+
+
+class ClaimEntry(ReportModel):
+    """A claim in the register."""
+
+    id: str
+    """Its id."""
+    short: str
+    """The claim as a clause."""
+    outcome: str
+    """The conclusion."""
+    certainty: str | None
+    """How sure."""
+    yes: int
+    """The runs that say yes."""
+    n: int
+    """The runs that count."""
+    phrase: str
+    """The weightiest that no other field shows."""
+
+
+class PaperEntry(ReportModel):
+    """A paper in the register."""
+
+    slug: str
+    """Its short name."""
+    title: str
+    """Its title."""
+    venue: str
+    """Where and when it appeared."""
+    sentence: str
+    """The first sentence of its paragraph."""
+    documented: int
+    """Variables documented by the reviewers' word."""
+    of: int
+    """Of so many."""
+    page: str
+    """Its page, below the register's folder."""
+    origin: str | None
+    """Who measured, if it was not us."""
+    claims: tuple[ClaimEntry, ...]
+    """Its claims."""
+
+
+class Register(ReportModel):
+    """The papers of one tier."""
+
+    schema_version: int = REGISTER_VERSION
+    """The version of this format."""
+    tier: str
+    """smoke, quick or paper."""
+    papers: tuple[PaperEntry, ...]
+    """By short name; measurements from elsewhere behind our own."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many claims have which outcome."""
+        return Counter(claim.outcome for one in self.papers for claim in one.claims)
+
+
+def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
+    """Write the register of each tier among the papers; return their pages.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    given: dict[str, dict[Path, Scorecard]] = {}
+    for one in papers:
+        slug = folder_name(one.paper.get("slug"))
+        if one.origin is None:
+            given.setdefault(one.tier, {})[out / folder_name(one.tier) / slug] = one
+    return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
+
+
+def refresh_register(out: Path, tier: str) -> tuple[Path, ...]:
+    """Write the register of a tier again, if there is one, from what is in the folder."""
+    folder = out / folder_name(tier)
+    return (_write_tier(folder, tier, {}),) if (folder / PAGE).is_file() else ()
+
+
+def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
+    files = [*folder.glob(f"*/{SCORECARD}"), *folder.glob(f"*/elsewhere/*/{SCORECARD}")]
+    places = sorted({*(file.parent for file in files), *given})
+    cards = {place: given.get(place) or _read(place) for place in places}
+    found = {place: card for place, card in cards.items() if card is not None}
+    ordered = sorted(found, key=lambda one: (str(found[one].paper["slug"]), len(one.parts)))
+    for place in (one for one in ordered if found[one].origin is None):
+        _write_badges(place, found[place])
+    register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
+    _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
+    _update(folder / "register.csv", register_csv(register.papers))
+    _update(folder / PAGE, register_html(register))
+    return folder / PAGE
+
+
+def _read(place: Path) -> Scorecard | None:
+    try:
+        return read_scorecard(place / SCORECARD)
+    except OtherVersionError:
+        return None  # its pages are another version's; its paper is reported anew
+
+
+def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
+    """Return a paper's entry."""
+    return PaperEntry(
+        slug=str(card.paper["slug"]),
+        title=str(card.paper["title"]),
+        venue=f"{card.paper['venue']} {card.paper['year']}",
+        sentence=card.summary[0] if card.summary else "",
+        documented=card.documentation["reviewed"],
+        of=card.documentation["of"],
+        page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
+        origin=None if card.origin is None else str(card.origin["who"]),
+        claims=tuple(
+            ClaimEntry(
+                id=one.id,
+                short=one.short,
+                outcome=one.outcome,
+                certainty=one.certainty.level,
+                yes=one.runs.yes,
+                n=one.runs.n,
+                phrase=one.phrase,
+            )
+            for one in card.claims
+        ),
+    )
+
+
+def register_csv(papers: Sequence[PaperEntry]) -> str:
+    """Return a row for each claim, as CSV."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(
+        ("paper", "claim", "outcome", "certainty", "yes", "runs", "measured by", "phrase")
+    )
+    for paper in papers:
+        for one in paper.claims:
+            rows.writerow(
+                (
+                    paper.slug,
+                    one.id,
+                    one.outcome,
+                    one.certainty or "",
+                    one.yes,
+                    one.n,
+                    paper.origin or "reproaudit",
+                    one.phrase,
+                )
+            )
+    return text.getvalue()
+
+
+def _write_badges(place: Path, card: Scorecard) -> None:
+    _update(place / "badge.svg", paper_badge(card))
+    for one in card.claims:
+        _update(place / "badges" / f"{one.id}.svg", claim_badge(one))
+
+
+def _update(path: Path, text: str) -> None:
+    """Write a file unless it stands there already."""
+    try:
+        if path.read_text(encoding="utf-8") == text:
+            return
+    except (OSError, UnicodeDecodeError):
+        pass
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error}") from error
