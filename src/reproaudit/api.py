@@ -17,11 +17,11 @@ from typing import Literal
 from reproaudit.audit.catalog import Catalog, Entry, shipped_audits
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.loading import Fault, load_audit, read_audit
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
 from reproaudit.commands.judge import scorecard_of_submission
-from reproaudit.commands.report import scorecards_to_report
+from reproaudit.commands.answers import scorecard_of_paper
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.in_memory import BySeed, MeasuredRuns, write_submission
 from reproaudit.elsewhere.submission import read_submission
@@ -34,13 +34,12 @@ from reproaudit.errors import (
     UsageError,
 )
 from reproaudit.folders import report_folder
-from reproaudit.judging.model import EvidenceLevel, Verdict
+from reproaudit.judge import Level, Outcome
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.reports.files import read_scorecard
-from reproaudit.reports.notebook import DEFAULT_FAIL_ON, PaperScorecard
+from reproaudit.report.files import read_scorecard
+from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
-from reproaudit.scorecard.model import ClaimModel, Scorecard
-from reproaudit.stats import Decision
 
 __all__ = [
     "DEFAULT_FAIL_ON",
@@ -49,12 +48,12 @@ __all__ = [
     "CardError",
     "ClaimModel",
     "ConsentError",
-    "Decision",
-    "EvidenceLevel",
     "Fault",
+    "Level",
     "MeasuredRuns",
     "Measurements",
     "Origin",
+    "Outcome",
     "PaperScorecard",
     "Scorecard",
     "Series",
@@ -62,7 +61,6 @@ __all__ = [
     "StoreError",
     "TechnicalError",
     "UsageError",
-    "Verdict",
     "find_faults",
     "judge_measurements",
     "open_audit",
@@ -76,7 +74,7 @@ PaperRef = Audit | Path | str
 """An audit, the path of its YAML file, or a slug."""
 
 Runs = Sequence[MeasuredRuns] | Mapping[str, BySeed]
-"""Runs; or experiment -> seed -> measurement -> numbers, where there are no controls."""
+"""Runs; or experiment -> seed -> measurement -> numbers, where there are no other arms."""
 
 Folder = Path | str
 
@@ -162,7 +160,6 @@ def judge_measurements(
     settings: Mapping[str, SettingValue] | None = None,
     proxy: str | None = None,
     claims: Sequence[str] | None = None,
-    beside: Scorecard | Callable[[TierName], Scorecard | None] | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
     """Judges measurements made elsewhere by the rules of an audit.
@@ -175,10 +172,9 @@ def judge_measurements(
         origin: who made them, from what, with what, and when.
         tier: the scale of the runs, at which they are judged.
         settings: what every run was made with, as "name" or "experiment.name"; settings that are
-            not stated are taken to be the tier's, and evidence on them is assumed at best.
+            not stated are taken to be the tier's, and the page says so.
         proxy: the substitute for the paper's data or method, if there was one.
         claims: ids of the claims to judge; every claim by default.
-        beside: our own scorecard, to stand beside the answers; or what gives it for a tier.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Raises:
@@ -204,7 +200,7 @@ def judge_measurements(
                 settings=settings,
                 proxy=proxy,
             )
-    return PaperScorecard.of(scorecard_of_submission(submission, beside, claims))
+    return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
 
 def write_measurements(
@@ -231,7 +227,7 @@ def write_measurements(
         origin: who made them, from what, with what, and when.
         tier: the scale of the runs, at which they will be judged.
         settings: what every run was made with, as "name" or "experiment.name"; settings that are
-            not stated are taken to be the tier's, and evidence on them is assumed at best.
+            not stated are taken to be the tier's, and the page says so.
         proxy: the substitute for the paper's data or method, if there was one.
         replace: whether to replace a folder of measurements that is there already.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
@@ -295,7 +291,12 @@ def open_scorecard(
     chosen = None if tier is None else known_tier(tier)
     _, entry = _located(paper, audits)
     folder = report_folder(None if reports is None else Path(reports), Path(store))
-    (card,) = scorecards_to_report([entry], Store(Path(store)), chosen, folder)
+    card = scorecard_of_paper(entry, Store(Path(store)), chosen, folder)
+    if card is None:
+        raise UsageError(
+            f"{store}: no records of {entry.slug}, and no report of it in {folder}. Make them "
+            f"with: reproaudit run {entry.slug}"
+        )
     return PaperScorecard.of(card)
 
 
@@ -313,7 +314,7 @@ def run_paper(
     ask: Callable[[str], bool] | None = None,
     remedy: str = "pass trust=True",
 ) -> PaperScorecard:
-    """Runs what is missing of a tier, controls included, and returns the scorecard.
+    """Runs what is missing of a tier, every arm included, and returns the scorecard.
 
     Args:
         paper: an audit of the catalog, the path of its YAML file beside its module, or a slug.
@@ -328,7 +329,7 @@ def run_paper(
         ask: puts a question to the user before such a module runs; by default the terminal.
         remedy: the way to allow it that the message names, for programs that call this.
 
-    A cell that fails does not raise: the claims that need it are a technical failure.
+    A cell that fails does not raise: the claims that need it have failed.
 
     Raises:
         ConsentError: if the module is not shipped, and nobody has allowed it to run.

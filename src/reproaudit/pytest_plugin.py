@@ -2,7 +2,7 @@
 
 ``pytest --reproaudit audits/ --measurements DIR`` judges the measurements in a folder, and each
 claim is a test item with an id such as ``audits/smith2020.yaml::smith2020.converges``. A claim that
-is supported passes, one whose verdict or decision is in ``--reproaudit-fail-on`` fails, any other
+is supported passes, one whose outcome is in ``--reproaudit-fail-on`` fails, any other
 is skipped with the reason. Without measurements, the records of a store are judged; with
 ``--reproaudit-run``, what is missing is run first, which needs consent (`reproaudit.consent`).
 docs/ci.md is the manual.
@@ -23,8 +23,8 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.reports.notebook import PaperScorecard
-    from reproaudit.scorecard.model import ClaimModel
+    from reproaudit.report.model import ClaimModel
+    from reproaudit.report.notebook import PaperScorecard
 
 MARK = "reproaudit"
 PREFIX = "reproaudit_"
@@ -45,7 +45,7 @@ class ClaimTests:
         tier: the tier of the records; None for the highest that has records.
         run: whether what is missing is run first.
         trust: whether modules that are not shipped may run.
-        fail_on: the verdicts and decisions on which a claim fails.
+        fail_on: the outcomes on which a claim fails.
         summary: the file to which the table of claims is added, if any.
     """
 
@@ -105,14 +105,14 @@ class ClaimTests:
                 ask=_never,
                 remedy="pass --reproaudit-trust",
             )
+        from reproaudit.audit.model import TIERS
+        from reproaudit.commands.answers import has_records
         from reproaudit.running.store import Store
-        from reproaudit.scorecard.from_store import has_records, highest_tier
 
-        audit, store = api.open_audit(file), Store(self.store)
-        tier = self.tier or highest_tier(store, audit)
-        if tier is None or not has_records(store, audit.paper.slug, tier):
-            return None
-        return api.open_scorecard(file, tier=tier, store=store.root)
+        store = Store(self.store)
+        tiers = [self.tier] if self.tier else list(reversed(TIERS))
+        tier = next((one for one in tiers if has_records(store, file.stem, one)), None)
+        return None if tier is None else api.open_scorecard(file, tier=tier, store=store.root)
 
     def _measured(self, slug: str) -> Path | None:
         """Returns the folder with the measurements of a paper; None if there is none."""
@@ -177,7 +177,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--reproaudit-fail-on",
         metavar="NAMES",
-        help="verdicts and decisions on which a claim fails, joined by commas",
+        help="outcomes on which a claim fails, joined by commas",
     )
     group.addoption(
         "--reproaudit-summary",
@@ -188,7 +188,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("reproaudit_measurements", "folders of measurements", type="paths", default=[])
     parser.addini("reproaudit_store", "the folder of records", default="")
     parser.addini("reproaudit_tier", "the tier of the records", default="")
-    parser.addini("reproaudit_fail_on", "verdicts and decisions that fail", type="args", default=[])
+    parser.addini("reproaudit_fail_on", "outcomes that fail", type="args", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -237,7 +237,7 @@ def _tier(config: pytest.Config) -> TierName | None:
 
 def _fail_on(config: pytest.Config) -> frozenset[str]:
     from reproaudit.errors import UsageError
-    from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
+    from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
 
     words = config.getoption("reproaudit_fail_on")
     names = list(config.getini("reproaudit_fail_on")) if words is None else [words]
@@ -324,23 +324,23 @@ class ClaimItem(pytest.Item):
             self.user_properties += list(_properties(claim))
 
     def runtest(self) -> None:
-        """Passes if the claim is supported, fails on chosen verdicts, is skipped otherwise."""
-        from reproaudit.reports.notebook import claim_details, fails_on
-        from reproaudit.scorecard.verdicts import VERDICTS
+        """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
+        from reproaudit.judge import Outcome
+        from reproaudit.report.notebook import claim_details
+        from reproaudit.report.words import OUTCOMES
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
-            if "not_tested" in self._state.fail_on:
+            if "not tested" in self._state.fail_on:
                 pytest.fail(f"{self.name}: {missing}", pytrace=False)
             _skip(missing)
             return
         claim = self._card.claim(self.name)
-        said = f"{self.name}: {_words(claim)}"
-        if fails_on(claim, self._state.fail_on) is not None:
-            details = claim_details(self._card, claim)
-            pytest.fail("\n  ".join([said, *details]), pytrace=False)
-        if VERDICTS[claim.verdict].junit is not None:
-            _skip(f"{_words(claim)}; {claim.why}")
+        if claim.outcome in self._state.fail_on:
+            said = f"{self.name}: {_words(claim)}"
+            pytest.fail("\n  ".join([said, *claim_details(claim)]), pytrace=False)
+        if OUTCOMES[Outcome(claim.outcome)].junit != "passed":
+            _skip(_words(claim))
 
     def _lacking(self) -> str:
         slug, state = self.path.stem, self._state
@@ -361,17 +361,16 @@ def _skip(reason: str) -> None:
 
 
 def _words(claim: ClaimModel) -> str:
-    """Returns the verdict with what was measured: ``contradicted (missed): 1.4 not ≤ 0.1``."""
-    from reproaudit.reports import phrasing
+    """Returns the outcome with what was measured."""
+    from reproaudit.report.outline import certainty_words, runs_words
 
-    decision = phrasing.decision_words(claim.decision)
-    return f"{phrasing.verdict_title(claim)} ({decision}): {phrasing.claim_sentence(claim)}"
+    return f"{claim.outcome}, {runs_words(claim)}: {claim.effect}; {certainty_words(claim)}"
 
 
 def _properties(claim: ClaimModel) -> Iterator[tuple[str, str]]:
-    from reproaudit.reports.notebook import claim_cells
+    from reproaudit.report.notebook import claim_cells
 
-    names = ("claim", "verdict", "decision", "evidence", "estimate")
+    names = ("claim", "outcome", "certainty", "runs", "effect")
     for name, cell in zip(names, claim_cells(claim), strict=True):
         yield PREFIX + name, cell
 
@@ -404,15 +403,15 @@ class _Summary:
         if report.when == "teardown":
             return
         found = dict(report.user_properties)
-        cells = [str(found.get(PREFIX + name, "")) for name in ("verdict", "decision", "evidence")]
-        said = str(found.get(f"{PREFIX}estimate", "")) or _first_line(report)
+        cells = [str(found.get(PREFIX + name, "")) for name in ("outcome", "certainty", "runs")]
+        said = str(found.get(f"{PREFIX}effect", "")) or _first_line(report)
         outcome = "error" if report.failed and report.when != "call" else report.outcome
         self._rows[report.nodeid] = (report.nodeid, outcome, *cells, said)
 
     def pytest_sessionfinish(self) -> None:
-        from reproaudit.reports.notebook import claims_table
+        from reproaudit.report.notebook import claims_table
 
-        columns = ("Claim", "Test", "Verdict", "Decision", "Evidence", "Estimate against bound")
+        columns = ("Claim", "Test", "Outcome", "Certainty", "Runs", "Effect against bound")
         counts = [row[1] for row in self._rows.values()]
         told = ", ".join(f"{counts.count(one)} {one}" for one in dict.fromkeys(sorted(counts)))
         text = claims_table(f"Claims: {told or 'none tested'}", columns, [*self._rows.values()])

@@ -129,23 +129,31 @@ class Batch:
 
     Attributes:
         experiment: what is run.
+        tier: at whose scale.
         overrides: the settings that differ, as (name, value).
         seeds: with which it runs.
     """
 
     experiment: str
+    tier: TierName
     overrides: tuple[tuple[str, SettingValue], ...]
     seeds: tuple[int, ...]
 
-    def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
+    def settings(self, audit: Audit) -> dict[str, SettingValue]:
         """Return the values that the experiment runs with."""
-        return audit.values_of(self.experiment, tier, dict(self.overrides))
+        return audit.values_of(self.experiment, self.tier, dict(self.overrides))
 
 
 def batch_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> Batch:
     """Return what is run for an arm: with the seeds of the claim's own runs, so that they pair."""
     seeds = seeds_of(audit, tier, claim.experiment, runs_of(audit, claim, arm, tier))
-    return Batch(arm.experiment, tuple(sorted(arm.overrides.items())), seeds)
+    return Batch(arm.experiment, tier, tuple(sorted(arm.overrides.items())), seeds)
+
+
+def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
+    """Yield the batches that a claim is judged by, its own first."""
+    for arm in arms_of(audit, claim):
+        yield arm.role, batch_of(audit, claim, arm, tier)
 
 
 def plan(

@@ -30,7 +30,7 @@ from reproaudit.cli.options import (
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
 from reproaudit.report.export.registry import export_names
-from reproaudit.report.files import FORMATS, TERMINAL, chosen_formats
+from reproaudit.report.files import FORMATS, chosen_formats
 
 if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
@@ -94,25 +94,17 @@ def report(
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(help="A scorecard.json, an audit, or slug@revision.")],
+    before: Annotated[str, typer.Argument(help="A scorecard.json, or the folder with it.")],
     after: Annotated[str, typer.Argument(help="The same.")],
-    formats: Formats = TERMINAL,
-    out: Annotated[
-        Path, typer.Option("--out", help="The folder for difference.html and so on.")
-    ] = (Path("reports/diff")),
-    audits: Audits = None,
     as_json: Json = False,
 ) -> int:
-    """Show what changed between two scorecards or audits, and whether it is noise.
+    """Show what changed between two scorecards.
 
-    Each side is a scorecard.json or the folder that holds it, an audit's YAML file, a slug, or
-    slug@revision, read from the git checkout. Changes are sorted into rule, settings, code,
-    environment, records and documentation. A changed result is laid to one of them only if that
-    one alone differs.
+    Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
     from reproaudit.commands.diff import show_diff
 
-    return show_diff(before, after, audits, as_json, chosen_formats(formats), out)
+    return show_diff(before, after, as_json)
 
 
 @app.command()
@@ -138,15 +130,12 @@ def judge(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
     audits: Audits = None,
-    store: StorePath = Path("runs"),
-    reports: Reports = None,
     as_json: Json = False,
 ) -> int:
     """Judge measurements made elsewhere by the same rules.
 
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
-    manifest is described in docs/measurements.md; --template writes one with empty tables. Our own
-    records, if any, are shown beside them.
+    manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
     entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
     if template is not None and measurements is None:
@@ -157,18 +146,11 @@ def judge(
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    from reproaudit.commands.judge import own_scorecard, scorecard_of_submission, show_judged
+    from reproaudit.commands.judge import scorecard_of_submission, show_judged
     from reproaudit.elsewhere.submission import read_submission
-    from reproaudit.running.store import Store
 
     submission = read_submission(entry.audit(), measurements)
-    card = scorecard_of_submission(
-        submission,
-        lambda judged_at: own_scorecard(
-            entry, judged_at, Store(store), report_folder(reports, store)
-        ),
-        claims,
-    )
+    card = scorecard_of_submission(submission, claims, entry.reviews())
     show_judged(card, out, junit, as_json)
     return exit_code([card], wanted, failed=False)
 

@@ -39,7 +39,7 @@ def cells_of_tier(audit: Audit, tier: TierName, claims: Iterable[str] = ()) -> l
     """Return every cell that a tier needs, own experiments first."""
     kept = stored_tier(audit, tier)
     return [
-        Cell(audit.paper.slug, kept, batch.experiment, batch.settings(audit, tier), seed)
+        Cell(audit.paper.slug, kept, batch.experiment, batch.settings(audit), seed)
         for _, batch in plan(audit, tier, frozenset(claims))
         for seed in batch.seeds
     ]

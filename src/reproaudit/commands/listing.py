@@ -1,50 +1,61 @@
-"""`reproaudit list`: every paper with its documentation scores and last verdicts."""
+"""`reproaudit list`: every paper with what is documented of it, and its last answers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.documentation import score
+from reproaudit.audit.model import TIERS
+from reproaudit.commands.answers import has_records, scorecard_of_store
 from reproaudit.commands.output import print_json, show
-from reproaudit.reports.listing import ListEntry, list_document
-from reproaudit.reports.phrasing import counted_verdicts
-from reproaudit.running.groups import TiedGroupsError, todays_groups
+from reproaudit.judge import Outcome
+from reproaudit.report.documentation import documentation_of
+from reproaudit.report.words import OUTCOMES
+from reproaudit.running.groups import TiedGroupsError
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import highest_tier, outcomes_of
-from reproaudit.scorecard.verdicts import verdict_words
 
 
 def show_list(entries: Iterable[Entry], store: Path, as_json: bool) -> None:
-    """Prints the papers, their documentation scores and the verdicts of their highest tier."""
-    records = Store(store)
-    found = [_list_entry(entry, records) for entry in entries]
+    """Print the papers, what is documented of them, and the answers at their highest tier."""
+    found = [_entry(entry, Store(store)) for entry in entries]
     if as_json:
-        print_json([vars(one) for one in found])
-    else:
-        show(list_document(found))
+        print_json(found)
+        return
+    wide = max((len(str(one["slug"])) for one in found), default=0)
+    show(
+        f"{one['slug']:<{wide}}  {one['documented']} of {one['of']} documented  "
+        f"{_counts(one)}  {one['title']}"
+        for one in found
+    )
 
 
-def _list_entry(entry: Entry, store: Store) -> ListEntry:
+def _entry(entry: Entry, store: Store) -> dict[str, object]:
     audit = entry.audit()
-    tier = highest_tier(store, audit)
-    scores = score(audit.variables)
-    verdicts = None
+    documented = documentation_of(audit, entry.reviews())
+    tier = next((one for one in reversed(TIERS) if has_records(store, entry.slug, one)), None)
+    counts: dict[str, int] | None = None
     if tier is not None:
         with suppress(TiedGroupsError):  # `report` names the groups
-            today = todays_groups(entry.code)
-            verdicts = counted_verdicts(
-                (one.verdict, verdict_words(one.verdict, tier, one.evidence))
-                for one in outcomes_of(store, audit, tier, today)
-            )
-    return ListEntry(
-        slug=entry.slug,
-        title=audit.paper.title,
-        venue=f"{audit.paper.venue} {audit.paper.year}",
-        strict=scores.strict,
-        reviewed=scores.reviewed,
-        tier=tier,
-        verdicts=verdicts,
-    )
+            card = scorecard_of_store(entry, audit, tier, store)
+            counts = dict(Counter(one.outcome for one in card.claims))
+    return {
+        "slug": entry.slug,
+        "title": audit.paper.title,
+        "venue": f"{audit.paper.venue} {audit.paper.year}",
+        "documented": documented["reviewed"],
+        "card": documented["card"],
+        "of": documented["of"],
+        "tier": tier,
+        "outcomes": counts,
+    }
+
+
+def _counts(one: dict[str, object]) -> str:
+    counts = one["outcomes"]
+    if not isinstance(counts, dict):
+        return "not run"
+    marks = [f"{OUTCOMES[found].mark} {counts[found]}" for found in Outcome if counts.get(found)]
+    return f"{one['tier']}: {' '.join(marks) or 'no claims'}"

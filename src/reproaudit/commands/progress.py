@@ -36,7 +36,7 @@ def parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[str, Batch]]:
         arm.key(audit, tier): arm.name for claim in audit.claims for arm in arms_of(audit, claim)
     }
     for role, batch in plan(audit, tier):
-        key = batch.experiment, canonical_settings(batch.settings(audit, tier))
+        key = batch.experiment, canonical_settings(batch.settings(audit))
         name = "" if role is Role.OWN else names.get(key, "")
         yield f"{role.value} {name}".rstrip(), batch
 

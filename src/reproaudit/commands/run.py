@@ -183,7 +183,7 @@ def roles_of(papers: Papers, tier: TierName) -> Roles:
         (audit.paper.slug, stored_tier(audit, tier), batch.experiment, settings, seed): part
         for _, audit in papers
         for part, batch in parts_of(audit, tier)
-        for settings in [canonical_settings(batch.settings(audit, tier))]
+        for settings in [canonical_settings(batch.settings(audit))]
         for seed in batch.seeds
     }
 

@@ -6,9 +6,9 @@ they are judged as ours are and never passed off as ours. Every fault is told, a
 with its place.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
-those of a control it is that control (a control that only judges other measurements of the same
-runs needs none of its own). Seeds of another program are mere labels, so the supplied seeds replace
-the rule's; there must be as many as the rule has, or the claim stays not tested.
+those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
+none of its own). Seeds of another program are mere labels; with fewer than five runs a claim is not
+tested.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+from pydantic import Field
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
@@ -43,9 +44,8 @@ from reproaudit.elsewhere.manifest import (
 from reproaudit.elsewhere.misfit import Misfits, clipped
 from reproaudit.elsewhere.writing import PROTOCOL, some
 from reproaudit.errors import did_you_mean
-from reproaudit.judging.evidence import StatingOrigin
-from reproaudit.judging.outcomes import Lookup
-from reproaudit.records import CellStatus, Environment, Record
+from reproaudit.judge import Records
+from reproaudit.records import CellStatus, Environment, Origin, Record
 
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
@@ -60,17 +60,17 @@ class Submission:
     """Measurements from elsewhere, ready to be judged.
 
     Attributes:
-        audit: the audit, with the supplied seeds in place of the rule's.
+        audit: the audit.
         tier: the tier at which they are judged.
         records: one for each run and seed.
         settings: what the manifest states of every run, and is not the tier's.
         unstated: the settings that no manifest states and that were taken to be the tier's, as
             "experiment.setting".
-        absent: the experiments and controls without measurements, in words.
+        absent: the experiments and arms without measurements, in words.
         remarks: what a reader is to know of the measurements, in sentences.
         digest: of the numbers and of all that is stated of the runs; the same for the same
             measurements.
-        lookup: finds the records of a batch.
+        found: the records by experiment and the settings of the plan, then by seed.
     """
 
     audit: Audit
@@ -81,7 +81,15 @@ class Submission:
     absent: tuple[str, ...]
     remarks: tuple[str, ...]
     digest: str
-    lookup: Lookup
+    found: Records
+
+
+class StatingOrigin(Origin):
+    """An origin that tells which settings the runs are known to have had."""
+
+    stated: tuple[str, ...] = Field(
+        description="the settings that the measurements' manifest states of the run"
+    )
 
 
 _Key = tuple[str, str]
@@ -117,7 +125,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
             records[seed] = reader.record(run, index, batch, seed)
-        if role is not Role.POSITIVE_CONTROL:
+        if role is not Role.CONSTRUCTED:
             _refuse_copies(_words(role, batch), records, placed("runs", index), misfits)
     misfits.raise_if_any()
     remarks = [*manifest.noted]
@@ -137,29 +145,13 @@ def _submission(
     found: Mapping[_Key, Mapping[int, Record]],
     remarks: tuple[str, ...],
 ) -> Submission:
-    given: dict[TierName, set[int]] = {}
-    for _, batch in plan(audit, manifest.tier):
-        given.setdefault(batch.tier, set()).update(found.get(_key(batch), {}))
-    supplied: dict[TierName, tuple[int, ...]] = {}
-    for tier, some_seeds in given.items():
-        if some_seeds:  # filled up with seeds of the rule to the rule's number
-            rule = getattr(audit.seeds, tier)
-            fillers = [seed for seed in rule if seed not in some_seeds]
-            missing = max(len(rule) - len(some_seeds), 0)
-            supplied[tier] = (*sorted(some_seeds), *fillers[:missing])
-    judged = audit.with_seeds(supplied)
-
-    def lookup(batch: Batch) -> Mapping[int, Record]:
-        records = found.get(_key(batch), {})
-        return {seed: records[seed] for seed in batch.seeds if seed in records}
-
     needed = {
         batch: role
         for claim in reversed(audit.claims)
         for role, batch in claim_batches(audit, claim, manifest.tier)
     }
     return Submission(
-        audit=judged,
+        audit=audit,
         tier=manifest.tier,
         records=tuple(record for records in found.values() for record in records.values()),
         settings=_other_than(audit, manifest),
@@ -179,7 +171,11 @@ def _submission(
         ),
         remarks=remarks,
         digest=_digest(manifest, found),
-        lookup=lookup,
+        found={
+            (batch.experiment, canonical_settings(batch.settings(audit))): found[_key(batch)]
+            for _, batch in plan(audit, manifest.tier)
+            if _key(batch) in found
+        },
     )
 
 
@@ -266,7 +262,7 @@ def _end_beside(
     """Return the last step of a run and the length of training, if the two do not agree."""
     length = stated_length(audit, record.experiment, settings)
     series = [one.steps for one in record.measurements.series.values()]
-    points = role is not Role.POSITIVE_CONTROL  # a constructed solution is one point
+    points = role is not Role.CONSTRUCTED  # a constructed solution is one point
     end = None if length is None else end_beside(series, length, points=points)
     return None if end is None or length is None else (end, length)
 
@@ -354,15 +350,15 @@ class _Reader:
             place = self.placed("runs", index, "experiment")
             self.misfits.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
             return
-        controls = [
+        arms = [
             "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
             for one in batches
             if one.experiment == run.experiment and one.overrides
         ]
         self.misfits.add(
             self.placed("runs", index, "settings"),
-            f"found settings that no control of '{run.experiment}' has; expected none, or "
-            f"{' or '.join(controls) or 'nothing else'}. What differs in every run belongs "
+            f"found settings that no arm of '{run.experiment}' has; expected none, or "
+            f"{' or '.join(arms) or 'nothing else'}. What differs in every run belongs "
             "under the manifest's own 'settings'.",
         )
 

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from reproaudit.audit.draft import TODO
-from reproaudit.audit.model import Audit, Control, TierName
-from reproaudit.audit.plan import Batch, Role, claim_batches
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role, arms_of, batch_of
 from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 
@@ -21,7 +21,7 @@ from reproaudit.declarations import Axis, Declaration, MeasurementKind
 def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[str, str]:
     """The files of a submission that is still to be filled in, by name.
 
-    One run for each experiment, control and constructed solution that the claims rest on, with the
+    One run for each experiment and arm that the claims rest on, with the
     seeds of the tier; one table for each shape of measurement, with a row for each seed and
     coordinate. Of a series the step is open: repeat its rows for each observed step.
 
@@ -98,21 +98,19 @@ def _yaml(data: Any, flow: bool | None = None) -> str:
 
 
 def _comments(audit: Audit, tier: TierName, scope: Scope, batch: Batch) -> Iterator[str]:
-    """For whom a run is, and of a control what it lacks."""
+    """Yield for whom a run is, and what an arm is."""
     title = " ".join(audit.experiments[batch.experiment].title.split())
     said = set()
     for claim in scope.claims:
-        named = [*audit.controls_of(claim), audit.positive_control_of(claim)]
-        controls: list[Control | None] = [None]
-        controls += [one for one in named if isinstance(one, Control)]
-        batches = claim_batches(audit, claim, tier)
-        for control, (role, planned) in zip(controls, batches, strict=True):
-            if planned != batch:
+        for arm in arms_of(audit, claim):
+            if batch_of(audit, claim, arm, tier) != batch:
                 continue
-            if role is Role.EXPERIMENT:
+            if arm.role is Role.OWN:
                 said.add(f"{claim.id}: its own runs ({title})")
-            elif control is not None:
-                said.add(f"{claim.id}: {role}. {' '.join(control.why.split())}")
+            else:
+                shared = audit.arms.get(arm.name)
+                why = f". {' '.join(shared.why.split())}" if shared is not None else ""
+                said.add(f"{claim.id}: {arm.role.value} {arm.name}{why}")
     for text in sorted(said) or [title]:
         yield from textwrap.wrap(text, 92, subsequent_indent="  ")
 

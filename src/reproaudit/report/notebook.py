@@ -1,0 +1,161 @@
+"""A scorecard for Python users and notebooks: claims by id, text, files, and a view of its own."""
+
+from __future__ import annotations
+
+import html as escaping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.judge import Outcome
+from reproaudit.report.files import PAGES, write_report
+from reproaudit.report.html import html
+from reproaudit.report.markdown import markdown
+from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.outline import certainty_words, mark_of, runs_words
+from reproaudit.report.printable import clean, printable
+from reproaudit.report.terminal import report_lines
+from reproaudit.report.words import OUTCOMES
+
+DEFAULT_FAIL_ON: frozenset[str] = frozenset(
+    outcome.value for outcome, look in OUTCOMES.items() if look.junit in ("failure", "error")
+)
+"""The outcomes that the table of outcomes counts as a failure or an error."""
+
+COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
+
+
+def known_outcomes(names: Collection[str]) -> frozenset[str]:
+    """Return names of outcomes, written with blanks, hyphens or underscores.
+
+    Raises:
+        UsageError: at a name that is none.
+    """
+    known = {one.value: one.value for one in Outcome}
+    found = set()
+    for name in sorted(names):
+        plain = str(name).replace("-", " ").replace("_", " ")
+        if plain not in known:
+            raise UsageError(f"no outcome '{name}'. {did_you_mean(plain, known)}".rstrip())
+        found.add(plain)
+    return frozenset(found)
+
+
+def claim_details(claim: ClaimModel) -> Iterator[str]:
+    """Yield everything that a test log should say of a claim, one line each."""
+    yield clean(f"{claim.says} ({claim.locator})")
+    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
+    yield clean(f"runs: {runs_words(claim)}")
+    for one in claim.headline:
+        yield clean(one.words)
+    for arm in (*claim.readings, *claim.nulls, *claim.ablations):
+        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
+
+
+class PaperScorecard(Scorecard):
+    """A scorecard with what Python users need.
+
+    It is the very model that `scorecard.json` holds, so that every function that takes a scorecard
+    takes it. Printed it reads as in the terminal; in a notebook it shows a table and its page.
+    """
+
+    @classmethod
+    def of(cls, card: Scorecard) -> PaperScorecard:
+        """Return the same scorecard in this form."""
+        return cls.model_construct(
+            **{name: getattr(card, name) for name in type(card).model_fields}
+        )
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """The outcome of every claim, by the claim's id."""
+        return {claim.id: Outcome(claim.outcome) for claim in self.claims}
+
+    def claim(self, name: str) -> ClaimModel:
+        """Return a claim by its id, or by what follows the slug and the dot in it.
+
+        Raises:
+            UsageError: naming the closest id.
+        """
+        whole = {claim.id: claim for claim in self.claims}
+        found = whole.get(name) or whole.get(f"{self.paper['slug']}.{name}")
+        if found is None:
+            raise UsageError(f"no claim '{name}'. {did_you_mean(name, whole)}".rstrip())
+        return found
+
+    def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimModel, ...]:
+        """Return the claims whose outcome is in ``fail_on``.
+
+        Raises:
+            UsageError: at a name that is no outcome.
+        """
+        wanted = known_outcomes(fail_on)
+        return tuple(claim for claim in self.claims if claim.outcome in wanted)
+
+    def text(self, width: int = 80) -> str:
+        """Return the scorecard as the terminal shows it."""
+        return "\n".join(report_lines(self, width)) + "\n"
+
+    def markdown(self) -> str:
+        """Return the scorecard as Markdown."""
+        return markdown(self)
+
+    def page(self) -> str:
+        """Return the scorecard as an HTML page that loads nothing from anywhere."""
+        return html(self)
+
+    def write(self, folder: Path | str, formats: Sequence[str] = tuple(PAGES)) -> tuple[Path, ...]:
+        """Write the scorecard below a report folder, as ``html``, ``json`` and ``md``.
+
+        Raises:
+            StoreError: if the folder cannot be written.
+        """
+        return write_report(self, Path(folder), formats)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """The table of claims, and the whole page folded below it in a frame of its own.
+
+        The frame keeps the page's style sheet from the notebook, and runs nothing.
+        """
+        title = f"{self.paper.get('slug', '')}: {self.paper.get('title', '')} ({self.tier} tier)"
+        head = "".join(f"<th>{_escaped(name)}</th>" for name in COLUMNS)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim)) + "</tr>"
+            for claim in self.claims
+        )
+        return (
+            f"<div><p><strong>{_escaped(title)}</strong></p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            "<details><summary>The whole scorecard</summary>"
+            f'<iframe sandbox="" title="{_escaped(title)}" srcdoc="{escaping.escape(self.page())}" '
+            'style="width:100%;height:40em;border:1px solid #888"></iframe></details></div>'
+        )
+
+
+def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
+    """Return what a table says of a claim, under `COLUMNS`."""
+    return (
+        claim.id,
+        f"{mark_of(claim)} {claim.outcome}",
+        claim.certainty.level or "",
+        runs_words(claim),
+        claim.effect,
+    )
+
+
+def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of claims as Markdown, with a heading: for a summary in CI or a review."""
+    lines = [f"# {title}", "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines += [f"| {' | '.join(_cell(one) for one in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _escaped(text: object) -> str:
+    return escaping.escape(printable(" ".join(str(text).split())))
