@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from reproaudit.audit.documentation import UNSCORED
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.variables import UNSCORED, VariableName
 from reproaudit.errors import CardError
 
 MAX_CARD_BYTES = 2**18

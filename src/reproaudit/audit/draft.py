@@ -28,7 +28,6 @@ def draft_audit(
     today: date,
     schema: str | None = None,
     arxiv: str | None = None,
-    reviewer: str | None = None,
     checklist: Checklist = NO_CHECKLIST,
 ) -> str:
     """The text of ``SLUG.yaml``.
@@ -39,12 +38,11 @@ def draft_audit(
         today: the day on which the card was read.
         schema: the path of the JSON Schema for editors; None if there is none beside the draft.
         arxiv: the arXiv identifier, if there is one.
-        reviewer: who will review it; the day of the review is then today.
         checklist: the authors' answers to their conference's checklist.
     """
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
     variables = "".join(
-        _variable(name, card, today, reviewer, checklist.answers.get(name, ()))
+        _variable(name, card, today, checklist.answers.get(name, ()))
         for name in VariableName
     )
     return head + _AUDIT.format(
@@ -67,7 +65,6 @@ def _variable(
     name: VariableName,
     card: Card,
     today: date,
-    reviewer: str | None,
     answers: Sequence[ChecklistAnswer],
 ) -> str:
     row = card.rows.get(name)
@@ -76,8 +73,6 @@ def _variable(
         result=_quoted(row.result if row is not None else None),
         as_of=today.isoformat(),
         authors=_authors(answers, today),
-        reviewer=_quoted(reviewer),
-        reviewed=today.isoformat() if reviewer is not None else TODO,
         locator=f"card, row {name.value}" if row is not None else TODO,
     )
 
@@ -105,7 +100,7 @@ def _quoted(text: str | None) -> str:
 
 _AUDIT = """\
 # Replace every TODO; `reproaudit check` lists them. Evidence is in your own words.
-schema_version: 1
+schema_version: 2
 
 paper:
   slug: {slug}
@@ -114,21 +109,21 @@ paper:
   venue: {venue}
   year: {year}
 {arxiv}
-seeds:
-  smoke: [0]
-  quick: [0, 1, 2, 3, 4]
-  paper: [0, 1, 2, 3, 4]
+# What a reader must know of the task and its symbols, in at most 45 words.
+about: TODO
 
-# decision: agree, disagree or not_applicable, held against the card's result. Dates: YYYY-MM-DD.
+runs: {{quick: 5, paper: 15}}
+
 variables:
 {variables}
-# Every value has a source (paper, card, authors_code, reviews, derived, recalled) and a locator; a
-# guess has 'source: assumption', 'why' and 'alternatives'. What a smaller tier runs: 'quick: …'.
+# Every value has a source (paper, card, authors_code, reviews, reproduction, derived) and a locator;
+# a guess has 'source: assumption', 'why' and 'alternatives', or 'only_reading'. What other sources
+# state are 'readings'. What a smaller tier runs: 'quick: …'.
 settings:
   mechanism:
     value: present
     source: derived
-    locator: what is audited; a control runs with "absent"
+    locator: what is audited; the null runs with "absent"
 
 experiments:
   main:
@@ -139,24 +134,19 @@ experiments:
         unit: "1"
         meaning: TODO
 
+# A null has nothing to learn; it must miss the headline. 'from' is where a bound comes from: paper,
+# derived, null, ceiling, or ours with 'why'. docs/answers.md has the kinds of check.
 claims:
   - id: {slug}.main
-    statement: TODO
+    says: TODO
+    short: TODO
     locator: TODO
-    weight: 1.0
+    main: true
     experiment: main
-    checks:
-      - name: outcome
-        kind: reaches
-        quantity: {{measurement: outcome}}
-        at_least: TODO
-        scale: TODO
-        reason: TODO
-    controls:
-      - settings: {{mechanism: absent}}
-        why: TODO
-    positive_control:
-      not_constructible: TODO
+    headline:
+      - {{kind: reaches, value: outcome, at_least: TODO, from: TODO}}
+    nulls:
+      - {{name: without_mechanism, settings: {{mechanism: absent}}, why: TODO}}
 
 not_audited:
   - statement: TODO
@@ -167,12 +157,7 @@ not_audited:
 _VARIABLE = """\
   - name: {name}
     card: {{result: {result}, as_of: {as_of}}}
-{authors}    reviews:
-      - reviewer: {reviewer}
-        decision: TODO
-        reason: TODO
-        as_of: {reviewed}
-    evidence:
+{authors}    evidence:
       - statement: TODO
         locator: {locator}
 """

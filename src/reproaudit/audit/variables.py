@@ -36,6 +36,10 @@ class VariableName(StrEnum):
     EXPERIMENT_SETUP = "Experiment Setup"
 
 
+UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILIATION})
+"""The variables that describe the paper; the other seven are scored."""
+
+
 class Classification(StrictModel):
     """The automated classification of one variable, as the reproducibility card gives it."""
 

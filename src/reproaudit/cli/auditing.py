@@ -72,9 +72,6 @@ def new(
         str | None, typer.Option("--venue", help="With the year: NeurIPS 2024.")
     ] = None,
     arxiv: Annotated[str | None, typer.Option("--arxiv", help="Such as 2306.00297.")] = None,
-    reviewer: Annotated[
-        str | None, typer.Option("--reviewer", help="Who will review the nine variables.")
-    ] = None,
     out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
         "audits"
     ),
@@ -87,7 +84,7 @@ def new(
     """
     from reproaudit.commands.new import Known, draft
 
-    known = Known(title, authors, venue, arxiv, reviewer)
+    known = Known(title, authors, venue, arxiv)
     return draft(slug, card, known, out, checklist_file=checklist, force=force, as_json=as_json)
 
 

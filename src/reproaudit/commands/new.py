@@ -25,14 +25,12 @@ class Known:
         authors: their names, separated by commas.
         venue: where it was published, with the year: "NeurIPS 2024".
         arxiv: its arXiv identifier.
-        reviewer: who will review it.
     """
 
     title: str | None = None
     authors: str | None = None
     venue: str | None = None
     arxiv: str | None = None
-    reviewer: str | None = None
 
     def on(self, card: Card) -> Card:
         """Returns the card with what is known put in.
@@ -90,7 +88,7 @@ def draft(
     shipped = out.resolve() == shipped_audits().resolve()
     texts = {
         out / f"{slug}.yaml": draft_audit(
-            slug, card, date.today(), schema, known.arxiv, known.reviewer, checklist
+            slug, card, date.today(), schema, known.arxiv, checklist
         ),
         (PACKAGE / "papers" if shipped else out) / f"{slug}.py": draft_module(slug),
     }

@@ -6,9 +6,7 @@ from typing import Any
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import ReviewDecision, Variable, VariableName
-
-UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILIATION})
+from reproaudit.audit.variables import UNSCORED, ReviewDecision, Variable
 
 
 def documentation_of(audit: Audit, reviews: Reviews) -> dict[str, Any]:
