@@ -42,8 +42,7 @@ def draft_audit(
     """
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
     variables = "".join(
-        _variable(name, card, today, checklist.answers.get(name, ()))
-        for name in VariableName
+        _variable(name, card, today, checklist.answers.get(name, ())) for name in VariableName
     )
     return head + _AUDIT.format(
         slug=slug,
@@ -116,9 +115,9 @@ runs: {{quick: 5, paper: 15}}
 
 variables:
 {variables}
-# Every value has a source (paper, card, authors_code, reviews, reproduction, derived) and a locator;
-# a guess has 'source: assumption', 'why' and 'alternatives', or 'only_reading'. What other sources
-# state are 'readings'. What a smaller tier runs: 'quick: …'.
+# Every value has a source (paper, card, authors_code, reviews, reproduction, derived) and a
+# locator; a guess has 'source: assumption', 'why' and 'alternatives', or 'only_reading'. What other
+# sources state are 'readings'. What a smaller tier runs: 'quick: …'.
 settings:
   mechanism:
     value: present

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from reproaudit.checks.kind import Condition, OneBound
@@ -24,11 +25,9 @@ class Concentrates(OneBound):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""
         limit = self.limit(1.0)
-        ends = run.numbers(self.share)
+        ends: Iterable[float] = run.numbers(self.share)
         if self.of_the_rest:
             starts = run.numbers(self.share.model_copy(update={"step": "first"}))
-            ends = [
-                (end - start) / (1 - start) if start < 1 else 0.0
-                for start, end in zip(starts, ends, strict=True)
-            ]
+            pairs = zip(starts, ends, strict=True)
+            ends = [(end - start) / (1 - start) if start < 1 else 0.0 for start, end in pairs]
         return (self._condition(ends, limit, self.share, unit="share"),)

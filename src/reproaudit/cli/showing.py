@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
 
 
+ALL_FORMATS = ",".join(FORMATS)
+
+
 @app.command("list")
 def list_papers(
     audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
@@ -51,7 +54,7 @@ def report(
     slugs: Slugs = None,
     everything: All = False,
     tier: AnyTier = None,
-    formats: Formats = ",".join(FORMATS),
+    formats: Formats = ALL_FORMATS,
     out: Out = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),

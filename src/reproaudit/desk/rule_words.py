@@ -14,11 +14,11 @@ from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.failure_rate import FailureRate
 from reproaudit.checks.kind import Condition, Kind, confidence_on
 from reproaudit.checks.matches import Matches
-from reproaudit.checks.quantities import Quantity
-from reproaudit.declarations import Declaration
 from reproaudit.checks.ordered_onsets import OrderedOnsets
+from reproaudit.checks.quantities import Quantity
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.separates import Separates
+from reproaudit.declarations import Declaration
 from reproaudit.desk.bound_picture import BoundPicture, bound_words, draw_bound
 from reproaudit.reports.numbers import value_words
 from reproaudit.reports.phrasing import upper_first

@@ -247,9 +247,9 @@ def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
     if first.median is None or last.median is None or first.worst is None:
         return text
     unit = "-fold" if first.condition.unit == "factor" else ""
+    at = [f"{context.symbol} = {at_words(one.at)}" for one in primary if one.at is not None]
     return (
-        f"{number(first.median)}{unit} at {context.symbol} = {at_words(primary[0].at)}, "
-        f"{number(last.median)}{unit} at {context.symbol} = {at_words(primary[-1].at)}, "
+        f"{number(first.median)}{unit} at {at[0]}, {number(last.median)}{unit} at {at[-1]}, "
         f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
     )
 

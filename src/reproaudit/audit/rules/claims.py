@@ -428,6 +428,4 @@ def _reasons_say_something(audit: Audit) -> Iterator[Violation]:
         for j, check in enumerate(claim.headline):
             for bound in check.bounds():
                 if bound.why is not None and len(bound.why.split()) < 2:
-                    yield Violation(
-                        ("claims", i, "headline", j), f"found the reason '{bound.why}'"
-                    )
+                    yield Violation(("claims", i, "headline", j), f"found the reason '{bound.why}'")
