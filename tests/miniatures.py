@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 import reproaudit
-from factories import variables
+from reproaudit.audit.variables import VariableName
 
 MODULE = Path(__file__).parent / "miniature" / "mini.py"
 SOURCES = Path(reproaudit.__file__).parent.parent
@@ -27,57 +27,68 @@ ENVIRONMENT = {
 }
 
 
+def variables() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name.value,
+            "card": {"result": _RESULTS.get(name, "No"), "as_of": "2025-03-01"},
+            "evidence": [
+                {"statement": f"What is said of {name.lower()}.", "locator": "Section 4"}
+            ],
+        }
+        for name in VariableName
+    ]
+
+
+_RESULTS = {
+    VariableName.RESEARCH_TYPE: "Theoretical",
+    VariableName.RESEARCHER_AFFILIATION: "Academia",
+    VariableName.OPEN_SOURCE_CODE: "Yes",
+    VariableName.EXPERIMENT_SETUP: "Yes",
+}
+
+
 def setting(value: Any, **more: Any) -> dict[str, Any]:
     return {"value": value, "source": "paper", "locator": "Section 4", **more}
 
 
 def claim(slug: str, name: str, **changes: Any) -> dict[str, Any]:
-    """The distance ends at 0.1 or below; its control stays at 0.8, the built one at 0.001."""
+    """The distance ends at 0.1 or below; its null stays at 0.8, the built solution at 0.001."""
     return {
         "id": f"{slug}.{name}",
-        "statement": f"The distance vanishes ({name}).",
+        "says": f"The distance vanishes ({name}).",
+        "short": "the distance vanishes",
         "locator": "Figure 1",
-        "weight": 0.5,
         "experiment": "descent",
-        "checks": [
-            {
-                "kind": "aligns",
-                "name": "distance",
-                "distance": {"measurement": "distance"},
-                "at_most": 0.1,
-                "reason": "A tenth of the distance at the start.",
-            }
-        ],
-        "controls": [control(0.8)],
-        "positive_control": control(0.001),
+        "headline": [aligns(0.1)],
+        "nulls": ["stays"],
+        "constructed": "built",
         **changes,
     }
 
 
+def aligns(at_most: float) -> dict[str, Any]:
+    return {"kind": "aligns", "distance": "distance", "at_most": at_most, "from": "paper"}
+
+
 def control(level: float = 0.8, **settings: Any) -> dict[str, Any]:
-    return {
-        "experiment": "descent",
-        "settings": {"level": level, **settings},
-        "why": f"ends at {level}",
-    }
+    return {"settings": {"level": level, **settings}, "why": f"ends at {level}"}
 
 
 def audit_data(slug: str = "mini", **changes: Any) -> dict[str, Any]:
-    """An audit with a claim for every verdict, but for a technical failure."""
-    tight = claim(slug, "contradicted")
-    tight["checks"][0]["at_most"] = 0.002
+    """An audit with a claim for every outcome that complete runs can have."""
     guess = {
-        "value": 0.5,
+        "value": 0.05,
         "source": "assumption",
-        "why": "About half.",
-        "alternatives": [0.4, 0.6],
+        "why": "Small.",
+        "alternatives": [0.04, 0.3],
     }
     measured = {
         "distance": {"kind": "series", "unit": "1", "meaning": "How far it is."},
         "final": {"kind": "scalar", "unit": "1", "meaning": "How far it is in the end."},
     }
     data = {
-        "schema_version": 1,
+        "schema_version": 2,
         "paper": {
             "slug": slug,
             "title": f"The paper {slug}",
@@ -85,7 +96,7 @@ def audit_data(slug: str = "mini", **changes: Any) -> dict[str, Any]:
             "venue": "Toys",
             "year": 2023,
         },
-        "seeds": {"smoke": [0], "quick": [0, 1, 2, 3, 4], "paper": [0, 1, 2, 3, 4, 5]},
+        "runs": {"quick": 5, "paper": 6, "arms": 5},
         "variables": variables(),
         "settings": {
             "level": setting(0.02),
@@ -101,11 +112,12 @@ def audit_data(slug: str = "mini", **changes: Any) -> dict[str, Any]:
                 "measurements": measured,
             },
         },
+        "arms": {"stays": control(0.8), "built": control(0.001), "low": control(0.03)},
         "claims": [
-            claim(slug, "supported"),
-            tight,
-            claim(slug, "inconclusive", experiment="guessed"),
-            claim(slug, "vacuous", controls=[control(0.03)]),
+            claim(slug, "supported", main=True),
+            claim(slug, "contradicted", headline=[aligns(0.002)]),
+            claim(slug, "guessed", experiment="guessed"),
+            claim(slug, "vacuous", nulls=["low"]),
         ],
         "figures": [
             {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -12,6 +13,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
+from reproaudit.desk.saving import read_version, save
 from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession
 
@@ -36,7 +38,7 @@ class RunningDesk:
 
     Attributes:
         address: what is printed, with the token.
-        file: the audit.
+        file: the review file.
         cookie: what the browser holds, empty until it has entered.
     """
 
@@ -86,13 +88,15 @@ class RunningDesk:
     def get(self, path: str) -> Answer:
         return self.send("GET", path)
 
-    def post(self, path: str, /, **fields: str) -> Answer:
-        """A form of the page at a path, with its own hidden fields."""
-        body = urlencode({"stamp": self.stamp(path), **fields}).encode()
-        return self.send("POST", path, body, origin=f"http://{self.host}")
+    def post(self, item: str, **fields: str) -> Answer:
+        """A form of the page about an item, with its own stamp unless another is given."""
+        body = urlencode({"item": item, "stamp": self.stamp(item), **fields}).encode()
+        return self.send("POST", "/", body, origin=f"http://{self.host}")
 
-    def stamp(self, path: str) -> str:
-        found = re.search(r'name="(?:stamp|version)" value="([^"]*)"', self.get(path).text)
+    def stamp(self, item: str) -> str:
+        """The stamp that the page shows for an item now; empty where it has no form."""
+        page = self.get("/").text
+        found = re.search(f'value="{re.escape(item)}">\\s*<input [^>]*value="([^"]*)"', page)
         return unescape(found[1]) if found else ""
 
 
@@ -100,7 +104,9 @@ class RunningDesk:
 def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator[RunningDesk]:
     """A desk of an audit."""
     with listening(0) as sock:
-        server, address = desk_server(DeskSession(file, reviewer, blind), sock)
+        server, address = desk_server(
+            DeskSession(file.with_suffix("").with_suffix(".yaml"), file, reviewer, blind), sock
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
         thread.start()
         try:
@@ -111,9 +117,11 @@ def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator
 
 
 def copied(folder: Path, slug: str = "wang2024") -> Path:
-    """A shipped audit in another folder, with its first review alone."""
-    text = (ROOT / "audits" / f"{slug}.yaml").read_text(encoding="utf-8")
-    second = r"      - reviewer: second pass.*?\n        as_of: [\d-]+\n"
-    file = folder / f"{slug}.yaml"
-    file.write_text(re.sub(second, "", text, flags=re.DOTALL), encoding="utf-8")
+    """The review file of a shipped audit in another folder, with the first reviewer alone."""
+    for name in (f"{slug}.yaml", f"{slug}.review.yaml"):
+        shutil.copy(ROOT / "audits" / name, folder)
+    file = folder / f"{slug}.review.yaml"
+    before = read_version(file)
+    first = {name: entries[:1] for name, entries in before.reviews.variables.items()}
+    save(before, before.reviews.model_copy(update={"variables": first}))
     return file

@@ -78,7 +78,7 @@ def test_another_name_of_this_machine_is_refused(desk: RunningDesk, host: str | 
     for path in ("/", "/style.css", "/enter?token=x"):
         assert desk.send("GET", path, host=shown).status in (400, 421)
     origin = f"http://{shown}"
-    assert desk.send("POST", "/variable/2", FORM, host=shown, origin=origin).status in (400, 421)
+    assert desk.send("POST", "/", FORM, host=shown, origin=origin).status in (400, 421)
 
 
 @pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "https://{host}",
@@ -86,7 +86,7 @@ def test_another_name_of_this_machine_is_refused(desk: RunningDesk, host: str | 
 def test_a_form_of_another_page_is_refused(desk: RunningDesk, origin: str | None) -> None:
     port = desk.host.partition(":")[2]
     shown = origin.format(host=desk.host, port=port) if origin is not None else None
-    answer = desk.send("POST", "/variable/2", FORM, origin=shown)
+    answer = desk.send("POST", "/", FORM, origin=shown)
     assert answer.status == 403
     if shown is not None:
         assert desk.send("GET", "/", origin=shown).status == 403
@@ -96,7 +96,7 @@ def test_a_form_of_another_page_is_refused(desk: RunningDesk, origin: str | None
 def test_a_request_that_another_page_causes_is_refused(desk: RunningDesk, site: str) -> None:
     assert desk.send("GET", "/", sec_fetch_site=site).status == 403
     own = f"http://{desk.host}"
-    answer = desk.send("POST", "/variable/2", FORM, origin=own, sec_fetch_site=site)
+    answer = desk.send("POST", "/", FORM, origin=own, sec_fetch_site=site)
     assert answer.status == 403
 
 
@@ -115,20 +115,20 @@ def test_only_the_pages_are_served(desk: RunningDesk, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
 def test_only_pages_and_forms_are_served(desk: RunningDesk, method: str) -> None:
-    assert desk.send(method, "/variable/2", origin=f"http://{desk.host}").status == 405
+    assert desk.send(method, "/", origin=f"http://{desk.host}").status == 405
 
 
 def test_a_long_body_is_refused(desk: RunningDesk) -> None:
     origin = f"http://{desk.host}"
     body = b"reason=" + b"x" * LARGEST_BODY
-    assert desk.send("POST", "/variable/2", body, origin=origin).status == 413
+    assert desk.send("POST", "/", body, origin=origin).status == 413
     for length in ("99999999999", "-1", "1e9"):
-        answer = desk.send("POST", "/variable/2", b"", origin=origin, content_length=length)
+        answer = desk.send("POST", "/", b"", origin=origin, content_length=length)
         assert answer.status in (400, 413)
     chunks = b"".join(b"%x\r\n%s\r\n" % (4096, b"x" * 4096) for _ in range(40)) + b"0\r\n\r\n"
     with socket.create_connection(tuple(desk.host.split(":")), timeout=60) as raw:  # type: ignore[arg-type]
         raw.sendall(
-            f"POST /variable/2 HTTP/1.1\r\nhost: {desk.host}\r\ncookie: {desk.cookie}\r\n"
+            f"POST / HTTP/1.1\r\nhost: {desk.host}\r\ncookie: {desk.cookie}\r\n"
             f"origin: {origin}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
             + chunks
         )
@@ -137,12 +137,12 @@ def test_a_long_body_is_refused(desk: RunningDesk) -> None:
 
 @pytest.mark.parametrize("body", [b"\xff=\xff", b"&".join(b"a%d=1" % i for i in range(99)), b""])
 def test_what_is_no_form_is_refused(desk: RunningDesk, body: bytes) -> None:
-    answer = desk.send("POST", "/variable/2", body, origin=f"http://{desk.host}")
+    answer = desk.send("POST", "/", body, origin=f"http://{desk.host}")
     assert answer.status in (400, 409, 422)
 
 
 def test_every_answer_forbids_what_a_page_could_load(desk: RunningDesk) -> None:
-    for path in ("/", "/variable/0", "/nothing", "/style.css"):
+    for path in ("/", "/nothing", "/style.css"):
         headers = desk.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -152,4 +152,4 @@ def test_every_answer_forbids_what_a_page_could_load(desk: RunningDesk) -> None:
         assert headers["cache-control"] == "no-store"
     refused = desk.send("GET", "/", cookie=None)
     assert "default-src 'none'" in refused.headers["content-security-policy"]
-    assert "<script" not in desk.get("/claim/0").text
+    assert "<script" not in desk.get("/").text

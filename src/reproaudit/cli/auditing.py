@@ -108,13 +108,13 @@ def review(
 ) -> int:
     """Review an audit in the browser: agree, disagree, dispute, sign off.
 
-    The page is served on this machine alone. With --set or --sign-off there is no page. What is
-    edited is SLUG.yaml in the folder 'audits' at or above the working directory, or in --audits.
+    The page is served on this machine alone. With --set or --sign-off there is no page. Written is
+    SLUG.review.yaml in the folder 'audits' at or above the working directory, or in --audits.
     """
-    from reproaudit.commands.review import file_to_edit, review_audit
+    from reproaudit.commands.review import review_audit
 
-    file = file_to_edit(Catalog(audits)[slug])
-    return review_audit(file, reviewer, orders or (), sign, blind, port, as_json)
+    entry = Catalog(audits)[slug]
+    return review_audit(entry, reviewer, orders or (), sign, blind, port, as_json)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
-from reproaudit.audit.loading import Fault, read_audit
+from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
 from reproaudit.audit.loading.fault import Place
 from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
@@ -76,7 +76,7 @@ def check_files(
     if form == "json":
         print_json([_as_data(fault) for fault in faults])
     elif form == "sarif":
-        from reproaudit.reports.export.sarif import sarif_log
+        from reproaudit.report.export.sarif import sarif_log
 
         print_json(sarif_log(faults))
     else:
@@ -102,6 +102,7 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     audit, faults = read_audit(file)
     yield from faults
+    yield from faults_of_reviews(entry_of(file).review_file, audit)
     log = entry_of(file).results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)

@@ -1,21 +1,19 @@
-"""`reproaudit review`: a page, or orders on the command line, that edit an audit's YAML."""
+"""`reproaudit review`: a page, or orders on the command line, that write `SLUG.review.yaml`."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 
-from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.disputes import version_of
-from reproaudit.commands.output import say
-from reproaudit.desk import acts
-from reproaudit.desk.saving import Version, difference, read_version, refuse_faults, save
-from reproaudit.desk.script import carry_out
-from reproaudit.errors import SpecError, UsageError
+from reproaudit.audit.catalog import REVIEW_FILE, Entry, is_installed
+from reproaudit.audit.loading import load_audit
+from reproaudit.commands.output import print_json, say
+from reproaudit.desk.edits import carry_out, sign_off
+from reproaudit.desk.saving import Version, difference, read_version, save
+from reproaudit.errors import UsageError
 
 MISSING = "reproaudit review needs its extra. In a clone of reproaudit: pip install '.[review]'."
 
@@ -44,7 +42,7 @@ def file_to_edit(entry: Entry) -> Path:
 
 
 def review_audit(
-    file: Path,
+    entry: Entry,
     reviewer: str | None,
     orders: Sequence[str],
     sign: bool,
@@ -52,73 +50,55 @@ def review_audit(
     port: int,
     as_json: bool,
 ) -> int:
-    """Carries out orders, or serves the page if there are none.
+    """Carry out orders, or serve the page if there are none.
 
     Args:
-        file: the audit.
+        entry: the paper.
         reviewer: who reviews.
-        orders: what `--set` said; see `reproaudit.desk.script`.
+        orders: what `--set` said; see `reproaudit.desk.edits.carry_out`.
         sign: whether to sign the version off.
-        blind: whether the page hides the others' words until the reviewer's own stand.
+        blind: whether the page hides others' decisions until the reviewer's own.
         port: the port of the page; 0 for any free one.
         as_json: whether to print JSON.
 
     Raises:
         UsageError: if the reviewer has no name, or an order cannot be carried out.
-        SpecError: if the file cannot be edited, or an edit would leave a fault.
+        SpecError: if the audit or the review file has faults.
     """
     if reviewer is None or not reviewer.strip() or not reviewer.isprintable():
         raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
-    if orders or sign:
-        say(f"edits {file}", stderr=as_json)
-        return _carry_out(file, orders, reviewer.strip(), sign, as_json)
-    read_version(file)
-    try:
-        from reproaudit.desk.server import serve
-    except ImportError as error:
-        raise UsageError(MISSING) from error
-    say(f"edits {file}")
-    serve(file, reviewer.strip(), port=port, blind=blind, tell=print)
-    return 0
-
-
-def _carry_out(file: Path, orders: Sequence[str], reviewer: str, sign: bool, as_json: bool) -> int:
-    """Carries out all orders or none, and prints what changed."""
-    before = read_version(file)
-    text = before.text
+    reviewer = reviewer.strip()
+    audit_file = file_to_edit(entry)
+    file = audit_file.with_suffix(REVIEW_FILE)
+    audit, before = load_audit(audit_file), read_version(file)
+    say(f"edits {file}", stderr=as_json)
+    if not orders and not sign:
+        try:
+            from reproaudit.desk.server import serve
+            from reproaudit.desk.session import DeskSession
+        except ImportError as error:
+            raise UsageError(MISSING) from error
+        serve(DeskSession(audit_file, file, reviewer, blind), port=port, tell=print)
+        return 0
+    reviews = before.reviews
     for order in orders:
-        text = carry_out(text, order, reviewer, before.today)
-    after = before.with_text(text)
+        reviews = carry_out(reviews, audit, order, reviewer, date.today())
     if sign:
-        refuse_faults(before, after)
-        if left := acts.undecided(text, reviewer):
-            raise UsageError(
-                f"decide on all variables before you sign off. Open: {', '.join(left)}."
-            )
-        if after.audit is None:
-            raise SpecError(f"{file}: a draft with errors is not signed off. Mend them first.")
-        text = acts.sign_off(text, reviewer, version_of(after.audit), before.today)
-    after = save(before, text)
-    _show(before, after, reviewer, as_json)
+        reviews = sign_off(reviews, audit, reviewer, date.today())
+    _show(before, save(before, reviews), as_json)
     return 0
 
 
-def _show(before: Version, after: Version, reviewer: str, as_json: bool) -> None:
-    changes = difference(before, after, context=0)  # around it stands what others decided
+def _show(before: Version, after: Version, as_json: bool) -> None:
+    changes = difference(before, after)
     if as_json:
-        data = {"file": str(after.path), "changed": bool(changes), "diff": changes}
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        print_json({"file": str(after.path), "changed": bool(changes), "diff": changes})
         return
     console = Console(highlight=False, markup=False, soft_wrap=True)
     for line in changes.splitlines():
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         console.print(_shown(line), style=style)
     console.print(f"saved {after.path}" if changes else f"{after.path}: nothing to change")
-    was, now = (acts.sign_off_of(one.text, reviewer) for one in (before, after))
-    if was is not None and now is None:
-        console.print(
-            f"{reviewer}'s sign-off is taken back, too: it needs a decision on every variable"
-        )
 
 
 def _shown(line: str) -> str:

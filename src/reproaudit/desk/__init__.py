@@ -1,6 +1,6 @@
-"""The reviewer's desk: edits an audit's YAML as a careful person would, by a page or by a script.
+"""The reviewer's desk: decides, disputes and signs off, by a page on this machine or by a script.
 
-From the bottom up: `yaml_text` writes values as YAML; `splicing` puts them into a file's text and
-leaves everything else byte for byte; `acts` says which edits a reviewer's decision takes; `saving`
-validates and saves; `views` and `page` show the open questions in a browser on this machine.
+What reviewers say stands in `SLUG.review.yaml`. `edits` holds the acts, `saving` writes the file
+whole, `page` shows the audit with a form for each open question, and `guard` lets only the
+reviewer's own browser in.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import uvicorn
 
@@ -17,23 +16,17 @@ from reproaudit.errors import UsageError
 LOOPBACK = "127.0.0.1"
 
 
-def serve(
-    file: Path, reviewer: str, *, port: int, blind: bool, tell: Callable[[str], object]
-) -> None:
+def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:
     """Serves the desk until Ctrl-C.
 
     Args:
-        file: the audit.
-        reviewer: who reviews.
+        session: the reviewer's session.
         port: the port; 0 for any free one.
-        blind: whether the others' words are hidden until the reviewer's own stand.
         tell: takes the lines that the reviewer reads first.
 
     Raises:
         UsageError: if the port cannot be used.
-        SpecError: if the file cannot be edited.
     """
-    session = DeskSession(file, reviewer, blind)
     with listening(port) as sock:
         server, address = desk_server(session, sock)
         tell(f"Open {address}")

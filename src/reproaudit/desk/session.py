@@ -1,40 +1,21 @@
-"""One reviewer's session at the desk: reads the file anew for each page, edits it, takes back.
-
-A form tells what it showed by a stamp of that one item. If the item is still the same in the file,
-the edit is made in the present text, whatever else has changed meanwhile; if not, it is refused and
-the reviewer chooses.
-"""
+"""A reviewer's session at the desk: reads the files anew for each page, saves, takes back."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 
-from reproaudit.audit.loading import MAX_AUDIT_BYTES
-from reproaudit.bounded import read_regular
-from reproaudit.desk.saving import ChangedError, Version, read_version, save
-from reproaudit.desk.splicing import YamlText
-
-TRIES = 5
-"""The number of attempts at an edit, if the file changes between reading and saving."""
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import Audit
+from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.variables import VariableName
+from reproaudit.desk.saving import Version, read_version, save
 
 
 class StaleError(Exception):
     """The item that a form showed has changed in the file since."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A saved edit: what it did, in words, and the versions before and after it."""
-
-    words: str
-    before: Version
-    after: Version
 
 
 @dataclass
@@ -42,95 +23,74 @@ class DeskSession:
     """The state of one desk.
 
     Attributes:
-        path: the audit's file.
+        audit_file: the audit.
+        file: the file of the reviews.
         reviewer: who reviews.
-        blind: whether the others' words are hidden until the reviewer's own stand.
-        steps: the saved edits that can be taken back, the last one at the end.
-        told: a sentence for the next page.
-        opened: the kind and the name of each claim, setting and finding whose page was shown.
+        blind: whether others' decisions are hidden until the reviewer's own.
+        notice: a sentence for the next page.
     """
 
-    path: Path
+    audit_file: Path
+    file: Path
     reviewer: str
     blind: bool
-    steps: list[Step] = field(default_factory=list)
-    told: str = ""
-    opened: set[tuple[str, str]] = field(default_factory=set)
+    notice: str = ""
+    _steps: list[tuple[str, Version, Version]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.first = self._last = self._saved = read_version(self.path)
+    @property
+    def audit(self) -> Audit:
+        """The present audit."""
+        return load_audit(self.audit_file)
 
-    def read(self) -> Version:
-        """The present version of the file.
+    @property
+    def last(self) -> str:
+        """What the last edit did that can be taken back; empty if there is none."""
+        return self._steps[-1][0] if self._steps else ""
 
-        Raises:
-            SpecError: if it is no readable YAML any more.
-        """
-        with contextlib.suppress(OSError):
-            same = read_regular(self.path, MAX_AUDIT_BYTES) == self._last.bytes
-            if same and self._last.today == date.today():
-                return self._last  # with what has been worked out already
-        self._last = read_version(self.path)
-        return self._last
-
-    def edit(
-        self,
-        words: str,
-        stamp: str,
-        stamp_now: Callable[[Version], str],
-        change: Callable[[YamlText, date], YamlText],
-    ) -> None:
-        """Makes one edit in the present version and saves it.
+    def edit(self, words: str, item: str, stamp: str, change: Callable[[Reviews], Reviews]) -> None:
+        """Make one edit in the present version and save it.
 
         Args:
             words: what the edit does, for the reviewer.
+            item: what it is about; see `stamp_of`.
             stamp: the stamp of the item that the form showed.
-            stamp_now: the stamp of the same item in a version.
             change: the edit.
 
         Raises:
-            StaleError: if the item has changed.
-            AuditError: if the edit is refused.
+            StaleError: if the item has changed since the form was shown.
+            AuditError: if the edit is refused or cannot be saved.
         """
-        for tried in range(1, TRIES + 1):
-            before = self.read()
-            if stamp_now(before) != stamp:
-                raise StaleError
-            try:
-                after = save(before, change(before.text, before.today))
-            except ChangedError:
-                if tried == TRIES:
-                    raise
-                continue
-            if after is before:
-                self.told = "Nothing to change."
-                return
-            self.steps.append(Step(words, before, after))
-            self.told = f"Saved: {words}."
-            if before.bytes != self._saved.bytes:
-                self.told += " The file had been changed elsewhere; both changes are in it."
-            self._last = self._saved = after
-            return
+        before = read_version(self.file)
+        if stamp_of(before.reviews, item) != stamp:
+            raise StaleError
+        after = save(before, change(before.reviews))
+        self.notice = "Nothing to change."
+        if after is not before:
+            self._steps.append((words, before, after))
+            self.notice = f"Saved: {words}."
 
-    def undo(self, digest: str) -> None:
-        """Takes the last edit back, if the file still is what that edit made of it."""
-        present = self.read()
-        if not self.steps or self.steps[-1].after.digest != digest:
-            self.told = "Nothing was taken back: that was not the last edit."
+    def undo(self) -> None:
+        """Take the last edit back, if the file still is what that edit made of it."""
+        if not self._steps:
+            self.notice = "Nothing to take back."
             return
-        last = self.steps[-1]
-        if present.bytes != last.after.bytes:
-            self.told = (
-                "Nothing was taken back: the file has been changed elsewhere since. "
-                "Change the item itself, or use git."
-            )
+        words, before, after = self._steps[-1]
+        present = read_version(self.file)
+        if present.digest != after.digest:
+            self.notice = "Not taken back: the file has been changed elsewhere since."
             return
-        self._last = self._saved = save(present, last.before.text)
-        self.steps.pop()
-        self.told = f"Taken back: {last.words}."
+        save(present, before.reviews)
+        self._steps.pop()
+        self.notice = f"Taken back: {words}."
 
 
-def stamp_of(*items: object) -> str:
-    """A stamp of what a form shows."""
-    text = json.dumps(items, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+def stamp_of(reviews: Reviews, item: str) -> str:
+    """Return a stamp of everything that a review file says of a variable or another item."""
+    if item in set(VariableName):
+        shown: object = reviews.variables.get(VariableName(item), ())
+    elif item == "sign-off":
+        shown = reviews.sign_offs
+    else:
+        kind, _, name = item.partition(" ")
+        shown = [one for one in reviews.disputes if getattr(one, kind) == name]
+    return hashlib.sha256(repr(shown).encode()).hexdigest()[:24]

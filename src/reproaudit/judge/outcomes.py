@@ -207,6 +207,9 @@ def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tupl
         return Outcome.NOT_TESTED, (Note("smoke"),)
     if met := [one.arm.name for one in found.nulls if one.decision is Decision.MET]:
         return Outcome.NOT_TESTED, (Note("null meets", {"null": met[0]}),)
+    if few := [one for one in found.nulls if one.decision is Decision.OPEN and one.n < FEWEST]:
+        values = {"null": few[0].arm.name, "missing": FEWEST - few[0].n}
+        return Outcome.NOT_TESTED, (Note("null unfinished", values),)
     if out := _out_of_reach(found):
         return Outcome.NOT_TESTED, (out,)
     fewest = 1 if claim.exact else FEWEST

@@ -13,6 +13,8 @@ from reproaudit.report.model import ReportModel, Scorecard
 from reproaudit.report.words import DOTS, OUTCOMES
 
 TEMPLATES = Path(__file__).with_name("templates")
+STYLE = TEMPLATES / "style.css"
+"""The style sheet of every page."""
 
 
 @cache
@@ -26,7 +28,7 @@ def _environment() -> Environment:
     )
     found.globals["o"] = outline
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
-    found.globals["style"] = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    found.globals["style"] = STYLE.read_text(encoding="utf-8")
     return found
 
 

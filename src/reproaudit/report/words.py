@@ -230,6 +230,9 @@ _WORDS: Mapping[str, Words] = {
         f"bound out of reach: the constructed solution misses {stated(v['bound'])}, too"
         f" ({c.noun(v['noun'])})"
     ),
+    "null unfinished": lambda v, c: (
+        f"{counted(v['missing'], 'run')} of the null missing: {c.namer.arm(v['null'])}"
+    ),
     "too few": lambda v, _: f"{counted(v['missing'], 'run')} missing of the five that can decide",
     "few runs": lambda v, _: f"{of(v['yes'], v['n'])} decide neither way",
     "straddles": _straddles,
