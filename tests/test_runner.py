@@ -21,6 +21,7 @@ from reproaudit.errors import SpecError, StoreError, TechnicalError, UsageError
 from reproaudit.records import CellStatus
 from reproaudit.running import run as run_module
 from reproaudit.running.events import (
+    CellAgain,
     CellFinished,
     CellStarted,
     CellWaiting,
@@ -211,6 +212,16 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
     assert run(store, *cells)[0] == Summary(present=1, failed=1)
+
+
+def test_a_crashed_run_is_run_again_once(store: Store) -> None:
+    summary, events = run(store, cell("fails_once"), cell("broken"))
+    assert summary == Summary(completed=1, failed=1)
+    assert kinds(events)["CellStarted"] == 4
+    again = {one.cells[0].experiment: one.error for one in events if isinstance(one, CellAgain)}
+    assert again.keys() == {"fails_once", "broken"}
+    assert again["fails_once"].startswith("RuntimeError: once")
+    assert records(store)["fails_once", 0].error is None
 
 
 @pytest.mark.parametrize(

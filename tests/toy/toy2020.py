@@ -78,6 +78,14 @@ def broken(settings: Settings, session: Session) -> dict[int, Measurements]:
     raise RuntimeError(f"no good\nfor seed {session.seeds[0]}")
 
 
+def fails_once(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Raises the first time, and goes on the second."""
+    if session.load("mark") is None:
+        session.save("mark", b"was here")
+        raise RuntimeError("once")
+    return descent(settings, session)
+
+
 def dies_once(settings: Settings, session: Session) -> dict[int, Measurements]:
     """Kills its own process the first time, and goes on the second."""
     if session.load("mark") is None:
@@ -129,6 +137,7 @@ EXPERIMENTS = {
     "singly": Experiment(Settings, singly, seeds_together=frozenset({"cpu"})),
     "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
+    "fails_once": Experiment(Settings, fails_once),
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),
     "wrong_seeds": Experiment(Settings, wrong_seeds),

@@ -7,7 +7,8 @@ judged whole: whoever shipped them drew their seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
@@ -21,10 +22,11 @@ from reproaudit.records import Record
 from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
+from reproaudit.report.numbers import some
 from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
-from reproaudit.running.store import Store
+from reproaudit.running.store import Store, Unreadable
 
 CUSTOM = "custom"
 """The tier of records that feed no answer: of other seeds, settings or single experiments."""
@@ -86,22 +88,41 @@ def scorecard_of_store(
         TiedGroupsError: if two groups have equally many of the planned cells.
         StoreError: on a file that is no record and may be a planned one.
     """
-    places = (stored_tier(audit, tier), varied_tier(stored_tier(audit, tier)))
+    if planned is not None:
+        chosen, damaged = _of_run(entry.slug, stored_tier(audit, tier), store, planned)
+    else:
+        chosen, damaged = _of_store(entry, audit, tier, store, wanted), 0
+    lower = None if tier != "paper" else _lower(entry, audit, store)
+    history = history_of(entry, audit, store.root) if tier == "paper" else History()
+    said = [f"{damaged} damaged records of alternatives were left out."] if damaged else []
+    return _judged(entry, audit, tier, chosen, history, lower, said)
+
+
+def _of_run(
+    slug: str, kept: str, store: Store, planned: Mapping[TierKey, str]
+) -> tuple[Chosen, int]:
+    """The records that a run planned, and alternatives of the same code; how many are damaged."""
+    own = planned_only(store.records(slug, kept, only=frozenset(planned.values())), planned)
+    damaged: list[Unreadable] = []
+    varied = {
+        (one.tier, one.key): one
+        for one in store.records(slug, varied_tier(kept), damaged.append)
+        if own.group is not None and own.group.made(one)
+    }
+    return Chosen({**varied, **own.records}, own.group, of_today=True), len(damaged)
+
+
+def _of_store(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None
+) -> Chosen:
+    """The planned records and alternatives of one group: the wanted one, today's, the fullest."""
+    kept = stored_tier(audit, tier)
+    places = (kept, varied_tier(kept))
     records = [one for place in places for one in store.records(entry.slug, place)]
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(cell.tier, cell.key) for cell in cells}
-    if planned is not None:
-        varied = {key for key in keys if key[0] == places[1]}
-        chosen = planned_only(records, planned)
-        with_varied = choose(records, keys, todays_groups(entry.code), None) if varied else chosen
-        found = {**_planned(with_varied, varied), **chosen.records}
-        chosen = Chosen(found, chosen.group, of_today=True)
-    else:
-        chosen = choose(records, keys, todays_groups(entry.code), wanted)
-        chosen = Chosen(_planned(chosen, keys), chosen.group, chosen.of_today, chosen.others)
-    lower = None if tier != "paper" else _lower(entry, audit, store)
-    history = history_of(entry, audit, store.root) if tier == "paper" else History()
-    return _judged(entry, audit, tier, chosen, history, lower)
+    chosen = choose(records, keys, todays_groups(entry.code), wanted)
+    return replace(chosen, records=_planned(chosen, keys))
 
 
 def _planned(chosen: Chosen, keys: Iterable[TierKey]) -> dict[TierKey, Record]:
@@ -111,12 +132,7 @@ def _planned(chosen: Chosen, keys: Iterable[TierKey]) -> dict[TierKey, Record]:
 
 def _lower(entry: Entry, audit: Audit, store: Store) -> Records | None:
     """The quick tier's records, where alternatives may have run."""
-    places = ("quick", varied_tier("quick"))
-    records = [one for place in places for one in store.records(entry.slug, place)]
-    cells = [*cells_of_tier(audit, "quick"), *cells_of_alternatives(audit, "quick")]
-    keys = {(cell.tier, cell.key) for cell in cells}
-    found = choose(records, keys, todays_groups(entry.code), None) if records else Chosen()
-    return index_records(_planned(found, keys).values()) or None
+    return index_records(_of_store(entry, audit, "quick", store, None).records.values()) or None
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -129,10 +145,17 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         records = [one for place in places for one in store.records(entry.slug, place)]
+        there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
     keys = {(one.tier, one.key) for one in records}
     chosen = choose(records, keys, todays_groups(entry.code), None)
     history = history_of(entry, audit, None) if tier == "paper" else History()
-    return _judged(entry, audit, tier, chosen, history, None)
+    said = ["These records came with the report and were judged again."]
+    if not all(there):
+        lacking = there.count(False)
+        said.append(
+            f"Their archive lacks {lacking} of the {len(there)} records that its list names."
+        )
+    return _judged(entry, audit, tier, chosen, history, None, said)
 
 
 def _judged(
@@ -142,6 +165,7 @@ def _judged(
     chosen: Chosen,
     history: History,
     lower: Records | None,
+    said: Sequence[str],
 ) -> Scorecard:
     records = list(chosen.records.values())
     indexed = index_records(records)
@@ -151,7 +175,7 @@ def _judged(
         tier,
         judge(audit, tier, indexed, history, lower),
         records,
-        environment=tuple(environment_lines(chosen)),
+        environment=(*environment_lines(chosen), *said),
         earlier=history.earlier,
     )
 
@@ -166,9 +190,10 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
     yield f"Python {made.python}; {packages}."
     threads = "" if made.threads is None else f", {made.threads} thread a run"
     yield f"{made.device}{threads}; {made.form} form; {made.platform}."
-    revisions = sorted({str(one.environment.revision) for one in records})
     if chosen.of_today is False:
-        yield f"Made by other code than today's: revision {', '.join(revisions)[:120]}."
+        found = sorted({one.environment.revision or "unknown" for one in records})
+        short = [f"{one[:12]}{'+dirty' if one.endswith('+dirty') else ''}" for one in found]
+        yield f"Made by other code than today's: revision {some(list(dict.fromkeys(short)), 6)}."
     if chosen.others:
         yield f"{len(chosen.others)} other groups of records were left out."
 
@@ -196,10 +221,12 @@ def scorecard_of_paper(
         if has_records(store, entry.slug, kept):
             return scorecard_of_store(entry, audit, one, store, wanted=group)
         # what was shipped lies beside the store, wherever the new pages go
-        for reports in dict.fromkeys((out, store.root.parent / "reports")):
-            folder = reports / kept / entry.slug
+        places = dict.fromkeys((out, store.root.parent / "reports"))
+        folders = [reports / kept / entry.slug for reports in places]
+        for folder in folders:
             if (folder / FILE_NAME).is_file():
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
+        for folder in folders:
             if (folder / "scorecard.json").is_file():
                 return read_scorecard(folder / "scorecard.json")
     return None

@@ -16,6 +16,7 @@ from reproaudit.commands.output import terminal
 from reproaudit.records import CellStatus
 from reproaudit.report.printable import printable
 from reproaudit.running.events import (
+    CellAgain,
     CellFinished,
     CellPrinted,
     CellStarted,
@@ -95,6 +96,8 @@ class _Watcher:
         elif isinstance(event, CellPrinted):
             name = self._name(event.cells[0])
             self._say("\n".join(f"{name} | {line}" for line in event.text.split("\n")))
+        elif isinstance(event, CellAgain):
+            self._say(f"{self._name(event.cells[0])}: run again: {event.error}")
         elif isinstance(event, CellFinished):
             self._finished += 1
             if event.record.status is not CellStatus.COMPLETED:

@@ -290,7 +290,7 @@ class DaskCluster:
             outcome, error = None, f"lost on the cluster: {_one_line(raised)}"
         if outcome is not None:
             return dataclasses.replace(outcome, job=job)
-        return lost(job, error)
+        return lost(job, error, is_final=True)
 
 
 def is_open(address: str) -> bool:

@@ -47,6 +47,14 @@ class CellPrinted:
 
 
 @dataclass(frozen=True)
+class CellAgain:
+    """Cells crashed, together or alone, and each is run again, once and alone."""
+
+    cells: tuple[Cell, ...]
+    error: str
+
+
+@dataclass(frozen=True)
 class CellWaiting:
     """Another run is at these cells; this one takes their records when they are there."""
 
@@ -88,6 +96,7 @@ Event = (
     | CellStarted
     | Progress
     | CellPrinted
+    | CellAgain
     | CellWaiting
     | SetAside
     | NotRepeated

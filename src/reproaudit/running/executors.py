@@ -334,14 +334,14 @@ class LocalProcesses:
                     death = self._bury(worker, on_news)
                     if job.key in tried_again:
                         why = f"twice, the worker process {death}"
-                        yield lost(job, why, worker.printout.end)
+                        yield lost(job, why, worker.printout.end, is_final=True)
                     else:
                         tried_again.add(job.key)
                         again.append(job)
             for worker in busy:
                 if worker in self._workers and worker.job and (limit := worker.over(self._limits)):
                     self._bury(worker, on_news, 0)
-                    yield lost(worker.job, limit, worker.printout.end)
+                    yield lost(worker.job, limit, worker.printout.end, is_final=True)
 
     def _feed(self, waiting: Iterator[Job], again: deque[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""

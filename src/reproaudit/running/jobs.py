@@ -102,6 +102,7 @@ class Outcome:
         trace: the traceback of what the experiment raised, if it raised something; of a process
             that has ended, its last words.
         fault: the store could not be written to; nothing else can go on.
+        is_final: whether the job reached a limit or was run twice, and is not run again.
     """
 
     job: Job
@@ -113,13 +114,14 @@ class Outcome:
     error: str | None = None
     trace: str | None = None
     fault: AuditError | None = None
+    is_final: bool = False
 
 
 OnAdvance = Callable[[Advanced], None]
 OnNews = Callable[[Advanced | Printed], None]
 
 
-def lost(job: Job, error: str, last_words: str = "") -> Outcome:
+def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> Outcome:
     """The outcome of a job whose process has ended; its time is that of its checkpoints."""
     clock = Partial(job.partial).clock()
     return Outcome(
@@ -129,6 +131,7 @@ def lost(job: Job, error: str, last_words: str = "") -> Outcome:
         seconds=clock.seconds,
         error=error,
         trace=last_words or None,
+        is_final=is_final,
     )
 
 

@@ -28,6 +28,7 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.events import (
+    CellAgain,
     CellFinished,
     CellPrinted,
     CellStarted,
@@ -168,6 +169,7 @@ class _Run:
     _keys: int = 0
     _again: list[tuple[QueuedCell, ...]] = field(default_factory=list)
     _singly: dict[Path, set[str]] = field(default_factory=dict)
+    _tried: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         paths = [self.store.path(task.cell, task.fingerprint) for task in self.plan.tasks]
@@ -308,11 +310,7 @@ class _Run:
         if outcome.fault is not None:
             raise outcome.fault
         claimed = self._held[outcome.job.key]
-        if outcome.error is not None and outcome.job.blocked is None and len(claimed.tasks) > 1:
-            self._again += [(task,) for task in claimed.tasks]  # one of them may be the cause
-            self._singly[outcome.job.partial] = {task.fingerprint for task in claimed.tasks}
-            del self._held[outcome.job.key]
-            claimed.release()
+        if self._is_run_again(claimed, outcome):
             return
         finished = set()
         for task in claimed.tasks:
@@ -332,6 +330,22 @@ class _Run:
             left -= finished
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
+
+    def _is_run_again(self, claimed: _Claimed, outcome: Outcome) -> bool:
+        """Queues the cells of a crashed job again, each alone, unless each was run again before."""
+        names = {task.fingerprint for task in claimed.tasks}
+        if outcome.error is None or outcome.job.blocked is not None:
+            return False
+        if len(names) == 1 and (outcome.is_final or names <= self._tried):
+            return False
+        self._tried |= names
+        self._again += [(task,) for task in claimed.tasks]  # of several, one may be the cause
+        if len(names) > 1:
+            self._singly[outcome.job.partial] = names
+        del self._held[outcome.job.key]
+        claimed.release()
+        self.on_event(CellAgain(tuple(task.cell for task in claimed.tasks), outcome.error))
+        return True
 
     def _compare(self, task: QueuedCell, record: Record) -> None:
         """Tells how a record differs from the one that it replaces."""
