@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from reproaudit.report.files import replace_file
+from reproaudit.report.html import multiverse_html
+from reproaudit.report.markdown import plain, table
 from reproaudit.report.model import ArmModel, ReportModel, Scorecard
 from reproaudit.report.numbers import of, setting_value
+
+CHANGES, UNFINISHED, LEAVES = "changes the answer", "unfinished", "leaves it"
+"""What becomes of an answer, in the order of the rows."""
 
 
 class Row(ReportModel):
@@ -28,7 +35,7 @@ class Row(ReportModel):
     own_n: int
     """The claim's own runs."""
     found: str
-    """changes the answer, leaves it, or unfinished."""
+    """`CHANGES`, `UNFINISHED` or `LEAVES`."""
     trained: tuple[float, float] | None
     """The typical training loss at the start and at the end."""
 
@@ -46,16 +53,48 @@ class Multiverse(ReportModel):
     """The settings with values that have not run."""
 
     @property
+    def title(self) -> str:
+        """What the page is called."""
+        return f"{self.paper}: other values of what is open, {self.tier} tier"
+
+    @property
+    def means(self) -> str:
+        """How to read the rows."""
+        turned = sum(one.found == CHANGES for one in self.rows)
+        return (
+            f"Each row runs a claim with one other value; {turned} of {len(self.rows)} change the "
+            "answer. A reading is backed by a source, a guess is ours. Unfinished: training had "
+            "not come half as far as the claim's own."
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of the table."""
+        return ("Setting", "Value", "Kind", "Claim", "Runs", "As run", "Answer", "Training loss")
+
+    @property
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of the table as text."""
+        for one in self.rows:
+            yield (
+                one.setting,
+                one.value,
+                one.kind,
+                one.claim.partition(".")[2],
+                of(one.yes, one.n),
+                of(one.own_yes, one.own_n),
+                one.found,
+                f"{one.trained[0]:.3g} → {one.trained[1]:.3g}" if one.trained else "",
+            )
+
+    @property
     def lines(self) -> Iterator[str]:
-        """Yield the rows as text."""
+        """Yield the rows for a terminal."""
         if not self.rows:
             yield "nothing was varied"
-        for one in self.rows:
-            loss = f", loss {one.trained[0]:.3g} → {one.trained[1]:.3g}" if one.trained else ""
-            yield (
-                f"{one.setting} = {one.value}: {one.claim.partition('.')[2]} "
-                f"{of(one.yes, one.n)} (as run {of(one.own_yes, one.own_n)}), {one.found}{loss}"
-            )
+        for setting, value, _, claim, runs, as_run, answer, loss in self.cells:
+            trained = f", loss {loss}" if loss else ""
+            yield f"{setting} = {value}: {claim} {runs} (as run {as_run}), {answer}{trained}"
         if self.not_run:
             yield f"not run: {', '.join(self.not_run)}"
 
@@ -79,7 +118,7 @@ def multiverse_of(card: Scorecard) -> Multiverse:
         for arm in (*claim.readings, *claim.alternatives)
         if arm.n and arm.value is not None
     ]
-    order = ("changes the answer", "unfinished", "leaves it")
+    order = (CHANGES, UNFINISHED, LEAVES)
     rows.sort(key=lambda one: order.index(one.found))
     not_run = tuple(one.setting for one in card.unstated if not one.answers)
     return Multiverse(
@@ -89,6 +128,27 @@ def multiverse_of(card: Scorecard) -> Multiverse:
 
 def _found(arm: ArmModel, own: ArmModel) -> str:
     if arm.unfinished:
-        return "unfinished"
+        return UNFINISHED
     changes = arm.flips if arm.role == "alternative" else arm.decision != own.decision
-    return "changes the answer" if changes else "leaves it"
+    return CHANGES if changes else LEAVES
+
+
+def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:
+    """Write the table as a page, as Markdown and as JSON, and return the files.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    files = {
+        "multiverse.html": multiverse_html(found),
+        "multiverse.json": found.model_dump_json(indent=1) + "\n",
+        "multiverse.md": "\n".join(_markdown(found)) + "\n",
+    }
+    return tuple(replace_file(folder / name, text) for name, text in files.items())
+
+
+def _markdown(found: Multiverse) -> Iterator[str]:
+    yield from (f"# {plain(found.title)}", "", plain(found.means), "")
+    yield from table(found.columns, found.cells)
+    if found.not_run:
+        yield from ("", f"Not run: {plain(', '.join(found.not_run))}.")

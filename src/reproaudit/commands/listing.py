@@ -10,7 +10,7 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS
 from reproaudit.commands.answers import has_records, scorecard_of_store
-from reproaudit.commands.output import print_json, show
+from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.judge import Outcome
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.words import OUTCOMES
@@ -25,11 +25,11 @@ def show_list(entries: Iterable[Entry], store: Path, as_json: bool) -> None:
         print_json(found)
         return
     wide = max((len(str(one["slug"])) for one in found), default=0)
-    show(
-        f"{one['slug']:<{wide}}  {one['documented']} of {one['of']} documented  "
-        f"{_counts(one)}  {one['title']}"
-        for one in found
-    )
+    room = terminal().width
+    for one in found:
+        documented = f"{one['documented']} of {one['of']} documented"
+        line = f"{one['slug']:<{wide}}  {documented}  {_counts(one)}  {one['title']}"
+        say(line if len(line) <= room else f"{line[: room - 1].rstrip()}…")
 
 
 def _entry(entry: Entry, store: Store) -> dict[str, object]:

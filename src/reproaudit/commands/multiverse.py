@@ -12,8 +12,8 @@ from reproaudit.commands.answers import cells_of_alternatives, cells_of_tier, sc
 from reproaudit.commands.output import print_json, say_written, show
 from reproaudit.commands.run import How, roles_of, run_now
 from reproaudit.errors import TechnicalError
-from reproaudit.multiverse import multiverse_of
-from reproaudit.report.files import write_report
+from reproaudit.multiverse import multiverse_of, write_multiverse
+from reproaudit.report.files import folder_of, write_report
 from reproaudit.report.register import write_register
 
 
@@ -50,7 +50,8 @@ def show_multiverse(asked: Varied, out: Path, as_json: bool) -> int:
     )
     card = scorecard_of_store(asked.entry, asked.audit, asked.tier, asked.how.store)
     found = multiverse_of(card)
-    written = [*write_report(card, out), *write_register([card], out)]
+    pages = write_multiverse(found, folder_of(card, out))
+    written = [*write_report(card, out), *pages, *write_register([card], out)]
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:

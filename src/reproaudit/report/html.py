@@ -37,6 +37,11 @@ def html(card: Scorecard) -> str:
     return _environment().get_template("paper.html").render(card=card)
 
 
+def multiverse_html(found: ReportModel) -> str:
+    """Return the page of a paper's readings and alternatives."""
+    return _environment().get_template("multiverse.html").render(found=found)
+
+
 def register_html(register: ReportModel) -> str:
     """Return the register's page."""
     return (

@@ -29,22 +29,22 @@ def markdown(card: Scorecard) -> str:
 
 
 def _lines(card: Scorecard) -> Iterator[str]:
-    yield f"# {_text(card.paper['title'])}"
+    yield f"# {plain(card.paper['title'])}"
     yield ""
-    yield f"{_text(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
+    yield f"{plain(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
     if card.origin is not None:
         yield ""
         who, source = card.origin["who"], card.origin["source"]
-        yield f"**Not ours:** measured by {_text(who)} ({_text(source)})."
+        yield f"**Not ours:** measured by {plain(who)} ({plain(source)})."
     if card.about:
         yield ""
-        yield _text(card.about)
+        yield plain(card.about)
     yield ""
-    yield _text(" ".join(card.summary))
+    yield plain(" ".join(card.summary))
     yield ""
-    yield f"**Ours, not the paper's.** {_text(card.ours)}"
+    yield f"**Ours, not the paper's.** {plain(card.ours)}"
     yield ""
-    yield f"**The authors should state:** {_text(card.authors)}"
+    yield f"**The authors should state:** {plain(card.authors)}"
     yield from _answers(card)
     yield from _choices(card)
     yield from _claims(card)
@@ -57,7 +57,7 @@ def _answers(card: Scorecard) -> Iterator[str]:
     if not card.claims:
         return
     yield from ("", "## Answers", "")
-    yield from _table(
+    yield from table(
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
@@ -76,7 +76,7 @@ def _answers(card: Scorecard) -> Iterator[str]:
     if card.not_audited:
         yield from ("", f"Not tested, {len(card.not_audited)} of the listed claims:", "")
         for row in card.not_audited:
-            yield f"- {_text(row['statement'])} {_text(row['reason'])}"
+            yield f"- {plain(row['statement'])} {plain(row['reason'])}"
 
 
 def _choices(card: Scorecard) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
     if not varied:
         return
     yield from ("", "## Unstated choices", "")
-    yield from _table(
+    yield from table(
         ("Choice", "As run", "Answer"),
         (
             (
@@ -106,12 +106,12 @@ def _claims(card: Scorecard) -> Iterator[str]:
     for one in card.claims:
         level = f" · {one.certainty.level}" if one.certainty.level else ""
         yield from ("", f"### {name_of(one)}", "")
-        yield f"{mark_of(one)} **{one.outcome}**{level} · {_text(one.says)}"
+        yield f"{mark_of(one)} **{one.outcome}**{level} · {plain(one.says)}"
         yield ""
-        yield from (f"- **{fact.label}:** {_text(fact.text)}" for fact in facts(one))
+        yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one))
         if one.grades:
             yield ""
-            yield from _table(
+            yield from table(
                 (one.symbol or "at", "runs", "typical run", "worst run", "decision"),
                 grade_rows(one),
             )
@@ -126,7 +126,7 @@ def _variables(card: Scorecard) -> Iterator[str]:
         f"{found['reviewed']}{_disputed(found['disputed'])}."
     )
     yield ""
-    yield from _table(
+    yield from table(
         ("Variable", "Card", "Reviewers", "Evidence"),
         (
             (
@@ -155,7 +155,7 @@ def _findings(card: Scorecard) -> Iterator[str]:
     yield from ("", "## Findings", "")
     for row in card.findings:
         may = f" *Bears on {changed(row)}.*" if row["changes"] else ""
-        yield f"- {_text(row['statement'])} ({_text('; '.join(row['sources']))}){may}"
+        yield f"- {plain(row['statement'])} ({plain('; '.join(row['sources']))}){may}"
 
 
 def _more(card: Scorecard) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _more(card: Scorecard) -> Iterator[str]:
         f"diverged, {found['failed']} failed; {found['hours']} hours of one core; {found['first']} "
         f"to {found['last']}."
     )
-    yield from (f"- {_text(line)}" for line in card.environment)
+    yield from (f"- {plain(line)}" for line in card.environment)
     yield (
         f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
         "scorecard.json and scorecard.html."
@@ -174,16 +174,17 @@ def _more(card: Scorecard) -> Iterator[str]:
     yield f"- **Earlier results:** {card.earlier_results}."
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a table."""
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
 def _cell(text: str) -> str:
-    return _text(text).replace("|", "\\|")
+    return plain(text).replace("|", "\\|")
 
 
-def _text(text: object) -> str:
-    """Text on one line that cannot be taken for a tag."""
+def plain(text: object) -> str:
+    """Return text on one line that cannot be taken for a tag."""
     return " ".join(str(text).split()).replace("<", "&lt;")

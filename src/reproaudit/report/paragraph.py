@@ -23,6 +23,8 @@ def summary(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> tuple[str,
     """Return the paragraph's sentences, the main claim first, then what does not simply hold."""
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
+    if tier == "smoke":
+        return ("The smoke tier shows that every experiment runs; it judges nothing.",)
     ordered = sorted(claims, key=_weight)
     named = [one for one in ordered if one.main or _weight(one) < PLAIN][:MOST_CLAIMS]
     sentences = [_opening(audit, tier, claims)]

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from reproaudit.judge import Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
-from reproaudit.report.numbers import of, share_range
+from reproaudit.report.numbers import counted, of, share_range
+from reproaudit.report.outline import byline, scale_words
 from reproaudit.report.paragraph import closing
 from reproaudit.report.words import OUTCOMES
 
@@ -47,7 +48,11 @@ def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
 
 def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
+    yield from _wrapped(_head(card), width)
+    yield ""
     yield from _wrapped(" ".join(card.summary), width)
+    if card.tier == "smoke":
+        return
     yield ""
     names = max((len(_name(one)) for one in card.claims), default=0)
     for claim in sorted(card.claims, key=lambda one: OUTCOMES[Outcome(one.outcome)].order):
@@ -55,7 +60,7 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
         yield _cut(f"{head}{counts} {claim.effect}", width)
     yield ""
-    if card.tier != "paper" and card.claims:
+    if card.tier == "quick" and card.claims:
         yield "Certainty very low throughout: reduced scale."
     yield closing(card.claims)
 
@@ -88,11 +93,16 @@ def _trained(ends: tuple[float, float]) -> str:
 
 
 def _title(card: Scorecard) -> str:
-    authors = ", ".join(name.split()[-1] for name in card.paper["authors"])
-    scale = "the paper's own scale" if card.tier == "paper" else f"{card.tier} tier"
-    return (
-        f"{card.paper['title']}. {authors} · {card.paper['venue']} {card.paper['year']} · {scale}"
-    )
+    return f"{card.paper['title']}. {byline(card)} · {scale_words(card)}"
+
+
+def _head(card: Scorecard) -> str:
+    """The paper, its tier, and how many runs took how long."""
+    kept = card.records
+    ended = [f"{kept[how]} {how}" for how in ("failed", "diverged") if kept[how]]
+    aside = f" ({', '.join(ended)})" if ended else ""
+    runs = f"{counted(kept['count'], 'run')}{aside}, {kept['seconds'] / 60:.1f} core-minutes"
+    return f"{card.paper['slug']} · {scale_words(card)} · {runs}"
 
 
 def _why(claim: ClaimModel) -> str:
