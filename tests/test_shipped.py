@@ -26,6 +26,7 @@ from reproaudit.running.shipped import FILE_NAME, pack_records, unpack_records
 from reproaudit.running.store import Store
 
 QUICK = ("toy2020", ("quick",))
+CAME = "These records came with the report and were judged again."
 
 
 @pytest.fixture
@@ -176,20 +177,15 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     assert run_command([*shipped, "--json", *pages]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again == json.loads(Path("pages", "quick", "mini", "scorecard.json").read_text())
-    assert again["shipped"]
-    assert not ours["shipped"]
-    differing = {name for name in ours if ours[name] != again[name]}
-    assert differing <= {"shipped", "digest"}
-    assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "they came with the report, and were judged again" in said
+    assert {name for name in ours if ours[name] != again[name]} == {"environment"}
+    assert again["environment"] == [*ours["environment"], CAME]
     (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), ".json"))
-    assert run_command(["report", "mini", "--tier", "quick", *common, "none"]) == 0
-    said = " ".join(capsys.readouterr().err.split())
-    assert "lacks 1 of the 25 records of this tier and its alternatives that its list" in said
+    assert run_command([*shipped, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["environment"]
+    assert told[-1] == "Their archive lacks 1 of the 35 records that its list names."
 
 
-def test_a_report_tells_of_records_of_alternatives_that_were_left_out(
+def test_a_report_says_that_its_archive_lacks_alternatives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A claim that hangs on a guess would lose its condition with them."""
@@ -202,38 +198,25 @@ def test_a_report_tells_of_records_of_alternatives_that_were_left_out(
     assert run_command(["report", "mini", "--tier", "quick", *common, "runs"]) == 0
     to = ["--to", "records", "--tier", "quick", "--out", str(file)]
     assert run_command(["export", "mini", *to, *common, "runs"]) == 0
-    capsys.readouterr()
-    show = ["report", "mini", "--tier", "quick", *common, "none"]
-    assert run_command(show) == 0
-    assert "lacks" not in capsys.readouterr().err
+    show = ["report", "mini", "--tier", "quick", "--json", *common, "none"]
+
+    def shown() -> tuple[list[str], list[str]]:
+        capsys.readouterr()
+        assert run_command(show) == 0
+        card = json.loads(capsys.readouterr().out)
+        guessed = next(one for one in card["claims"] if one["id"] == "mini.guessed")
+        return card["environment"], [one["kind"] for one in guessed["certainty"]["reasons"]]
+
+    environment, reasons = shown()
+    assert environment[-1] == CAME
+    assert "guess flips" in reasons
+    assert "guess not varied" not in reasons
     with tarfile.open(file) as archive:
         alternative = next(name for name in archive.getnames() if "multiverse-quick" in name)
     file.write_bytes(_without(file.read_bytes(), alternative))
-    assert run_command(show) == 0
-    assert "lacks 1 of the" in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_report_has_the_custom_runs_that_its_store_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_paper(Path("audits"))
-    common = ["--audits", "audits", "--store"]
-    quick = ["run", "mini", "--tier", "quick", "--trust", *common, "runs"]
-    for more in (["--seeds", "7-9"], []):
-        assert run_command([*quick, *more]) == 0
-    file = Path("reports", "quick", "mini", FILE_NAME)
-    to = ["--to", "records", "--tier", "quick", "--out", str(file)]
-    assert run_command(["export", "mini", *to, *common, "runs"]) == 0
-
-    def custom(store: str) -> list[dict[str, object]]:
-        capsys.readouterr()
-        assert run_command(["report", "mini", "--tier", "quick", "--json", *common, store]) == 0
-        found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["custom"]
-        return found
-
-    assert custom("none") == custom("runs")
-    assert custom("none")[0]["seeds"] == [7, 8, 9]
+    environment, reasons = shown()
+    assert environment[-1] == "Their archive lacks 1 of the 45 records that its list names."
+    assert "guess not varied" in reasons
 
 
 def _without(packed: bytes, ending: str) -> bytes:
