@@ -151,13 +151,24 @@ def _logs(entry: Entry, store: Path | None) -> list[Path]:
     return [entry.results_file, *in_store]
 
 
-def history_of(entry: Entry, audit: Audit, store: Path | None) -> History:
+def history_of(
+    entry: Entry, audit: Audit, store: Path | None, judged: Iterable[Record] = ()
+) -> History:
     """Return what happened before, as far as it bears on certainty.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        store: the folder of records; None of records that came with a report.
+        judged: the records of the tier that are judged now: what was logged of them is no
+            earlier result.
 
     Raises:
         SpecError: if a log is damaged.
     """
-    earlier = [one for file in _logs(entry, store) for one in sound_lines(file)]
+    lines = [one for file in _logs(entry, store) for one in sound_lines(file)]
+    now = _digest_of(judged)
+    earlier = [one for one in lines if not isinstance(one, Result) or one.digest != now]
     bounds = {claim.id: digest(decisive(claim.headline)) for claim in audit.claims}
     changed = {
         name
@@ -166,10 +177,21 @@ def history_of(entry: Entry, audit: Audit, store: Path | None) -> History:
         for name, answer in one.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
+    return History(_was_committed(entry, audit, store, lines), frozenset(changed), len(earlier))
+
+
+def _was_committed(
+    entry: Entry, audit: Audit, store: Path | None, lines: Iterable[Result | FirstVersion]
+) -> bool:
+    """Whether the audit was committed when its runs began, as far as store or log can tell."""
+    rules = _rules(audit)
     begun = None
     if store is not None:
-        begun = _begun(entry, store).get(digest([_rules(audit), audit.salt]))
-    return History(begun is not False, frozenset(changed), len(earlier))
+        begun = _begun(entry, store).get(digest([rules, audit.salt]))
+    if begun is None:
+        of_rules = [one for one in lines if isinstance(one, Result) and one.rules == rules]
+        begun = next((one.committed for one in of_rules if (one.salt or "") == audit.salt), None)
+    return begun is not False
 
 
 # --- writing ------------------------------------------------------------------------------------

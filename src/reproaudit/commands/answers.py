@@ -93,8 +93,8 @@ def scorecard_of_store(
     else:
         chosen, damaged = _of_store(entry, audit, tier, store, wanted), 0
     lower = None if tier != "paper" else _lower(entry, audit, store)
-    history = history_of(entry, audit, store.root) if tier == "paper" else History()
     said = [f"{damaged} damaged records of alternatives were left out."] if damaged else []
+    history = _history(entry, audit, tier, chosen, store.root)
     return _judged(entry, audit, tier, chosen, history, lower, said)
 
 
@@ -148,7 +148,7 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
     keys = {(one.tier, one.key) for one in records}
     chosen = choose(records, keys, todays_groups(entry.code), None)
-    history = history_of(entry, audit, None) if tier == "paper" else History()
+    history = _history(entry, audit, tier, chosen, None)
     said = ["These records came with the report and were judged again."]
     if not all(there):
         lacking = there.count(False)
@@ -156,6 +156,15 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
             f"Their archive lacks {lacking} of the {len(there)} records that its list names."
         )
     return _judged(entry, audit, tier, chosen, history, None, said)
+
+
+def _history(
+    entry: Entry, audit: Audit, tier: TierName, chosen: Chosen, store: Path | None
+) -> History:
+    if tier != "paper":
+        return History()
+    own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
+    return history_of(entry, audit, store, own)
 
 
 def _judged(

@@ -64,7 +64,7 @@ def build(
         about=audit.about,
         tier=label,
         summary=summary(audit, tier, claims),
-        ours=ours(audit, claims, unstated),
+        ours=ours(audit, claims, unstated, earlier),
         authors=authors_should_state(unstated),
         documentation=documentation_of(audit, reviews),
         claims=claims,

@@ -22,13 +22,19 @@ from reproaudit.report.outline import (
     scale_words,
 )
 
+MOST_LINES, MOST_WORDS = 250, 4000
+
 
 def markdown(card: Scorecard) -> str:
-    """Return the page as Markdown."""
-    return "\n".join(_lines(card)).rstrip() + "\n"
+    """Return the page as Markdown; of a long one, without findings that change no answer."""
+    for whole in (True, False):
+        text = "\n".join(_lines(card, whole)).rstrip() + "\n"
+        if text.count("\n") <= MOST_LINES and len(text.split()) <= MOST_WORDS:
+            break
+    return text
 
 
-def _lines(card: Scorecard) -> Iterator[str]:
+def _lines(card: Scorecard, whole: bool) -> Iterator[str]:
     yield f"# {plain(card.paper['title'])}"
     yield ""
     yield f"{plain(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
@@ -49,7 +55,7 @@ def _lines(card: Scorecard) -> Iterator[str]:
     yield from _choices(card)
     yield from _claims(card)
     yield from _variables(card)
-    yield from _findings(card)
+    yield from _findings(card, whole)
     yield from _more(card)
 
 
@@ -110,12 +116,14 @@ def _claims(card: Scorecard) -> Iterator[str]:
         yield ""
         yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one))
         if one.grades:
-            yield ""
-            yield from table(
-                (one.symbol or "at", "runs", "typical run", "worst run", "decision"),
-                grade_rows(one),
-            )
-            yield from ("", f"{at_once(one)}.")
+            rows = "; ".join(map(_grade, grade_rows(one)))
+            yield f"- **By {plain(one.symbol or 'coordinate')}:** {plain(rows)}."
+            yield f"- **At once:** {at_once(one)}."
+
+
+def _grade(row: tuple[str, str, str, str, str]) -> str:
+    at, runs, typical, worst, decision = row
+    return f"{at}: {decision}, {runs} ({typical}, worst {worst})"
 
 
 def _variables(card: Scorecard) -> Iterator[str]:
@@ -149,13 +157,16 @@ def _disputed(names: Iterable[str]) -> str:
     return f", and disagree on {listed(found)}" if found else ""
 
 
-def _findings(card: Scorecard) -> Iterator[str]:
+def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
     if not card.findings:
         return
     yield from ("", "## Findings", "")
-    for row in card.findings:
+    shown = [row for row in card.findings if whole or row["changes"]]
+    for row in shown:
         may = f" *Bears on {changed(row)}.*" if row["changes"] else ""
         yield f"- {plain(row['statement'])} ({plain('; '.join(row['sources']))}){may}"
+    if left := len(card.findings) - len(shown):
+        yield f"- {left} that change no answer: in scorecard.json and scorecard.html."
 
 
 def _more(card: Scorecard) -> Iterator[str]:

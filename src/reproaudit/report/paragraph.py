@@ -180,13 +180,15 @@ def _tail(claim: ClaimModel) -> str:
 # --- the two notes ------------------------------------------------------------------------------
 
 
-def ours(audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel]) -> str:
+def ours(
+    audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
+) -> str:
     """Return what is due to the audit's own choices, complete, in a few short sentences."""
-    return " ".join(_ours(audit, claims, unstated))
+    return " ".join(_ours(audit, claims, unstated, earlier))
 
 
 def _ours(
-    audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel]
+    audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
 ) -> Iterator[str]:
     bounds = dict.fromkeys(
         f"{one.noun} {stated(one.bound)}{'-fold' if one.unit == 'factor' else ''}"
@@ -218,7 +220,8 @@ def _ours(
         yield f"Guessed: {counted(len(guessed), 'setting')}, listed below."
     if unvaried:
         yield f"Not varied: {some(unvaried, MOST_NAMES)}."
-    yield "Earlier records were in view."
+    if earlier:
+        yield "Earlier records were in view."
 
 
 def _primary(claim: ClaimModel) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from reproaudit.judge import Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
@@ -15,8 +15,19 @@ from reproaudit.report.words import OUTCOMES
 WIDTH = 80
 
 
+MOST_LINES = 60
+"""Of a report; of a longer one, what does not fit on a claim's lines is cut."""
+
+
 def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of `report SLUG`."""
+    lines = list(_report(card, width, _wrapped))
+    yield from lines if len(lines) <= MOST_LINES else _report(card, width, _first_line)
+
+
+def _report(
+    card: Scorecard, width: int, fitted: Callable[[str, int, str], Sequence[str]]
+) -> Iterator[str]:
     yield from _wrapped(_title(card), width)
     yield ""
     if card.about:
@@ -36,14 +47,14 @@ def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
             f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",
             width,
         )
-        yield from _wrapped(claim.effect, width, "      ")
+        yield from fitted(claim.effect, width, "      ")
         more = [claim.phrase, _why(claim)]
-        yield from _wrapped("; ".join(filter(None, more)), width, "      ")
+        yield from fitted("; ".join(filter(None, more)), width, "      ")
     if choices := [one for one in card.unstated if one.changes]:
         yield ""
         yield "Unstated choices that matter"
         for one in choices:
-            yield from _wrapped(f"{one.words}: {'; '.join(one.answers)}", width, "  ")
+            yield from fitted(f"{one.words}: {'; '.join(one.answers)}", width, "  ")
 
 
 def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
@@ -120,6 +131,10 @@ def _wrapped(text: str, width: int, indent: str = "") -> Sequence[str]:
     return textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
+
+
+def _first_line(text: str, width: int, indent: str) -> Sequence[str]:
+    return [_cut(f"{indent}{text}", width)] if text else []
 
 
 def _cut(line: str, width: int) -> str:

@@ -1,0 +1,141 @@
+"""Pages as files: whole or not at all, the same bytes again, and within their bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import make_audit, make_scorecard
+from reproaudit.audit.catalog import Catalog
+from reproaudit.commands.answers import scorecard_of_archive
+from reproaudit.errors import StoreError, UsageError
+from reproaudit.report import files
+from reproaudit.report.files import (
+    FORMATS,
+    PAGES,
+    OtherVersionError,
+    chosen_formats,
+    folder_of,
+    read_scorecard,
+    write_report,
+)
+from reproaudit.report.markdown import markdown
+from reproaudit.report.terminal import report_lines, run_lines
+from reproaudit.running.shipped import FILE_NAME
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ("ahn2023", "chen2024", "wang2024", "yang2025")
+
+
+def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None:
+    card = make_scorecard()
+    first = {path.name: path.read_bytes() for path in write_report(card, tmp_path / "one")}
+    assert first.keys() == {f"scorecard.{name}" for name in PAGES}
+    read = read_scorecard(tmp_path / "one" / "paper" / "mini" / "scorecard.json")
+    assert read == card
+    again = {path.name: path.read_bytes() for path in write_report(read, tmp_path / "two")}
+    assert again == first
+
+
+def test_the_json_names_its_fields_as_the_contract_does(tmp_path: Path) -> None:
+    write_report(make_scorecard(), tmp_path, ["json"])
+    data = json.loads((tmp_path / "paper" / "mini" / "scorecard.json").read_text())
+    assert data["schema_version"] == 3
+    (bound, *_) = data["claims"][0]["headline"]
+    assert bound["from"] == "paper"
+    assert "origin" not in bound
+
+
+def test_formats_are_named_and_others_refused() -> None:
+    assert chosen_formats("html, md") == {"html", "md"}
+    assert chosen_formats(",".join(FORMATS)) == set(FORMATS)
+    with pytest.raises(UsageError, match="no format 'htm'. Did you mean 'html'"):
+        chosen_formats("htm")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "scorecard version None"),
+        ('{"schema_version": 2}', "version 2, which another version of reproaudit wrote"),
+        ('{"schema_version": 4}', "this one reads version 3"),
+        ('{"schema_version": 3}', "is no scorecard: paper: Field required"),
+    ],
+)
+def test_what_is_no_scorecard_of_today_is_refused_in_one_line(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "scorecard.json"
+    file.write_text(text)
+    with pytest.raises(StoreError, match=says) as caught:
+        read_scorecard(file)
+    assert "\n" not in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert isinstance(caught.value, OtherVersionError) == ("version" in says)
+
+
+def test_a_page_that_cannot_be_renamed_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = make_scorecard()
+    (page,) = write_report(card, tmp_path, ["md"])
+    before = page.read_bytes()
+
+    def fails(*_paths: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", fails)
+    with pytest.raises(StoreError, match="No space left on device. Choose another folder"):
+        write_report(card.model_copy(update={"about": "Otherwise."}), tmp_path, ["md"])
+    assert page.read_bytes() == before
+    assert os.listdir(page.parent) == [page.name]
+
+
+@pytest.mark.parametrize("slug", ["..", "a/b", "", "A"])
+def test_a_foreign_name_is_no_folder(tmp_path: Path, slug: str) -> None:
+    card = make_scorecard()
+    card = card.model_copy(update={"paper": {**card.paper, "slug": slug}})
+    with pytest.raises(StoreError, match="cannot name a folder"):
+        write_report(card, tmp_path)
+
+
+def test_measurements_of_others_have_a_folder_of_their_own(tmp_path: Path) -> None:
+    origin = {"who": "A. Author", "source": "a table", "made": "2026-01-02"}
+    card = make_scorecard().model_copy(update={"origin": origin})
+    first = folder_of(card, tmp_path)
+    assert first == tmp_path / "paper" / "mini" / "elsewhere" / "by_a_author_2026_01_02"
+    write_report(card, tmp_path, ["md"])
+    assert folder_of(card, tmp_path) == first, "the same measurements"
+    run = card.claims[0].per_run[0].model_copy(update={"values": (9.0,)})
+    other = card.claims[0].model_copy(update={"per_run": (run, *card.claims[0].per_run[1:])})
+    changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
+    assert folder_of(changed, tmp_path) == first.with_name(f"{first.name}_2")
+
+
+def test_what_a_page_quotes_is_no_markup() -> None:
+    hostile = "<script>alert(1)</script> & | `x`"
+    audit = {"paper": {**make_audit().paper.model_dump(mode="json"), "title": hostile}}
+    card = make_scorecard(**audit)
+    for page in PAGES.values():
+        if page.name != "json":
+            assert "<script>" not in page.render(card)
+    assert "<script" not in PAGES["html"].render(card)
+
+
+@pytest.mark.parametrize("slug", PAPERS)
+def test_pages_of_the_shipped_papers_keep_within_their_bounds(slug: str) -> None:
+    entry = Catalog(None)[slug]
+    archive = ROOT / "reports" / "paper" / slug / FILE_NAME
+    card = scorecard_of_archive(entry, entry.audit(), "paper", archive)
+    assert len(list(report_lines(card))) <= 60
+    assert len(list(run_lines(card))) <= 25
+    assert max(len(line) for line in (*report_lines(card), *run_lines(card))) <= 80
+    text = markdown(card)
+    assert len(text.splitlines()) <= 250
+    assert len(text.split()) <= 4000
+    assert sum(len(one.split()) for one in (*card.summary, card.ours, card.authors)) <= 260
