@@ -53,7 +53,7 @@ def test_the_json_names_its_fields_as_the_contract_does(tmp_path: Path) -> None:
 def test_formats_are_named_and_others_refused() -> None:
     assert chosen_formats("html, md") == {"html", "md"}
     assert chosen_formats(",".join(FORMATS)) == set(FORMATS)
-    with pytest.raises(UsageError, match="no format 'htm'. Did you mean 'html'"):
+    with pytest.raises(UsageError, match=r"no format 'htm'\. Did you mean 'html'"):
         chosen_formats("htm")
 
 
@@ -90,7 +90,7 @@ def test_a_page_that_cannot_be_renamed_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "replace", fails)
-    with pytest.raises(StoreError, match="No space left on device. Choose another folder"):
+    with pytest.raises(StoreError, match=r"No space left on device\. Choose another folder"):
         write_report(card.model_copy(update={"about": "Otherwise."}), tmp_path, ["md"])
     assert page.read_bytes() == before
     assert os.listdir(page.parent) == [page.name]

@@ -1,0 +1,119 @@
+"""What changed between two scorecards, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import falls_to, make_audit, make_record, make_records, make_scorecard
+from miniatures import aligns, audit_data, claim
+from reproaudit.audit.model import Audit
+from reproaudit.audit.reviews import Reviews
+from reproaudit.cell import Cell
+from reproaudit.cli import run_command
+from reproaudit.judge import index_records, judge
+from reproaudit.records import Record
+from reproaudit.report.build import build
+from reproaudit.report.diff import Comparison, compare
+from reproaudit.report.files import write_report
+from reproaudit.report.model import Scorecard
+
+
+def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:
+    return {(one.part, one.name): (one.before, one.after) for one in found.changes}
+
+
+def card_of(audit: Audit, records: list[Record]) -> Scorecard:
+    answers = judge(audit, "paper", index_records(records))
+    return build(audit, Reviews(), "paper", answers, records)
+
+
+def test_a_scorecard_differs_in_nothing_from_itself() -> None:
+    found = compare(make_scorecard(), make_scorecard())
+    assert found.changes == ()
+    assert list(found.lines)[1:] == ["nothing differs"]
+
+
+def test_other_numbers_change_claims_and_nothing_else() -> None:
+    audit = make_audit()
+
+    def worse(cell: Cell) -> Record:
+        own = cell.experiment == "descent" and cell.settings["level"] == 0.02
+        return make_record(cell, falls_to(0.5, cell.seed) if own else None)
+
+    found = named(compare(make_scorecard(), card_of(audit, make_records(audit, of=worse))))
+    assert {part for part, _ in found} == {"claim"}
+    before, after = found["claim", "mini.supported"]
+    assert before is not None
+    assert after is not None
+    assert before.startswith("supported, moderate, 6 of 6; distance 0.02")
+    assert after.startswith("not supported, ")
+    assert "0 of 6; distance 0.5" in after
+
+
+def test_another_bound_changes_the_rule_and_with_it_the_seeds() -> None:
+    claims = [claim("mini", "supported", headline=[aligns(0.2)]), *audit_data()["claims"][1:]]
+    found = named(compare(make_scorecard(), make_scorecard(claims=claims)))
+    assert ("rule", "descent") in found
+    assert ("rule", "guessed") not in found
+    assert ("claim", "mini.guessed") not in found
+
+
+def test_settings_software_and_missing_claims() -> None:
+    settings = {**audit_data()["settings"], "pause": {"value": 0.5, "source": "card"}}
+    settings["pause"]["locator"] = "row 9"
+    other = make_scorecard(settings=settings, claims=audit_data()["claims"][:3])
+    software = {**other.software, "numpy": "2.1"}
+    found = named(compare(make_scorecard(), other.model_copy(update={"software": software})))
+    assert found["setting", "pause"] == ("0 (paper)", "0.5 (card)")
+    assert found["software", "numpy"] == ("2.0", "2.1")
+    assert found["claim", "mini.vacuous"][1] is None
+
+
+def test_names_of_a_foreign_scorecard_send_nothing_to_the_terminal() -> None:
+    card = make_scorecard()
+    hostile = card.model_copy(update={"software": {"a\x1b[2J": "1"}})
+    assert "\x1b" not in "".join(compare(card, hostile).lines)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> tuple[Path, Path]:
+    for name, card in (("a", make_scorecard()), ("b", make_scorecard(runs={"paper": 7}))):
+        write_report(card, tmp_path / name)
+    return tmp_path / "a" / "paper" / "mini", tmp_path / "b" / "paper" / "mini"
+
+
+def test_folders_and_files_are_compared(
+    pages: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after = pages
+    assert run_command(["diff", str(before), str(after / "scorecard.json")]) == 0
+    first, *changes = capsys.readouterr().out.splitlines()
+    assert first == "mini (paper, 2026-01-02) → mini (paper, 2026-01-02)"
+    assert any(line.startswith("claim mini.supported: ") for line in changes)
+    assert any(line.startswith("rule descent: ") for line in changes)
+    assert run_command(["diff", str(before), str(after), "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert {"before", "after", "changes"} == told.keys()
+    assert told["changes"][0].keys() == {"part", "name", "before", "after"}
+
+
+@pytest.mark.parametrize("text", [None, "{}", '{"schema_version": 2}', "["])
+def test_what_is_no_scorecard_is_one_line(
+    pages: tuple[Path, Path], capsys: pytest.CaptureFixture[str], text: str | None
+) -> None:
+    before, after = pages
+    if text is None:
+        (after / "scorecard.json").unlink()
+    else:
+        (after / "scorecard.json").write_text(text)
+    assert run_command(["diff", str(before), str(after)]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert str(after) in said.err

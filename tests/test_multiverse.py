@@ -1,0 +1,184 @@
+"""Other values of what is open: what each does to each claim, in the terminal and as pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import make_audit, make_record, make_records, make_scorecard
+from miniatures import audit_data, claim, control, setting, write_paper
+from reproaudit.audit.model import Audit
+from reproaudit.audit.reviews import Reviews
+from reproaudit.cell import Cell
+from reproaudit.cli import run_command
+from reproaudit.judge import index_records, judge
+from reproaudit.multiverse import CHANGES, LEAVES, UNFINISHED, multiverse_of, write_multiverse
+from reproaudit.records import Record
+from reproaudit.report.build import build
+from reproaudit.report.model import Scorecard
+
+
+def card_of(audit: Audit, of: Callable[[Cell], Record | None] = make_record) -> Scorecard:
+    records = make_records(audit, of=of)
+    return build(audit, Reviews(), "paper", judge(audit, "paper", index_records(records)), records)
+
+
+def found_of(card: Scorecard) -> dict[tuple[str, str, str], str]:
+    return {(one.claim, one.setting, one.value): one.found for one in multiverse_of(card).rows}
+
+
+def test_a_guess_changes_an_answer_or_leaves_it() -> None:
+    card = make_scorecard()
+    assert found_of(card) == {
+        ("mini.guessed", "level", "0.3"): CHANGES,
+        ("mini.guessed", "level", "0.04"): LEAVES,
+    }
+    first, second = multiverse_of(card).rows
+    assert (first.kind, first.yes, first.n, first.own_yes, first.own_n) == (
+        "alternative",
+        0,
+        5,
+        6,
+        6,
+    )
+    assert second.yes == second.n == 5
+    (claim_,) = [one for one in card.claims if one.id == "mini.guessed"]
+    assert claim_.outcome == "supported", "a guess changes certainty and phrase, never the outcome"
+    assert [one.kind for one in claim_.certainty.reasons].count("guess flips") == 1
+
+
+def test_training_that_had_not_come_half_as_far_answers_nothing() -> None:
+    card = card_of(make_audit(training_loss="distance"))
+    assert found_of(card)["mini.guessed", "level", "0.3"] == UNFINISHED
+    row = next(one for one in multiverse_of(card).rows if one.found == UNFINISHED)
+    assert row.trained is not None
+    assert row.trained[0] == 1.0
+    assert any(line.endswith("unfinished, loss 1 → 0.29") for line in multiverse_of(card).lines)
+
+
+def test_readings_are_rows_too() -> None:
+    rate = setting(
+        0.02, readings=[{"value": 0.4, "source": "authors_code", "locator": "train.py line 3"}]
+    )
+    own = {"title": "It reads", "settings": {"level": rate}}
+    own["measurements"] = audit_data()["experiments"]["descent"]["measurements"]
+    read = claim("mini", "read", experiment="read", readings=["level"], nulls=["flat"])
+    card = card_of(
+        make_audit(
+            experiments={**audit_data()["experiments"], "read": own},
+            arms={**audit_data()["arms"], "flat": control(0.9)},
+            claims=[read, *audit_data()["claims"]],
+        )
+    )
+    row = next(one for one in multiverse_of(card).rows if one.claim == "mini.read")
+    assert (row.kind, row.setting, row.value, row.found) == ("reading", "level", "0.4", CHANGES)
+    assert (row.yes, row.n) == (0, 6), "a reading runs as often as the claim"
+
+
+def test_what_has_not_run_is_named() -> None:
+    audit = make_audit()
+    records = make_records(audit, alternatives=False)
+    answers = judge(audit, "paper", index_records(records))
+    found = multiverse_of(build(audit, Reviews(), "paper", answers, records))
+    assert (found.rows, found.not_run) == ((), ("guessed.level",))
+    assert list(found.lines) == ["nothing was varied", "not run: guessed.level"]
+
+
+def test_the_pages_say_what_the_rows_say(tmp_path: Path) -> None:
+    found = multiverse_of(make_scorecard())
+    files = {path.name: path.read_text() for path in write_multiverse(found, tmp_path)}
+    assert json.loads(files["multiverse.json"]) == found.model_dump(mode="json")
+    row = "| level | 0.3 | alternative | guessed | 0 of 5 | 6 of 6 | changes the answer |  |"
+    assert row in files["multiverse.md"].splitlines()
+    page = files["multiverse.html"]
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    for cell in ("level", "0.3", "changes the answer", "6 of 6"):
+        assert f">{cell}</td>" in page
+
+
+def test_a_hostile_setting_is_no_markup(tmp_path: Path) -> None:
+    found = multiverse_of(make_scorecard())
+    row = found.rows[0].model_copy(update={"value": "<script>|"})
+    spoilt = found.model_copy(update={"rows": (row,)})
+    page, _, text = (path.read_text() for path in write_multiverse(spoilt, tmp_path))
+    assert "<script" not in page
+    assert "&lt;script>\\|" in text
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> list[str]:
+    audits = write_paper(tmp_path / "audits")
+    return ["mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run_command([*arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_command_runs_what_is_missing(
+    tmp_path: Path, known: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["run", *known]) == 0
+    assert "35 cells" in capsys.readouterr().err
+    assert run_command(["multiverse", *known]) == 0
+    said = capsys.readouterr()
+    assert "45 cells, 35 have records already" in said.err
+    assert "level = 0.3: guessed 0 of 5 (as run 5 of 5), changes the answer" in said.out
+    folder = tmp_path / "reports" / "quick" / "mini"
+    assert f"wrote {folder / 'multiverse.html'}" in said.out
+    assert {file.name for file in folder.glob("multiverse.*")} == {
+        f"multiverse.{one}" for one in ("html", "json", "md")
+    }
+    assert {one.name for one in (tmp_path / "runs" / "mini").iterdir()} == {
+        "multiverse-quick",
+        "quick",
+    }
+    found = shown(capsys, "multiverse", *known)
+    assert [one["found"] for one in found["rows"]] == [CHANGES, LEAVES]
+    card = shown(capsys, "report", *known)
+    (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
+    assert guessed["phrase"] == "depends on level"
+
+
+def test_alternatives_of_the_quick_tier_count_at_the_paper_tier(
+    known: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["multiverse", *known]) == 0
+    card = shown(capsys, "run", *known, "--tier", "paper")
+    (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
+    assert {(one["value"], one["tier"], one["flips"]) for one in guessed["alternatives"]} == {
+        (0.04, "quick", False),
+        (0.3, "quick", True),
+    }
+    kinds = [one["kind"] for one in guessed["certainty"]["reasons"]]
+    assert "guess flips" in kinds
+    assert "guess not varied" not in kinds
+
+
+def test_a_budget_starts_nothing_more(known: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    found = shown(capsys, "multiverse", *known, "--budget", "0s")
+    assert (found["rows"], found["not_run"]) == ([], ["guessed.level"])
+    assert run_command(["multiverse", *known, "--budget", "soon"]) == 2
+    assert "--budget 'soon': write 90s, 10m or 1.5h." in capsys.readouterr().err
+
+
+def test_a_paper_that_leaves_nothing_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = audit_data()
+    del data["experiments"]["guessed"], data["arms"]["low"]
+    audits = write_paper(tmp_path / "audits", **{**data, "claims": data["claims"][:1]})
+    arguments = ["multiverse", "mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
+    assert run_command(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "nothing was varied"
