@@ -20,8 +20,8 @@ from reproaudit.audit.loading import Fault, load_audit, read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.commands.answers import scorecard_of_paper
+from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.in_memory import BySeed, MeasuredRuns, write_submission
 from reproaudit.elsewhere.submission import read_submission

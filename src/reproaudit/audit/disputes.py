@@ -16,6 +16,7 @@ from reproaudit.declarations import Name, StrictModel
 if TYPE_CHECKING:
     from reproaudit.audit.model import Audit
 
+
 class Dispute(StrictModel):
     """A reviewer's objection: to a claim or its bound, to an arm, or to a setting's source."""
 

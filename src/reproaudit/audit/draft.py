@@ -42,8 +42,7 @@ def draft_audit(
     """
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
     variables = "".join(
-        _variable(name, card, today, checklist.answers.get(name, ()))
-        for name in VariableName
+        _variable(name, card, today, checklist.answers.get(name, ())) for name in VariableName
     )
     return head + _AUDIT.format(
         slug=slug,

@@ -87,9 +87,7 @@ def draft(
     schema = "schema.json" if (out / "schema.json").is_file() else None
     shipped = out.resolve() == shipped_audits().resolve()
     texts = {
-        out / f"{slug}.yaml": draft_audit(
-            slug, card, date.today(), schema, known.arxiv, checklist
-        ),
+        out / f"{slug}.yaml": draft_audit(slug, card, date.today(), schema, known.arxiv, checklist),
         (PACKAGE / "papers" if shipped else out) / f"{slug}.py": draft_module(slug),
     }
     _write(texts, force)

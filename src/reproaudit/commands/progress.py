@@ -30,6 +30,7 @@ from reproaudit.running.events import Progress as Advance
 Roles = Mapping[tuple[str | int, ...], str]
 """The part of a cell in a few words, by paper, tier and the cell's key."""
 
+
 def parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[str, Batch]]:
     """Yields every batch of a tier with its role, and the name of its arm."""
     names = {

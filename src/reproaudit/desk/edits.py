@@ -170,9 +170,7 @@ def _variable(name: str) -> VariableName:
     raise UsageError(f"nothing is called '{name}'. {did_you_mean(name, known)}")
 
 
-def _with_decisions(
-    reviews: Reviews, name: VariableName, decisions: tuple[Review, ...]
-) -> Reviews:
+def _with_decisions(reviews: Reviews, name: VariableName, decisions: tuple[Review, ...]) -> Reviews:
     return reviews.model_copy(update={"variables": {**reviews.variables, name: decisions}})
 
 

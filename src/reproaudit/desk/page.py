@@ -56,8 +56,10 @@ def application(session: DeskSession) -> Starlette:
         return RedirectResponse(f"/#{quote(item)}", 303)
 
     async def style(_request: Request) -> Response:
-        return Response(_templates().get_template("desk.css").render(shared=STYLE.read_text(encoding="utf-8")),
-                        media_type="text/css")
+        return Response(
+            _templates().get_template("desk.css").render(shared=STYLE.read_text(encoding="utf-8")),
+            media_type="text/css",
+        )
 
     return Starlette(
         routes=[
@@ -115,23 +117,29 @@ def _page(
         found = [d for d in reviews.disputes if getattr(d, kind) == name and d.reviewer != who]
         return [(d.reviewer, d.reason) for d in found]
 
-    html = _templates().get_template("desk.html").render(
-        audit=audit,
-        reviewer=who,
-        notice=notice,
-        error=error,
-        typed=shown,
-        last=session.last,
-        undecided=undecided,
-        decisions={v.name: reviews.variables.get(v.name, ()) for v in audit.variables},
-        hidden=lambda name: session.blind and name.value in undecided,
-        own_dispute=own_dispute,
-        others=others,
-        stamp=lambda item: stamp_of(reviews, item),
-        words=[one.value for one in ReviewDecision],
-        signed=any(s.reviewer == who and s.version == version_of(audit) for s in reviews.sign_offs),
-        subjects=edits.subjects(audit),
-        setting_value=setting_value,
+    html = (
+        _templates()
+        .get_template("desk.html")
+        .render(
+            audit=audit,
+            reviewer=who,
+            notice=notice,
+            error=error,
+            typed=shown,
+            last=session.last,
+            undecided=undecided,
+            decisions={v.name: reviews.variables.get(v.name, ()) for v in audit.variables},
+            hidden=lambda name: session.blind and name.value in undecided,
+            own_dispute=own_dispute,
+            others=others,
+            stamp=lambda item: stamp_of(reviews, item),
+            words=[one.value for one in ReviewDecision],
+            signed=any(
+                s.reviewer == who and s.version == version_of(audit) for s in reviews.sign_offs
+            ),
+            subjects=edits.subjects(audit),
+            setting_value=setting_value,
+        )
     )
     return Response(html, status, media_type="text/html")
 

@@ -16,9 +16,7 @@ from reproaudit.errors import UsageError
 LOOPBACK = "127.0.0.1"
 
 
-def serve(
-    session: DeskSession, *, port: int, tell: Callable[[str], object]
-) -> None:
+def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:
     """Serves the desk until Ctrl-C.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from reproaudit.judge import Outcome
+from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import of, share_range
 from reproaudit.report.paragraph import closing
@@ -17,6 +17,9 @@ WIDTH = 80
 def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of `report SLUG`."""
     yield from _wrapped(_title(card), width)
+    if card.origin is not None:
+        said = f"Not ours: measured by {card.origin['who']} ({card.origin['source']})."
+        yield from _wrapped(said, width)
     yield ""
     if card.about:
         yield from _wrapped(card.about, width)
@@ -55,8 +58,10 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
         yield _cut(f"{head}{counts} {claim.effect}", width)
     yield ""
-    if card.tier != "paper" and card.claims:
-        yield "Certainty very low throughout: reduced scale."
+    levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
+    if card.tier != "paper" and levels:
+        best = min(levels, key=list(Level).index)
+        yield f"Certainty {best} at best: reduced scale."
     yield closing(card.claims)
 
 

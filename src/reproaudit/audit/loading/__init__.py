@@ -113,9 +113,7 @@ def faults_of_reviews(path: Path, audit: Audit | None) -> list[Fault]:
         hint = did_you_mean(violation.about, violation.known) if violation.about else ""
         place = place_of(root, violation.loc, at_key=violation.at_key)
         loc = as_written(root, violation.loc)
-        faults.append(
-            Fault(str(path), place, loc, violation.message, hint or rule.remedy, rule_id)
-        )
+        faults.append(Fault(str(path), place, loc, violation.message, hint or rule.remedy, rule_id))
     return in_order(faults)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date
 from typing import Any
 
-from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.names import every_setting, ids_of_their_own, unknown
 from reproaudit.audit.rules.rule import Leaves, Loc, Violation, error, warning
-from reproaudit.audit.rules.values import MOST_SHOWN, key, keys, repeated, shown
+from reproaudit.audit.rules.values import repeated
 from reproaudit.audit.variables import VariableName
-from reproaudit.cell import SettingValue
 
 _MARKS = ("TODO", "FIXME", "XXX", "TBD")
 

@@ -57,7 +57,10 @@ def broken_by_reviews(audit: Audit, reviews: Reviews) -> Iterator[tuple[str, Vio
     for i, response in enumerate(reviews.responses):
         if response.to not in known:
             message = f"found the unknown id '{response.to}'; expected a finding or a claim"
-            yield "RA165", Violation(("responses", i, "to"), message, about=response.to, known=known)
+            yield (
+                "RA165",
+                Violation(("responses", i, "to"), message, about=response.to, known=known),
+            )
     yield from _disputes(audit, reviews)
     reviewers = [one.reviewer for one in reviews.sign_offs]
     for i in repeated(reviewers):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
-from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.model import Audit, Setting
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
-from reproaudit.audit.rules.values import fits, key, keys, kind_of, repeated, same, shown
+from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Coordinate
 
 
 def _settings(audit: Audit) -> Iterator[tuple[Loc, str, Setting]]:
