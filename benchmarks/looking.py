@@ -25,6 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from reproaudit.scorecard.from_store import cells_of_tier
 
 from reproaudit.audit.catalog import PACKAGE, Catalog, Entry, shipped_audits
 from reproaudit.audit.model import Audit
@@ -34,7 +35,6 @@ from reproaudit.records import CellStatus, Environment, Measurements, Record, Se
 from reproaudit.running.code import closure_of
 from reproaudit.running.fingerprint import fingerprint, versions
 from reproaudit.running.store import Store
-from reproaudit.scorecard.from_store import cells_of_tier
 
 PAPERS = 50
 OBSERVATIONS = 120

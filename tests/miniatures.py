@@ -32,9 +32,7 @@ def variables() -> list[dict[str, Any]]:
         {
             "name": name.value,
             "card": {"result": _RESULTS.get(name, "No"), "as_of": "2025-03-01"},
-            "evidence": [
-                {"statement": f"What is said of {name.lower()}.", "locator": "Section 4"}
-            ],
+            "evidence": [{"statement": f"What is said of {name.lower()}.", "locator": "Section 4"}],
         }
         for name in VariableName
     ]

@@ -27,7 +27,7 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError
-from reproaudit.reports.files import read_scorecard
+from reproaudit.report.files import read_scorecard
 
 HERE = Path(__file__).parent
 BATCH, BATCHES, FEW = 1_000, 100, 20

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproaudit.reports.html import html_page
+from reproaudit.reports.notebook import PaperScorecard
+from reproaudit.reports.scorecard import scorecard_document
 
 import reproaudit as ra
 from factories import make_scorecard
@@ -30,9 +33,6 @@ from reproaudit.consent import (
     trusted_hashes,
 )
 from reproaudit.elsewhere.submission import read_submission
-from reproaudit.reports.html import html_page
-from reproaudit.reports.notebook import PaperScorecard
-from reproaudit.reports.scorecard import scorecard_document
 
 STUB = Path(ra.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 

@@ -15,12 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reproaudit.audit.card import MAX_CARD_BYTES, Card, CardRow, parse_card, read_card
-from reproaudit.audit.documentation import UNSCORED
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_text
 from reproaudit.audit.paper_module import Module
 from reproaudit.audit.rules import Severity
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.variables import UNSCORED, VariableName
 from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 from reproaudit.errors import CardError

@@ -12,7 +12,7 @@ import pytest
 from reproaudit.audit.loading import Fault, read_text
 from reproaudit.audit.rules import RULES
 from reproaudit.cli import run_command
-from reproaudit.reports.export.sarif import FINGERPRINT, sarif_log
+from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT, TODAY
 
 BAD = TEXT.replace("weight: 0.5", "weight: 2").replace("reason: Table 1 has 1.3.", "reason: TODO")

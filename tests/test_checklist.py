@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproaudit.scorecard.build import build
 
 from reproaudit.audit.card import NO_CARD
 from reproaudit.audit.checklist import CHECKLIST_QUESTIONS, parse_checklist, read_checklist
@@ -19,7 +20,6 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.variables import AuthorsAnswer, VariableName
 from reproaudit.cli import run_command
 from reproaudit.errors import CardError
-from reproaudit.scorecard.build import build
 from test_cards import assert_only_open
 
 ROOT = Path(__file__).parents[1]

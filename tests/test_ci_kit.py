@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
 
 from miniatures import write_paper
-from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
 from walkthroughs import bash, blocks, light_environment, run_page
 
 ROOT = Path(__file__).parents[1]

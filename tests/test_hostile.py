@@ -19,10 +19,10 @@ from miniatures import write_paper
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
-from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.cli import run_command
 from reproaudit.commands.run import parse_limits
 from reproaudit.consent import foreign_code
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.errors import UsageError
 from reproaudit.records import CellStatus, Record
 from reproaudit.running import executors

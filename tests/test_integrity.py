@@ -19,7 +19,7 @@ from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.records import Record
-from reproaudit.reports.files import read_scorecard
+from reproaudit.report.files import read_scorecard
 from reproaudit.running.events import NotRepeated, SetAside, Summary
 from reproaudit.running.manifest import EMPTY_ROOT, RecordManifest
 from reproaudit.running.partial import Clock, Partial
@@ -368,7 +368,7 @@ def names_of(store: Path, group: str) -> set[str]:
 
 def test_an_edited_scorecard_is_refused(tmp_path: Path) -> None:
     from factories import make_scorecard
-    from reproaudit.reports.files import write_report
+    from reproaudit.report.files import write_report
 
     card = make_scorecard()
     (file,) = write_report(card, tmp_path, ["json"])

@@ -14,7 +14,6 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reproaudit.audit.disputes import version_of
 from reproaudit.audit.loading import Fault, load_audit, read_audit, read_text
 from reproaudit.audit.loading import tree as tree_module
 from reproaudit.audit.loading.models import Complaint, faults_of
@@ -68,29 +67,7 @@ class Bad:
         return self.text[: self.text.index(marker, start)].count("\n") + 1
 
 
-def said(field: str, *fields: str) -> tuple[str, str]:
-    """An edit of the toy that adds a reviewer's word before its figures."""
-    who = () if any("reviewer" in one for one in fields[1:]) else ("reviewer: R1",)
-    entry = ", ".join((*fields, *who, "as_of: 2026-11-01"))
-    return "\nfigures:\n", f"\n{field}:\n  - {{{entry}}}\n\nfigures:\n"
-
-
-VERSION = version_of(load_audit(TOY, today=TODAY))
-LOSS = "        loss: {measurement: loss}\n"
-ROW = "{layer: 1, row: 0, column: 1}"
-RATE = "        settings: {learning_rate: 0.0}\n        why: Beside"
-FIRST_CONTROL = """      - experiment: training
-        settings: {labels: shuffled}
-        why: Trains as well, without anything to learn.
-        name: shuffled
-        scale: same
-"""
 SHUFFLED = "settings: {labels: shuffled}"
-DIRECTION_CONTROL = f"{SHUFFLED}\n        why: Trains as well, without a direction"
-MOVEMENT = TEXT[TEXT.index("movement:\n") : TEXT.index("claims:\n")]
-ABLATION = "        ablation: shuffled\n"
-LAST_CONTROL = "settings: {labels: shuffled, steps: 400}"
-POSITIVE = "settings: {optimizer: closed_form}"
 NORM = """    measurements:
       norm:
         kind: scalar
@@ -100,23 +77,16 @@ NORM = """    measurements:
 HEAT = "{id: heat, kind: matrices, experiment: training, measurements: [matrix]"
 
 YAML_FAULTS = [
-    Bad("no-signed-exponent", "margin: 0.05", "margin: 5e-2", "RA009", "Write 5.0e-2"),
     Bad("exponent-without-sign", "value: 0.1", "value: 1.5e3", "RA009", "Write 1.5e+3"),
     Bad("text-like-1e-3-in-a-list", "[16, 64]", "[16, 64, 1e1]", "RA009", "reads as text"),
-    Bad("yes", "value: true_ones", "value: yes", "RA010", "Write true, or 'yes' in quotes"),
     Bad("no-for-text", 'card: {result: "No", as_of: 2026-11-01}', "card: {result: No, as_of: 2026-"
         "11-01}", "RA010", "which YAML reads as false; expected text. Quote it: 'No'."),
     Bad("off", "result: Academia", "result: off", "RA010", "expected text"),
-    Bad("capital-true", "of_the_rest: true", "of_the_rest: True", "RA010", "Write true"),
-    Bad("truth-as-name", "  optimizer:\n", "  on:\n", "RA010", "the name on", "  on:", more=1),
     Bad("base-60", "value: 32", "value: 1:30", "RA011", "base 60"),
     Bad("octal", "value: 32", "value: 010", "RA011", "octal"),
     Bad("eight-after-zero", "value: 32", "value: 08", "RA011", "decimal"),
     Bad("hexadecimal", "value: 32", "value: 0x20", "RA011", "hexadecimal"),
     Bad("underscores", "value: 10000", "value: 10_000", "RA011", "underscores"),
-    Bad("infinite", "by: 1.5", "by: .inf", "RA012", "finite number"),
-    Bad("undefined", "by: 1.5", "by: .nan", "RA012", "finite number"),
-    Bad("too-large", "by: 1.5", "by: 1.0e+999", "RA012", "infinite"),
     Bad("too-many-digits", "value: 32", f"value: {'9' * 40}", "RA012", "63 bits"),
     Bad("equal-keys", "  year: 2024\n", "  year: 2024\n  year: 2025\n", "RA006", "first on line 9",
         "  year: 2025"),
@@ -136,230 +106,54 @@ YAML_FAULTS = [
     Bad("open-bracket", "[A. Author, B. Author]", "[A. Author, B. Author", "RA003", "bracket",
         "  venue:"),
     Bad("too-deep", "value: 32", f"value: {'[' * 40}1{']' * 40}", "RA013", "nesting"),
-    Bad("number-as-name", "  optimizer:\n", "  7:\n", "RA015", "the name '7'", "  7:", more=1),
-    Bad("list-as-name", "  optimizer:\n", "  [a]:\n", "RA015", "list or mapping as a name", "  [a]",
-        more=1),
 ]  # fmt: skip
 
 MODEL_FAULTS = [
     Bad("other-file-name", "slug: toy", "slug: toys", "RA014", "expected 'toy'"),
-    Bad("unknown-field", "weight: 1.0", "wieght: 1.0\n    weight: 1.0", "RA050", "'weight'"),
-    Bad("misspelt-field", "    locator: Figure 1", "    locater: Figure 1", "RA050",
-        "Did you mean 'locator'?"),
-    Bad("unknown-field-in-check", "        by: 1.5", "        bye: 2\n        by: 1.5", "RA050",
-        "a field of OrderedOnsets"),
     Bad("unknown-top-field", "not_audited:", "notes: []\nnot_audited:", "RA050", "'notes'"),
     Bad("missing-field", "  venue: Journal of Small Examples\n", "", "RA051",
         "Add 'venue': The conference, journal", "^paper:"),
-    Bad("missing-in-claim", "    weight: 0.5\n", "", "RA051", "no 'weight'",
-        "^- id: toy.direction"),
-    Bad("missing-in-check", "        falls_by: 10.0\n", "", "RA051", "no 'falls_by'",
-        "^- name: loss"),
-    Bad("no-kind", "        kind: aligns\n", "", "RA051", "one of aligns, concentrates",
-        "^- name: direction"),
-    Bad("no-value", "    value: sgd\n", "", "RA051", "no 'value'", "^  optimizer:"),
     Bad("number-for-text", 'arxiv: "2401.00001"', "arxiv: 2401.00001", "RA052",
         "Quote it: '2401.00001'"),
-    Bad("text-for-number", "weight: 0.5", "weight: half", "RA052", "expected a number"),
     Bad("part-for-whole", "year: 2024", "year: 2024.5", "RA052", "a whole number"),
     Bad("text-for-list", "authors: [A. Author, B. Author]", "authors: A. Author", "RA052",
         "expected a list"),
-    Bad("text-for-mapping", LOSS, "        loss: loss\n", "RA052", "a mapping of fields"),
     Bad("nothing-for-value", "value: 32", "value:", "RA052", "found nothing"),
     Bad("mapping-for-value", "value: 32", "value: {a: 1}", "RA052",
         "true or false, a number, text, or a list"),
     Bad("nothing-in-a-list", "[16, 64]", "[16, null]", "RA052", "found nothing"),
-    Bad("truth-for-coordinate", "{model: ours}", "{model: true}", "RA052", "a number or text"),
-    Bad("text-for-control", "      not_constructible: The noise of the test set stays.",
-        "      none", "RA118", "or not_constructible with the reason"),
-    Bad("weight-too-large", "weight: 0.5", "weight: 1.5", "RA053", "at most 1"),
-    Bad("tolerance-negative", "margin: 0.05", "margin: -0.05", "RA053", "above 0"),
     Bad("year-too-early", "year: 2024", "year: 24", "RA053", "at least 1900"),
     Bad("empty-text", "statement: Two experiments are described.", 'statement: ""', "RA053",
         "empty text"),
-    Bad("unknown-source", "source: assumption", "source: asumption", "RA054",
-        "Did you mean 'assumption'?"),
-    Bad("unknown-check", "kind: aligns", "kind: algins", "RA054", "Did you mean 'aligns'?"),
     Bad("unknown-variable", "name: Pseudocode", "name: Pseudo Code", "RA054", "'Pseudocode'"),
     Bad("unknown-law", "law: logarithm", "law: log", "RA054", "one of logarithm, power"),
-    Bad("unknown-version", "schema_version: 1", "schema_version: 2", "RA054", "expected 1"),
-    Bad("bad-slug", "toy.loss-falls\n    statement", "Toy loss falls\n    statement", "RA055",
-        "joined by hyphens", "^id: Toy", more=2),
-    Bad("bad-setting-name", "  optimizer:\n", "  Optimizer:\n", "RA055", "joined by underscores",
-        more=1),
+    Bad("unknown-version", "schema_version: 2", "schema_version: 9", "RA067", "expected 2"),
     Bad("bad-arxiv", '"2401.00001"', '"hep-th/9901001"', "RA055", "arXiv identifier"),
     Bad("no-such-day", "as_of: 2026-11-01}", "as_of: 2026-02-30}", "RA056", "YYYY-MM-DD",
         "as_of: 2026-02-30"),
     Bad("number-for-date", "as_of: 2026-11-01}", "as_of: 20261101}", "RA056", "YYYY-MM-DD",
         "as_of: 20261101"),
     Bad("no-authors", "[A. Author, B. Author]", "[]", "RA057", "at least 1 entry"),
-    Bad("no-why", "    why: The text speaks of gradient descent.\n", "", "RA060", "needs 'why'",
-        "^  optimizer:"),
-    Bad("no-alternatives", "    alternatives: [adam, momentum]\n", "", "RA060", "'alternatives'",
-        "^  optimizer:"),
-    Bad("no-locator", "    locator: Figure 2\n", "", "RA061", "'locator'", "^  layers:"),
-    Bad("half-a-form", "        at_most: 0.1\n", "", "RA062", "a distance and at_most",
-        "^- name: direction"),
-    Bad("no-target", "        target: 0.5\n", "", "RA062", "a target or a reference",
-        "^- name: entry"),
-    Bad("dispute-of-two-things", *said("disputes", "claim: toy.direction, tolerance: direction, "
-        "control: 1", "reason: Not so"), "RA059", "or 'control', or neither", "  - {claim"),
-    Bad("dispute-of-a-part-of-nothing", *said("disputes", "control: 1", "reason: Not so"), "RA059",
-        "either 'claim' or 'source'", "  - {control"),
-    Bad("no-reason", "        reason: A tenth of the distance at the start.\n", "", "RA063",
-        "no 'reason'", "^- name: direction"),
-    Bad("effect-out-of-order", "low: -0.6", "low: -0.3", "RA059", "between 'low' and 'high'",
-        "^- claim: toy.loss-falls\n        setting"),
-    Bad("effect-of-no-kind", "found: matters", "found: untested", "RA054", "decisive, matters"),
-    Bad("response-without-author", "    by: A. Author\n", "", "RA051", "no 'by'",
-        "^- to: toy.direction"),
-    Bad("too-few-seeds", "quick: [0, 1, 2, 3, 4]", "quick: [0, 1]", "RA064", "at least 5"),
-    Bad("no-controls", "    controls:\n      - experiment: training\n        settings: "
-        "{labels: shuffled}\n        why: Trains as well, without a direction in the labels.\n"
-        "        scale: same\n",
-        "", "RA065", "no 'controls'", "^- id: toy.direction"),
-    Bad("no-positive-control", "    positive_control:\n      not_constructible: The noise of the "
-        "test set stays.\n", "", "RA065", "no 'positive_control'", "^- id: toy.beats-ridge"),
 ]  # fmt: skip
 
 DRAFT_FAULTS = [
-    Bad("undecided", "decision: disagree", "decision: TODO", "RA058", "one of agree, disagree"),
-    Bad("unmeasured", "margin: 0.05", "margin: TODO", "RA058", "expected a number"),
     Bad("undated", "as_of: 2026-11-02\n    settings", "as_of: TBD\n    settings", "RA058",
         "a date, YYYY-MM-DD", "as_of: TBD"),
     Bad("year-unknown", "year: 2024", "year: TODO ask", "RA058", "'TODO ask'"),
 ]  # fmt: skip
 
 RULE_FAULTS = [
-    Bad("claim-experiment", "weight: 0.5\n    experiment: training",
-        "weight: 0.5\n    experiment: trainin", "RA101", "Did you mean 'training'?",
-        "experiment: trainin"),
-    Bad("control-experiment", "- experiment: training\n        settings: {labels: shuffled, ",
-        "- experiment: nowhere\n        settings: {labels: shuffled, ", "RA101", "'nowhere'"),
-    Bad("measurement", LOSS, "        loss: {measurement: los}\n", "RA102",
-        "the experiment 'training' has no such measurement. Did you mean 'loss'?"),
-    Bad("axis-without-coordinate", ROW, "{layer: 1, row: 0}", "RA103", "on axis 'column'"),
-    Bad("coordinate-without-axis", "quantity: {measurement: accuracy}",
-        "quantity: {measurement: accuracy, at: {layer: 1}}", "RA103", "an axis of 'accuracy'"),
-    Bad("coordinate-off-values", "{model: ridge}", "{model: lasso}", "RA104", "['ours', 'ridge']"),
-    Bad("coordinate-off-size", ROW, "{layer: 1, row: 2, column: 1}", "RA104", "[0, 1]"),
-    Bad("coordinate-lost-at-quick", ROW, "{layer: 3, row: 0, column: 1}", "RA104",
-        "at the quick tier"),
-    Bad("each-no-axis", "each: layer\n        among: [1, 2]", "each: model", "RA105",
-        "no such axis"),
-    Bad("each-also-fixed", "distance: {measurement: distance}",
-        "distance: {measurement: distance, at: {layer: 1}}", "RA105", "found layer fixed"),
-    Bad("converges-scalar", LOSS, "        loss: {measurement: accuracy}\n", "RA106",
-        "'converges' looks at its course"),
-    Bad("first-of-a-scalar", "quantity: {measurement: accuracy}",
-        "quantity: {measurement: accuracy, step: first}", "RA106", "no steps"),
-    Bad("level-off-scale", "at_least: 0.95", "at_least: 1.5", "RA108", "below 1"),
-    Bad("floor-of-a-half", "at_least: 0.95", "floor: 0.5\n        at_least: 0.95", "RA199",
-        "found 0.5; expected a number below 0.5"),
-    Bad("linear-without-range", "        range: [-1, 1]\n", "", "RA191",
-        "Add 'range: [least, largest]' to the declaration of 'matrix'", "- name: entry of"),
-    Bad("linear-of-positive", "range: [-1, 1]", "range: [0, null]", "RA191",
-        "'matrix', whose range has one end alone; expected two", "- name: entry of"),
-    Bad("linear-of-one-end-below-zero", "range: [-1, 1]", "range: [-1, null]", "RA191",
-        "'matrix', whose range has one end alone", "- name: entry of"),
-    Bad("linear-of-a-wide-range", "range: [-1, 1]", "range: [-1, 1.0e+9]", "RA191",
-        "ends more than 1,000 times as far from 0 as the level", "- name: entry of"),
-    Bad("linear-of-a-range-without-end", "range: [-1, 1]", "range: [0, 1.0e+9]", "RA191",
-        "ends more than 1,000 times as far from 0 as the level", "- name: entry of"),
-    Bad("sizes-off-axis", "axis: width", "axis: widht", "RA192", "Did you mean 'width'?", more=1),
-    Bad("two-sizes", "values: [8, 16, 32]", "values: [8, 16]", "RA192", "at least 3 positive",
-        "axis: width"),
-    Bad("sizes-nearly-alike", "values: [8, 16, 32]", "values: [8, 9, 32]", "RA192",
-        "each 1.25 times the one before or more", "axis: width"),
-    Bad("beside-itself", "at: {model: ridge}", "at: {model: ours}", "RA200",
-        "found 'errors' as 'lower' and as 'upper' of 'error'"),
-    Bad("course-from-its-first-step", "quantity: {measurement: loss}",
-        "quantity: {measurement: loss, step: first}", "RA203", "reads every step"),
-    Bad("movement-in-seconds", """        kind: scalar
-        unit: "1"
-        meaning: Change of the training""", """        kind: scalar
-        unit: s
-        meaning: Change of the training""", "RA204", "found 'training_loss_moved' in 's'",
-        "  training_loss: training_loss_moved"),
-    Bad("each-of-nothing", """setting: layers}]
-        unit: "1"
-        meaning: Distance""", """values: []}]
-        unit: "1"
-        meaning: Distance""", "RA205", "found no layer at the quick tier", "each: layer", more=2),
     Bad("coordinates-written-alike", "{name: row, size: 2}", '{name: row, values: [0, "0"]}',
         "RA123", "found the coordinate '0' again"),
-    Bad("size-of-zero", "values: [8, 16, 32]", "values: [0, 8, 16]", "RA192",
-        "found width [0, 8, 16] at the quick tier", "axis: width"),
-    Bad("size-fixed", "{measurement: by_width}", "{measurement: by_width, at: {width: 8}}",
-        "RA192", "found width fixed", "axis: width"),
-    Bad("rate-of-few-runs", ", 19]", "]", "RA193",
-        "found 19 seeds; expected at least 20", "^  paper: [0"),
-    Bad("rate-out-of-reach", "rate_at_most: 0.2", "rate_at_most: 0.1", "RA193",
-        "expected at least 36", "^  paper: [0"),
-    Bad("range-turned", "range: [-1, 1]", "range: [1, -1]", "RA194", "[1, -1]; expected a range"),
-    Bad("range-of-one", "range: [-1, 1]", "range: [1]", "RA057", "at least 2", more=1),
-    Bad("two-curves", "curve: [[0", "reference: {measurement: loss}\n        curve: [[0", "RA062",
-        "either a reference, which is measured, or a curve", "^      - name: course"),
-    Bad("among-off-axis", "among: [1, 2]", "among: [1, 9]", "RA109", "found layer 9"),
-    Bad("among-without-each", "        each: layer\n        among: [1, 2]\n        distance: "
-        "{measurement: distance}", "        among: [1, 2]\n        distance: {measurement: "
-        "distance, at: {layer: 1}}", "RA109", "'among' without 'each'"),
-    Bad("control-setting", LAST_CONTROL, "settings: {label: shuffled, steps: 400}", "RA110",
-        "Did you mean 'labels'?"),
-    Bad("positive-control-setting", POSITIVE, "settings: {optimiser: closed_form}", "RA110",
-        "Did you mean 'optimizer'?"),
-    Bad("control-like-claim", LAST_CONTROL, "settings: {labels: true_ones, steps: 400}", "RA111",
-        "the claim's own 'labels'"),
-    Bad("control-like-claim-at-quick", LAST_CONTROL, "settings: {steps: 500}", "RA111",
-        "at the quick tier"),
-    Bad("only-without-training", FIRST_CONTROL, "", "RA112", "a control that trains",
-        "settings: {learning_rate: 0.0}", more=2),
-    Bad("control-without-measurement", "- experiment: training\n        settings: {labels: "
-        "shuffled, steps: 400}", "- experiment: reading\n        settings: {labels: shuffled, "
-        "steps: 400}", "RA113", "no 'errors'", more=5),
-    Bad("control-drops-coordinate", LAST_CONTROL, "settings: {labels: shuffled, layers: [2]}",
-        "RA114", "leaves out layer 1"),
-    Bad("control-name", "controls:\n" + FIRST_CONTROL, "controls:\n      - shuffled\n", "RA118",
-        "Declare it under the audit's own 'controls'", "- shuffled"),
-    Bad("ablation-of-no-control", ABLATION, ABLATION.replace("shuffled", "shuffeld"), "RA181",
-        "the name of a control"),
-    Bad("control-name-twice", FIRST_CONTROL, FIRST_CONTROL + FIRST_CONTROL.replace(
-        "labels: shuffled", "labels: swapped"), "RA182", "another control of the claim",
-        "name: shuffled\n        scale: same\n      - experiment: training\n        settings: "
-        "{learning_rate: 0.0}"),
-    Bad("unnamed-ablation", ABLATION, "", "RA185", "2 controls and no 'ablation'",
-        "^- name: loss"),
-    Bad("ablation-misses-unknown", "settles_within: 1.05\n", "settles_within: 1.05\n        "
-        "ablation_misses: [fals]\n", "RA187", "expected one of", "ablation_misses: [fals]"),
-    Bad("existence-that-trains", "    experiment: training\n    checks:\n      - name: loss\n",
-        "    experiment: training\n    trains: false\n    checks:\n      - name: loss\n", "RA188",
-        "experiment 'training' trains", "trains: false", more=2),
-    Bad("smaller-control", "        scale_reason: The loss of shuffled labels has settled by 400 "
-        "steps.\n", "", "RA186", "steps 400 at the paper tier",
-        "^- experiment: training\n        settings: {labels: shuffled, steps: 400}"),
-    Bad("movement-of-no-number", "parameters: parameters_moved", "parameters: weight", "RA183",
-        "which is no number", "parameters: weight"),
-    Bad("movement-unknown", "parameters: parameters_moved", "parameters: parameter_moved", "RA183",
-        "the unknown measurement", "parameters: parameter_moved", more=4),
-    Bad("no-movement", MOVEMENT, "", "RA184", "expected 'movement'", "^claims:"),
-    Bad("shared-control-unused", "claims:\n  - id", "controls:\n  idle: {settings: {labels: "
-        "shuffled}, why: It trains.}\nclaims:\n  - id", "RA119", "no claim names", "idle: {"),
     Bad("shared-measurement", "    title: Read the", "    measures: [los]\n    title: Read the",
         "RA130", "the unknown measurement 'los'"),
     Bad("nothing-measured", NORM, "", "RA131", "no measurement of 'reading'", "^  reading:"),
     Bad("stage-without-a-length", "    title: Read the", "    stages:\n    - {name: I, about: all, "
         "steps: stepz}\n    title: Read the", "RA132", "unknown setting 'stepz'", "steps: stepz"),
-    Bad("alternative-lacks-coordinate", "    quick: {value: [1, 2], reason", "    alternatives: "
-        "[[2, 3]]\n    quick: {value: [1, 2], reason", "RA146", "without layer 1, which a claim"),
     Bad("claim-id-twice", "- id: toy.beats-ridge", "- id: toy.direction", "RA115",
         "second claim"),
     Bad("claim-id-prefix", "- id: toy.beats-ridge", "- id: other.beats-ridge", "RA115",
         "begins with 'toy.'"),
-    Bad("no-main-claim", "weight: 1.0", "weight: 0.9", "RA116", "heavier than 0.9", "^claims:"),
-    Bad("next-to-no-weight", "weight: 0.25", "weight: 0.001", "RA116", "at least 0.01"),
-    Bad("part-name-twice", "- name: accuracy", "- name: error", "RA117", "second part 'error'"),
-    Bad("part-named-as-a-coordinate", "- name: first input", "- name: direction, layer 2", "RA117",
-        "second part 'direction, layer 2'"),
     Bad("axis-of-two-sources", "{name: model, values: [ours, ridge]}",
         "{name: model, values: [ours, ridge], size: 2}", "RA121", "values and size"),
     Bad("axis-of-no-setting", "{name: layer, setting: layers}, {name: row",
@@ -386,8 +180,6 @@ RULE_FAULTS = [
         "only a comparison"),
     Bad("alternative-of-other-type", "[16, 64]", "[16, large]", "RA141", "a whole number"),
     Bad("truth-is-no-number", "[16, 64]", "[16, true]", "RA141", "found true"),
-    Bad("override-of-other-type", "{value: [1, 2], reason: The", "{value: 2, reason: The",
-        "RA141", "expected a list"),
     Bad("alternative-is-value", "[16, 64]", "[16, 32]", "RA142", "found 32 again"),
     Bad("alternative-twice", "[16, 64]", "[16, 64, 16]", "RA142", "found 16 again"),
     Bad("alternative-nearly-value", BATCH,
@@ -400,49 +192,47 @@ RULE_FAULTS = [
     Bad("smoke-is-quick", "smoke: {value: 5,", "smoke: {value: 500,", "RA143", "larger tier"),
     Bad("variable-twice", "- name: Hardware Specification", "- name: Pseudocode", "RA151",
         "'Pseudocode' a second time", more=1),
-    Bad("seed-twice", "quick: [0, 1, 2, 3, 4]", "quick: [0, 1, 2, 3, 4, 4]", "RA152", "seed 4"),
-    Bad("seed-negative", "smoke: [0]", "smoke: [-1]", "RA152", "0 to 4294967295"),
     Bad("finding-dotted", "settings: [learning_rate]", "settings: [learning_rate, training.btch]",
         "RA162", "Did you mean 'training.batch'?"),
     Bad("finding-of-another", "settings: [learning_rate]", "settings: [learning_rate, a.b.c]",
         "RA055", "or 'experiment.setting'"),
-    Bad("effect-dotted", "setting: batch", "setting: training.steps", "RA164", "of the ledger"),
-    Bad("unfinished", "reason: Table 1 has 1.3.", "reason: TODO look up", "RA153", "'TODO'"),
-    Bad("future", "as_of: 2026-11-02\n    settings", "as_of: 2027-11-02\n    settings", "RA154",
-        "lies in the future", "as_of: 2027"),
-    Bad("blank", "reason: Table 1 has 1.3.", 'reason: "  "', "RA155", "blank"),
     Bad("finding-prefix", "id: toy.rate-differs", "id: card.rate-differs", "RA161", "'toy.'"),
     Bad("finding-setting", "settings: [learning_rate]", "settings: [learning_rate, step]",
         "RA162", "Did you mean 'steps'?"),
-    Bad("finding-claim", "claims: [toy.loss-falls]", "claims: [toy.loss-fall]", "RA163",
-        "Did you mean 'toy.loss-falls'?"),
-    Bad("reviewer-twice", "reviewer: R2, decision", "reviewer: R1, decision", "RA156",
-        "a second decision of 'R1'", "reviewer: R1, decision: agree, reason: An archive"),
-    Bad("effect-claim", "- claim: toy.loss-falls", "- claim: toy.loss-fails", "RA164",
-        "Did you mean 'toy.loss-falls'?"),
-    Bad("effect-setting", "setting: batch", "setting: steps", "RA164",
-        "a setting of the ledger"),
-    Bad("effect-value", "value: 16\n        found", "value: 8\n        found", "RA164",
-        "one of 16, 64", "value: 8"),
-    Bad("response-to-nothing", "to: toy.direction", "to: toy.directoin", "RA165",
-        "Did you mean 'toy.direction'?"),
-    Bad("response-ahead", "run.\n    as_of: 2026-11-01", "run.\n    as_of: 2027-11-01", "RA154",
-        "in the future", "as_of: 2027"),
-    Bad("dispute-of-nothing", *said("disputes", "claim: toy.directoin", "reason: Not so"), "RA171",
-        "Did you mean 'toy.direction'?", "claim: toy.directoin"),
-    Bad("dispute-of-no-check", *said("disputes", "claim: toy.direction, tolerance: x",
-        "reason: Not so"), "RA171", "the name of a check of toy.direction", "tolerance: x"),
-    Bad("dispute-of-no-control", *said("disputes", "claim: toy.direction, control: 9",
-        "reason: Not so"), "RA171", "found control 9", "control: 9"),
-    Bad("dispute-of-no-setting", *said("disputes", "source: lerning_rate", "reason: Not so"),
-        "RA171", "Did you mean 'learning_rate'?", "source: lerning_rate"),
-    Bad("signed-by-two-names", *said("sign_offs", f"version: {VERSION}, as_of: 2026-11-01, "
-        f"reviewer: R1}}\n  - {{version: {VERSION}"), "RA172", "a second sign-off",
-        f"version: {VERSION}, reviewer: R1, as_of: 2026-11-01}}\n\n"),
-    Bad("signed-another", *said("sign_offs", f"version: {'a' * 32}"), "RA173",
-        "the present version", "a" * 32),
-    Bad("signed-undecided", *said("sign_offs", f"version: {VERSION}", "reviewer: R9"), "RA174",
-        "no decision of 'R9' on Research Type", "reviewer: R9"),
+    Bad("no-signed-exponent", "within: 0.05", "within: 5e-2", "RA009", "Write 5.0e-2"),
+    Bad("infinite", "by: 1.1", "by: .inf", "RA012", "finite number"),
+    Bad("misspelt-field", "    locator: Figure 1", "    locater: Figure 1", "RA050", "Did you mean 'locator'?"),
+    Bad("unknown-field-in-check", "by: 1.1", "bye: 1.1", "RA050", "a field of Beats"),
+    Bad("missing-in-claim", "    short: every layer learns the direction\n", "", "RA051", "no 'short'", "^- id: toy.direction"),
+    Bad("short-too-long", "short: every layer learns the direction", "short: every layer learns the direction that was claimed in the first theorem", "RA066", "at most 10", "^- id: toy.direction"),
+    Bad("unknown-check", "kind: aligns", "kind: algins", "RA054", "Did you mean 'aligns'?"),
+    Bad("no-why", "    why: The text speaks of gradient descent.\n", "", "RA060", "needs 'why'", "^  optimizer:"),
+    Bad("no-alternatives", "    alternatives: [adam, momentum]\n", "", "RA060", "'alternatives'", "^  optimizer:"),
+    Bad("no-locator", "    locator: Figure 2\n", "", "RA061", "'locator'", "^  layers:"),
+    Bad("half-a-form", "distance: distance, at_most: 0.1", "at_most: 0.1", "RA062", "either 'distance' and 'at_most'"),
+    Bad("no-provenance", "at_most: 0.1, from: paper}", "at_most: 0.1}", "RA063", "'from'"),
+    Bad("ours-without-why", ", from: ours, why: As in Figure 2.}", ", from: ours}", "RA063", "needs 'why'"),
+    Bad("claim-experiment", "experiment: training\n    headline:\n      - {kind: beats", "experiment: trainin\n    headline:\n      - {kind: beats", "RA101", "Did you mean 'training'?"),
+    Bad("measurement", "loss: loss\n", "loss: los\n", "RA102", "Did you mean 'loss'?"),
+    Bad("coordinate-off-values", "errors[ridge]", "errors[lasso]", "RA103", "lasso"),
+    Bad("converges-scalar", "loss: loss\n", "loss: accuracy\n", "RA105", "expected a series"),
+    Bad("arm-of-nothing", "nulls: [shuffled]\n    constructed", "nulls: [shuffeld]\n    constructed", "RA107", "Did you mean 'shuffled'?"),
+    Bad("null-setting", "settings: {labels: shuffled, steps: 400}", "settings: {label: shuffled, steps: 400}", "RA108", "Did you mean 'labels'?"),
+    Bad("arm-like-claim", "settings: {labels: shuffled, steps: 400}", "settings: {labels: true_ones}", "RA108", "own values"),
+    Bad("no-null", "    nulls: [shuffled]\n    constructed: solved\n", "    constructed: solved\n", "RA212", "no null of 'toy.direction'", "^    headline:\n      - {kind: aligns"),
+    Bad("grade-of-no-axis", "    nulls: [shuffled]\n    constructed: solved", "    grade: {axis: lair, symbol: L, easiest_first: [1, 2], primary: [1]}\n    nulls: [shuffled]\n    constructed: solved", "RA110", "Did you mean 'layer'?", "    grade:"),
+    Bad("idle-arm", "arms:\n", "arms:\n  idle:\n    settings: {labels: other}\n    why: Not used.\n", "RA213", "idle", "  idle:"),
+    Bad("no-main-claim", "    main: true\n", "", "RA211", "no main claim", "^claims:"),
+    Bad("readings-of-an-unsourced-value", "    nulls: [shuffled]\n    constructed: solved", "    readings: [optimizer]\n    nulls: [shuffled]\n    constructed: solved", "RA214", "'optimizer'", "    readings:"),
+    Bad("unfinished", "why: As in Figure 2.", "why: TODO look up", "RA153", "'TODO'"),
+    Bad("blank", "why: As in Figure 2.", 'why: "  "', "RA155", "blank"),
+    Bad("finding-claim", "changes: [toy.loss-falls]", "changes: [toy.loss-fall]", "RA163", "Did you mean 'toy.loss-falls'?"),
+    Bad("read-of-nothing", "why: Trains as well, without anything to learn.\n\nnot", "why: Trains.\n        reads: {loss: lass}\n\nnot", "RA109", "Did you mean 'loss'?", "        reads:"),
+    Bad("alternatives-of-a-stated-value", "    quick: {value: [1, 2], reason", "    alternatives: [[1, 2]]\n    quick: {value: [1, 2], reason", "RA216", "'paper' states", "    alternatives:"),
+    Bad("long-about", "runs: {quick", "about: TODO\nruns: {quick", "RA153", "'TODO'"),
+    Bad("reason-of-a-word", "why: Half of the fall in Figure 1.", "why: Half.", "RA215", "'Half.'", "^- kind: converges"),
+    Bad("no-quantity", "distance: distance,", 'distance: "dis tance",', "RA059", "a measurement's name"),
+    Bad("onset-of-several", 'earlier: {series: "weight[1]"', "earlier: {series: weight", "RA106", "layer"),
 ]  # fmt: skip
 
 ALL = [*YAML_FAULTS, *MODEL_FAULTS, *DRAFT_FAULTS, *RULE_FAULTS]
@@ -460,18 +250,18 @@ def test_toy_is_an_audit_without_faults() -> None:
     assert audit == load_audit(TOY, today=TODAY)
     assert audit is not None
     assert audit.settings["layers"].value == (1, 2, 3)
-    assert [type(v) for v in (audit.claims[0].weight, audit.settings["steps"].value)] == [
-        float,
-        int,
-    ]
 
 
-def test_toy_has_every_kind_of_check() -> None:
+def test_toy_has_every_kind_of_check_but_one() -> None:
     definitions = Audit.model_json_schema()["$defs"]
-    kinds = {d["properties"]["kind"].get("const") for d in definitions.values() if "kind" in
-             d.get("properties", {})} - {None}  # fmt: skip
-    used = {check.kind for claim in load_audit(TOY, today=TODAY).claims for check in claim.checks}
-    assert used == kinds
+    kinds = {
+        one["properties"]["kind"].get("const")
+        for one in definitions.values()
+        if "kind" in one.get("properties", {})
+    } - {None}
+    claims = load_audit(TOY, today=TODAY).claims
+    used = {one.kind for c in claims for one in (*c.headline, *c.support, *c.notes)}
+    assert kinds - used == {"separates"}
 
 
 @pytest.mark.parametrize("bad", ALL, ids=[bad.id for bad in ALL])
@@ -486,20 +276,12 @@ def test_bad_audit(bad: Bad) -> None:
 
 def test_table_covers_every_rule() -> None:
     tested = {bad.rule for bad in ALL}
-    by_hand = {"RA001", "RA005", "RA016", "RA017", "RA107"}  # below, and in test_rules
+    by_hand = {"RA001", "RA005", "RA016", "RA017"}  # below, and in test_rules
     by_hand |= {f"RA08{number}" for number in range(1, 9)}  # in repositories/test_run_files
+    by_hand |= {"RA156", "RA165", "RA171", "RA172", "RA173"}  # in test_reviews
     by_hand |= {"RA020", "RA021"}  # in test_module_fit and test_results
     assert set(RULES) - tested == by_hand
     assert len({bad.id for bad in ALL}) == len(ALL) >= 60
-
-
-def test_what_is_cut_out_is_searched_for_unfinished_text_too() -> None:
-    """A variable without a decision is cut out; its reason is a TODO nevertheless, once."""
-    text = TEXT.replace(
-        "decision: disagree, reason: The link is dead.", "decision: TODO, reason: TODO"
-    )
-    text = text.replace("reason: Table 1 has 1.3.", "reason: TODO")
-    assert [f.rule for f in faults_in(text)] == ["RA058", "RA153", "RA153"]
 
 
 def test_fault_is_one_line_with_place_path_and_rule() -> None:
@@ -527,26 +309,30 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
 
 def test_positions_in_a_list_are_those_of_the_file() -> None:
     """What is cut out of a list moves nothing that is reported later."""
-    text = TEXT.replace("    weight: 1.0\n", "").replace("{model: ridge}", "{model: lasso}")
+    text = TEXT.replace("    short: the loss falls and settles\n", "").replace(
+        "errors[ridge]", "errors[lasso]"
+    )
     assert [f.path for f in faults_in(text)] == [
         "claims[0]",
-        "claims[2].checks[0].upper.at.model",
+        "claims[2].headline[0].upper",
     ]
 
 
 def test_what_cannot_be_read_is_not_called_missing() -> None:
-    text = TEXT.replace("    weight: 1.0\n", "").replace("name: Pseudocode", "name: Pseudo Code")
+    text = TEXT.replace("    short: the loss falls and settles\n", "").replace(
+        "name: Pseudocode", "name: Pseudo Code"
+    )
     assert [f.rule for f in faults_in(text)] == ["RA054", "RA051"]
 
 
-def test_without_paper_and_seeds_the_rest_is_still_looked_at() -> None:
+def test_without_the_paper_the_rest_is_still_looked_at() -> None:
     start, end = TEXT.index("paper:"), TEXT.index("variables:")
-    text = TEXT[:start] + TEXT[end:].replace("by: 1.5", "by: 0.5").replace("16, 64", "16, 32")
-    assert [f.rule for f in faults_in(text)] == ["RA051", "RA193", "RA142", "RA053"]
+    text = TEXT[:start] + TEXT[end:].replace("by: 1.1", "by: 0.5").replace("16, 64", "16, 32")
+    assert [f.rule for f in faults_in(text)] == ["RA051", "RA142", "RA053"]
 
 
 def test_load_audit_raises_all_faults_together(tmp_path: Path) -> None:
-    path = write(tmp_path, TEXT.replace("weight: 0.5", "weight: 2").replace("by: 1.5", "by: x"))
+    path = write(tmp_path, TEXT.replace("year: 2024", "year: 24").replace("by: 1.1", "by: x"))
     with pytest.raises(SpecError) as caught:
         load_audit(path, today=TODAY)
     lines = str(caught.value).splitlines()
@@ -555,7 +341,7 @@ def test_load_audit_raises_all_faults_together(tmp_path: Path) -> None:
 
 
 def test_warnings_do_not_refuse(tmp_path: Path) -> None:
-    path = write(tmp_path, TEXT.replace("Table 1 has 1.3.", "TBD"))
+    path = write(tmp_path, TEXT.replace("As in Figure 2.", "TBD"))
     audit, faults = read_audit(path, today=TODAY)
     assert audit is not None
     assert [f.severity for f in faults] == [Severity.WARNING]

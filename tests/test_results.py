@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from factories import make_record, measurements
+from factories import falls_to, make_record
 from miniatures import ENVIRONMENT, audit_data, write_paper
 from reproaudit import results
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import experiment_batch, plan
+from reproaudit.audit.plan import plan
 from reproaudit.audit.seeds import decisive, digest, drawn, known_salt, rule, seeds_of, stored_tier
+from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.records import Record
@@ -65,28 +66,27 @@ def test_the_rules_of_the_shipped_audits_stay_and_their_logs_begin_with_version_
 @pytest.mark.parametrize(
     "other",
     [
-        changed("claims", 0, "checks", 0, "at_most", to=0.2),
-        changed("claims", 0, "controls", 0, "settings", "level", to=0.7),
+        changed("claims", 0, "headline", 0, "at_most", to=0.2),
+        changed("arms", "stays", "settings", "level", to=0.7),
         changed("settings", "level", "value", to=0.03),
-        changed("seeds", "paper", to=[0, 1, 2, 3, 4, 5, 6]),
+        changed("runs", "paper", to=7),
     ],
 )
 def test_what_decides_or_computes_gives_other_seeds(other: Audit) -> None:
     assert rule(other, "descent", "paper") != rule(AUDIT, "descent", "paper")
-    ours, theirs = (seeds_of(one, "paper", "descent") for one in (AUDIT, other))
+    ours, theirs = (seeds_of(one, "paper", "descent", 6) for one in (AUDIT, other))
     assert not set(ours) & set(theirs)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        changed("claims", 0, "checks", 0, "reason", to="Said otherwise."),
-        changed("claims", 0, "controls", 0, "why", to="Said otherwise."),
-        changed("claims", 0, "if_diverged", to="technical_failure"),  # its default
+        changed("claims", 0, "says", to="Said otherwise."),
+        changed("arms", "stays", "why", to="Said otherwise."),
+        changed("claims", 0, "exact", to=False),  # its default
         changed("settings", "level", to={**GUESS, "value": 0.02}),
         changed("experiments", "descent", "measurements", "final", "meaning", to="Otherwise."),
         changed("experiments", "guessed", "settings", "level", to=GUESS),  # another alternative
-        changed("seeds", "paper", to=[6, 7, 8, 9, 10, 11]),
     ],
 )
 def test_what_only_informs_moves_no_seed(other: Audit) -> None:
@@ -94,21 +94,21 @@ def test_what_only_informs_moves_no_seed(other: Audit) -> None:
         assert rule(other, experiment, "paper") == rule(AUDIT, experiment, "paper")
 
 
-def test_a_shared_control_is_part_of_the_rule_that_uses_it() -> None:
+def test_an_arm_is_part_of_the_rule_that_uses_it() -> None:
     data = audit_data()
-    data["controls"] = {"flat": {"settings": {"level": 0.8}, "why": "it stays"}}
-    data["claims"][0]["controls"] = ["flat"]
+    data["arms"]["alone"] = {"settings": {"level": 0.8}, "why": "it stays"}
+    data["claims"][0]["nulls"] = ["alone"]
     ours = audit_of(data)
-    data["controls"]["flat"]["settings"]["level"] = 0.9
+    data["arms"]["alone"]["settings"]["level"] = 0.9
     theirs = audit_of(data)
     assert rule(theirs, "descent", "paper") != rule(ours, "descent", "paper")
     assert rule(theirs, "guessed", "paper") == rule(ours, "guessed", "paper"), "its own alone"
 
 
 def test_names_that_an_author_chose_are_never_left_out() -> None:
-    told = {"reason": 1.0, "title": 2.0}
-    (control,) = changed("claims", 0, "controls", 0, "settings", to=told).claims[0].controls
-    assert decisive(control) == {"experiment": "descent", "settings": told}
+    named = {"why": 1.0, "title": 2.0}
+    arm = changed("arms", "stays", "settings", to=named).arms["stays"]
+    assert decisive(arm) == {"settings": named}
 
 
 # --- the seeds ----------------------------------------------------------------------------------
@@ -123,22 +123,19 @@ def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more() -> None:
 
 
 def test_smaller_tiers_count_from_zero_and_claims_and_arms_share_their_seeds() -> None:
-    audit = changed("claims", 0, "controls", 0, "scale", to="same")
-    assert seeds_of(audit, "quick", "descent") == (0, 1, 2, 3, 4)
-    assert seeds_of(audit, "smoke", "descent") == (0,)
-    own = seeds_of(audit, "paper", "descent")
-    at_paper = [
-        b for _, b in plan(audit, "paper") if (b.experiment, b.tier) == ("descent", "paper")
-    ]
-    assert len(at_paper) == 2
-    assert {batch.seeds for batch in at_paper} == {own}
-    assert seeds_of(audit.with_seeds({"paper": (3, 4)}), "paper", "guessed") == (3, 4)
+    assert seeds_of(AUDIT, "quick", "descent", 5) == (0, 1, 2, 3, 4)
+    assert seeds_of(AUDIT, "smoke", "descent", 1) == (0,)
+    own = seeds_of(AUDIT, "paper", "descent", 6)
+    seeds = {b.seeds for _, b in plan(AUDIT, "paper") if b.experiment == "descent"}
+    assert seeds == {own, own[:5]}, "arms have five of the six"
 
 
 def test_a_word_draws_other_seeds_and_is_kept_apart() -> None:
     salted = AUDIT.salted("check-2")
-    assert set(seeds_of(salted, "paper", "descent")).isdisjoint(seeds_of(AUDIT, "paper", "descent"))
-    assert seeds_of(salted, "quick", "descent") == seeds_of(AUDIT, "quick", "descent")
+    assert set(seeds_of(salted, "paper", "descent", 6)).isdisjoint(
+        seeds_of(AUDIT, "paper", "descent", 6)
+    )
+    assert seeds_of(salted, "quick", "descent", 5) == seeds_of(AUDIT, "quick", "descent", 5)
     assert (stored_tier(salted, "paper"), stored_tier(salted, "quick")) == (
         "paper-check-2",
         "quick",
@@ -167,9 +164,9 @@ def logged(entry: Entry, store: Path) -> list[dict[str, Any]]:
 
 
 def records(*seeds: int) -> list[Record]:
-    batch, settings = experiment_batch(AUDIT, "descent", "paper"), {"mechanism": "full"}
+    values = AUDIT.values_of("descent", "paper")
     return [
-        make_record("mini", batch, settings, seed, {}, {"measurements": measurements(1, 0.1, seed)})
+        make_record(Cell("mini", "paper", "descent", values, seed), falls_to(1, seed))
         for seed in seeds
     ]
 
@@ -187,7 +184,7 @@ def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path:
     assert [first["records"], second["records"], results.earlier_results(paper)] == [2, 3, 2]
     assert set(first) == {"kind", "date", "rules", "code", "records", "digest", "claims"}
     assert first["rules"] == {n: rule(paper.audit(), n, "paper") for n in ("descent", "guessed")}
-    bounds = digest(decisive(paper.audit().claims[0].checks))
+    bounds = digest(decisive(paper.audit().claims[0].headline))
     assert first["claims"]["mini.supported"] == {"answer": "supported", "bounds": bounds}
     assert not list(paper.audit_file.parent.glob("*.lock")) + list(tmp_path.glob("*.lock"))
 
@@ -278,7 +275,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
 ) -> None:
     data = audit_data()
     data["claims"] = data["claims"][:1]
-    del data["experiments"]["guessed"]
+    del data["experiments"]["guessed"], data["arms"]["low"]
     audits, store = write_paper(tmp_path / "audits", **data), tmp_path / "runs"
     entry = entry_of(audits / "mini.yaml")
     known = ["--audits", str(audits), "--store", str(store)]
@@ -291,7 +288,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     pages = [tmp_path / "reports" / tier / "mini" for tier in ("paper", "paper-word")]
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
-    assert not set(ours["claims"][0]["seeds"]) & set(theirs["claims"][0]["seeds"])
+    assert (ours["claims"][0]["base"]["n"], theirs["claims"][0]["base"]["n"]) == (6, 6)
     assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
     assert "paper-word tier" in capsys.readouterr().out
     for words in (["--salt", "Word!", "--tier", "paper"], ["--salt", "word"]):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from miniatures import finish, program, setting, write_paper
-from reproaudit.reports.printable import printable
+from reproaudit.report.printable import printable
 from reproaudit.running.events import CellPrinted, Event, Summary
 from reproaudit.running.executors import Limits
 from reproaudit.running.printout import MOST_PRINTED

@@ -22,7 +22,6 @@ from reproaudit.lab import (
     Measurements,
     Session,
     generator,
-    measure_movement,
     train,
 )
 
@@ -59,12 +58,6 @@ def slope(margins: Array, loss: str) -> Array:
     return 1.0 / (1.0 + np.exp(margins)) if loss == "logistic" else 1.0 - margins
 
 
-def training_loss(margins: Array, loss: str) -> float:
-    """The sum of ℓ(u) over the margins u."""
-    each = np.logaddexp(0.0, -margins) if loss == "logistic" else (1.0 - margins) ** 2 / 2
-    return float(each.sum())
-
-
 def measure(settings: Settings, session: Session) -> dict[int, Measurements]:
     """Of each seed, the cosine with the max-margin direction and the norm, over training."""
     return {seed: _measure_seed(settings, session, seed) for seed in session.seeds}
@@ -86,7 +79,6 @@ def _measure_seed(settings: Settings, session: Session, seed: int) -> Measuremen
         norm = np.linalg.norm(w)
         return {"norm": norm, "cosine": w @ MAX_MARGIN / norm if norm > 0 else 0.0}
 
-    begin, first = w.copy(), training_loss(points @ w, settings.loss)
     series = train(
         session,
         "descent",
@@ -97,9 +89,7 @@ def _measure_seed(settings: Settings, session: Session, seed: int) -> Measuremen
         observe_at=np.unique(np.linspace(0, settings.steps, 81, dtype=int)),
         chunk=1000,
     )
-    last = training_loss(points @ w, settings.loss)
-    moved = measure_movement([begin], [w], [first], [last])
-    return Measurements(series=series, scalars=moved)
+    return Measurements(series=series)
 
 
 EXPERIMENTS = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import factories
+import miniatures
 from reproaudit.audit.model import Audit
 from reproaudit.commands.import_logs import Asked, import_logs
 from reproaudit.elsewhere.logged import LogError, LoggedRun
@@ -23,16 +24,36 @@ def _measured(kind: str, *axes: dict[str, Any]) -> dict[str, Any]:
 
 
 LAYER = {"name": "layer", "values": [1, 2]}
-CLAIM = factories.claim("converges", "training", checks=[factories.converges()])
+CLAIM = miniatures.claim(
+    "mini",
+    "converges",
+    main=True,
+    experiment="training",
+    headline=[
+        {
+            "kind": "converges",
+            "loss": "loss",
+            "falls": {"at_least": 10.0, "from": "paper"},
+            "flattens": {"at_most": 0.05, "from": "ours", "why": "A twentieth."},
+        }
+    ],
+    nulls=["none"],
+    constructed="constructed",
+)
 AUDIT: Audit = factories.make_audit(
     settings={
-        "mechanism": factories.setting("full"),
-        "width": factories.setting(64),
-        "step_size": factories.setting(0.1),
-        "steps": factories.setting(100),
-        "warm_up": factories.setting(True),
-        "sizes": factories.setting([1, 2]),
-        "init_scale": factories.GUESS,
+        "mechanism": miniatures.setting("full"),
+        "width": miniatures.setting(64),
+        "step_size": miniatures.setting(0.1),
+        "steps": miniatures.setting(100),
+        "warm_up": miniatures.setting(True),
+        "sizes": miniatures.setting([1, 2]),
+        "init_scale": {
+            "value": 1.0,
+            "source": "assumption",
+            "why": "A usual scale.",
+            "alternatives": [0.5, 2.0],
+        },
     },
     experiments={
         "training": {
@@ -46,9 +67,11 @@ AUDIT: Audit = factories.make_audit(
             },
         }
     },
+    arms={
+        "none": {"settings": {"mechanism": "none"}, "why": "lacks the mechanism"},
+        "constructed": {"settings": {"mechanism": "constructed"}, "why": "set by hand"},
+    },
     claims=[CLAIM],
-    findings=[],
-    responses=[],
     figures=[],
 )
 

@@ -21,7 +21,6 @@ import pytest
 import yaml
 from samples import SEEDS, STEPS, falling, protocol, role, run_import, submitted
 
-from rendering import render_markdown
 from reproaudit.cli import run_command
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.elsewhere import archives, reading
@@ -225,8 +224,8 @@ def test_runs_that_were_left_out_and_formulas_stand_beside_the_origin(tmp_path: 
     """
     out = run_import(tmp_path, [tmp_path / "logs"], mapping)
     assert len(protocol(out)["ignored_runs"]) == 2
-    card = scorecard_of_submission(submitted(out), None)
-    page = render_markdown(card).replace("\\", "")
+    card = scorecard_of_submission(submitted(out))
+    page = markdown(card).replace("\\", "")
     assert "Runs of the logs that are left out: run6/log.csv, run7/log.csv." in page
     formula = "last(max(g, 0.9 + 0 * g)), where g is 'loss'."
     assert f"'accuracy' was taken from the logs as {formula}" in page
@@ -255,12 +254,12 @@ def test_controls_are_told_by_a_rule(tmp_path: Path) -> None:
 
 def test_only_what_a_claim_rests_on(tmp_path: Path) -> None:
     csv_run(tmp_path / "logs", 0, {"loss": falling(0), "accuracy": [(1, 1.0)]}, {"seed": 0})
-    out = run_import(tmp_path, [tmp_path / "logs"], claims=("toy.converges",))
+    out = run_import(tmp_path, [tmp_path / "logs"], claims=("mini.converges",))
     assert records(out)[0].measurements.names == {"loss"}
     assert "accuracy" in role(out)["ignored"]
-    text = refused(tmp_path / "x", tmp_path / "logs", claims=("toy.nothing",)) if (
+    text = refused(tmp_path / "x", tmp_path / "logs", claims=("mini.nothing",)) if (
         tmp_path / "x").mkdir() is None else ""  # fmt: skip
-    assert "no claim 'toy.nothing'" in text
+    assert "no claim 'mini.nothing'" in text
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -630,7 +629,7 @@ def test_the_command_prints_what_became_of_what(
     assert manifest["settings"] == stated, "what the configuration states, equal or not"
     judge = ["judge", "soudry2018", "--audits", str(tutorial)]
     assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
-    assert "by Ada" in " ".join(capsys.readouterr().out.split())
+    assert "measured by Ada" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_left_out_is_printed_with_the_reason(

@@ -48,11 +48,11 @@ def test_the_page_shows_what_happens(
     out_lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert out_lines == [line.rstrip() for line in printed.splitlines()]
     audit = load_audit(DOCS / "tutorial" / "soudry2018.yaml")
-    card = scorecard_of_submission(read_submission(audit, Path("imported")), None)
-    assert [claim.verdict for claim in card.claims] == ["supported", "supported"]
+    card = scorecard_of_submission(read_submission(audit, Path("imported")))
+    assert [claim.outcome for claim in card.claims] == ["supported", "supported"]
     said = re.search(r"the cosine is\s+(\S+) where at least", PAGE)
     assert said is not None
-    assert card.claims[0].estimate == pytest.approx(float(said.group(1)), abs=5e-5)
+    assert card.claims[0].headline[0].median == pytest.approx(float(said.group(1)), abs=5e-5)
 
 
 def test_the_mapping_on_the_page_is_the_file() -> None:

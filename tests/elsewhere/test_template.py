@@ -13,6 +13,7 @@ import pytest
 from reproaudit import open_audit, paper_slugs
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.plan import plan
+from reproaudit.cell import canonical_settings
 from reproaudit.cli import run_command
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.elsewhere.template import template_files
@@ -45,7 +46,7 @@ def test_a_filled_template_has_everything_that_the_audit_wants(paper: str, tmp_p
         (tmp_path / name).write_text(filled(name, text), encoding="utf-8")
     submission = read_submission(audit, tmp_path)
     for _, batch in plan(audit, "quick"):
-        records = submission.lookup(batch)
+        records = submission.found[batch.experiment, canonical_settings(batch.settings(audit))]
         assert len(records) == len(batch.seeds), batch
         for record in records.values():
             assert record.measurements.names == audit.measurements_of(batch.experiment).keys()
@@ -60,9 +61,9 @@ def test_an_empty_template_is_refused_by_name(paper: str, tmp_path: Path) -> Non
         read_submission(audit, tmp_path)
 
 
-def command(tmp_path: Path, *more: str) -> int:
+def command(*more: str) -> int:
     arguments = ["judge", "soudry2018", "--audits", str(TUTORIAL.parent)]
-    return run_command([*arguments, "--store", str(tmp_path / "runs"), *more])
+    return run_command([*arguments, *more])
 
 
 def test_from_template_to_junit_and_exit_code(
@@ -71,20 +72,21 @@ def test_from_template_to_junit_and_exit_code(
     folder, junit = tmp_path / "mine", tmp_path / "out" / "junit.xml"
     claim = "soudry2018.direction"
     wanted = ("--claim", claim, "--tier", "quick")
-    assert command(tmp_path, "--template", str(folder), *wanted) == 0
+    assert command("--template", str(folder), *wanted) == 0
     assert "to be filled in" in capsys.readouterr().out
-    assert command(tmp_path, "--template", str(folder)) == 2, "nothing is written over"
+    assert command("--template", str(folder)) == 2, "nothing is written over"
     capsys.readouterr()
     for file in folder.iterdir():
         file.write_text(filled(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
     judged = ("--measurements", str(folder), "--claim", claim, "--json")
-    assert command(tmp_path, *judged, "--junit", str(junit), "--fail-on", "missed") == 1
+    assert command(*judged, "--junit", str(junit), "--fail-on", "not-tested") == 1
     card = json.loads(capsys.readouterr().out)
-    assert [(one["id"], one["decision"]) for one in card["claims"]] == [(claim, "missed")]
+    outcomes = [(one["id"], one["outcome"]) for one in card["claims"]]
+    assert outcomes == [(claim, "not tested")]
     assert [case.get("name") for case in ET.parse(junit).iter("testcase")] == [claim]
-    assert command(tmp_path, *judged, "--fail-on", "met,supported") == 0
-    assert command(tmp_path, *judged, "--fail-on", "mist") == 2
-    assert "no verdict or decision 'mist'" in capsys.readouterr().err
+    assert command(*judged, "--fail-on", "supported") == 0
+    assert command(*judged, "--fail-on", "mist") == 2
+    assert "'mist'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,12 @@ def test_from_template_to_junit_and_exit_code(
     ],
 )
 def test_what_judge_refuses(
-    tmp_path: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    options: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert command(tmp_path, *options) == 2
+    monkeypatch.chdir(tmp_path)
+    assert command(*options) == 2
     assert said in capsys.readouterr().err

@@ -259,7 +259,10 @@ def test_a_huge_number_in_one_run_leaves_the_median_alone() -> None:
 def test_exact_claims_are_decided_by_one_run() -> None:
     audit = one_claim(exact=True)
     assert judged(audit).outcome is Outcome.SUPPORTED
-    answer = judged(audit, lambda cell: make_record(cell, falls_to(0.5, 0)) if is_own(cell) else make_record(cell))
+    answer = judged(
+        audit,
+        lambda cell: make_record(cell, falls_to(0.5, 0)) if is_own(cell) else make_record(cell),
+    )
     assert answer.outcome is Outcome.NOT_SUPPORTED
     assert answer.base.n == 1
 

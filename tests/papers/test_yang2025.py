@@ -26,8 +26,8 @@ from torchvision.datasets import MNIST
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import MeasurementKind
 from reproaudit.cli import run_command
+from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import TechnicalError
 from reproaudit.lab import DATA_VARIABLE, Array
 from reproaudit.papers.yang2025 import (

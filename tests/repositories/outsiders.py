@@ -84,10 +84,7 @@ def outsider(
         "timeout": 60,
         "files": ["out/metrics.csv"],
         "fixed": dict(ALL_FIXED),
-        "mapping": {
-            "parameters_moved": {"expression": "last(norm) / max(last(norm), 1)"},
-            "training_loss_moved": {"expression": "last(cosine)"},
-        },
+        "mapping": {},
     }
     top = {name: changes.pop(name) for name in ("source", "environment") if name in changes}
     said: dict[str, Any] = {

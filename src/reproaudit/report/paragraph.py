@@ -86,7 +86,7 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
     said = [
         f"{outcomes[one]} {'is' if outcomes[one] == 1 else 'are'} {one.value}"
         for one in Outcome
-        if outcomes[one]
+        if outcomes[one] and one is not Outcome.NOT_TESTED
     ]
     less = sum(
         one.outcome == Outcome.SUPPORTED and one.certainty.level not in (None, "high")
@@ -95,8 +95,8 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
     which = "all" if less == outcomes[Outcome.SUPPORTED] else str(less)
     reserved = f", {which} of these with a reservation" if less and tier == "paper" else ""
     each = f", {runs} runs each" if runs else ""
-    how = f"{listed(said)}{reserved}"
-    return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}: {how}."
+    how = f": {listed(said)}{reserved}" if said else ""
+    return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}{how}."
 
 
 def _holds(claim: ClaimModel, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
-from reproaudit.judge import Outcome
+from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of, share_range
 from reproaudit.report.outline import byline, scale_words
@@ -29,6 +29,9 @@ def _report(
     card: Scorecard, width: int, fitted: Callable[[str, int, str], Sequence[str]]
 ) -> Iterator[str]:
     yield from _wrapped(_title(card), width)
+    if card.origin is not None:
+        said = f"Not ours: measured by {card.origin['who']} ({card.origin['source']})."
+        yield from _wrapped(said, width)
     yield ""
     if card.about:
         yield from _wrapped(card.about, width)
@@ -71,8 +74,10 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
         yield _cut(f"{head}{counts} {claim.effect}", width)
     yield ""
-    if card.tier == "quick" and card.claims:
-        yield "Certainty very low throughout: reduced scale."
+    levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
+    if card.tier == "quick" and levels:
+        best = min(levels, key=list(Level).index)
+        yield f"Certainty {best} at best: reduced scale."
     yield closing(card.claims)
 
 

@@ -120,17 +120,21 @@ def _remove(parent: Node, step: str | int) -> Node | None:
     return None
 
 
+NAMING = ("id", "name", "settings", "nulls", "constructed", "arm")
+"""The fields whose texts name something."""
+
+
 def _defined(node: Node, field: str) -> Iterator[str]:
-    """The names that a cut node defines, or the settings that a cut finding is about."""
+    """The names that a cut node defines, and the arms and settings that it uses."""
     if isinstance(node, MappingNode):
         for name, below in node.entries.items():
-            if field in ("settings", "measurements", "experiments", "controls"):
+            if field in ("settings", "measurements", "experiments", "arms"):
                 yield name
             yield from _defined(below, name)
     elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _defined(item, field)
-    elif isinstance(node.value, str) and field in ("id", "name", "settings"):
+    elif isinstance(node.value, str) and field in NAMING:
         yield node.value
 
 

@@ -205,6 +205,8 @@ def _coordinates_exist(audit: Audit) -> Iterator[Violation]:
         for tier in ("quick", "paper"):
             settings = audit.values_of(experiment, tier)
             known = [(a, a.coordinates(settings)) for a in axes.values() if _exists(a, settings)]
+            if len(known) < len(axes):
+                continue  # an axis whose setting has a fault of its own
             missing = [
                 at
                 for at in look.quantity.coordinates
@@ -296,9 +298,8 @@ def _arms_are_used(audit: Audit) -> Iterator[Violation]:
         ):
             if any(one.quantity.arm == name for one in looks(audit)):
                 continue
-            yield Violation(
-                ("arms", name), f"found the arm '{name}', which no claim uses", at_key=True
-            )
+            message = f"found the arm '{name}', which no claim uses"
+            yield Violation(("arms", name), message, about=name, at_key=True)
 
 
 @error(
@@ -323,6 +324,7 @@ def _settings_of_arm(audit: Audit, loc: Loc, arm: Arm, experiment: str) -> Itera
             known = known_settings(audit, experiment)
             message = not_of("setting", name, experiment)
             yield Violation(place, message, about=name, known=known, at_key=True)
+            changes = True
             continue
         if not fits(value, setting.value):
             yield Violation(

@@ -1,0 +1,331 @@
+"""How often each kind of check says yes where its claim is untrue, and where it is true.
+
+A shape is a plain, seeded generator of the measurements of one run. `make calibrate` draws runs of
+every shape and writes docs/calibration.md; `tests/engine/test_kinds.py` holds fewer draws to the
+same bounds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from reproaudit.checks import Check, Kind, Run
+from reproaudit.declarations import Axis, Declaration, MeasurementKind
+from reproaudit.records import Measurements, Series
+from reproaudit.stats import Decision, decide_count
+
+Array = NDArray[np.float64]
+Draw = Callable[[np.random.Generator], dict[str, Array | float]]
+
+PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+OWN_RUNS = 15
+"""The runs of which a contrast is decided: noise meets it in half of single runs."""
+STEPS = np.unique(np.round(np.geomspace(1, 4001, 120)).astype(int)) - 1
+TIME = STEPS / STEPS[-1]
+SIZES = (8, 16, 32, 64)
+CHECK: TypeAdapter[Kind] = TypeAdapter(Check)
+OURS = {"from": "ours", "why": "The kind's default."}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One way in which the measurements of a run can come about.
+
+    Attributes:
+        kind: the kind of check that is put to it.
+        name: what it is, in a few words.
+        draw: the measurements of one run.
+        check: the check, if it is not the kind's own.
+        contrast: whether fifteen runs decide, as of a contrast.
+    """
+
+    kind: str
+    name: str
+    draw: Draw
+    check: dict[str, Any] | None = None
+    contrast: bool = False
+
+    def run(self, seed: int) -> Run:
+        """Return one run."""
+        found = self.draw(np.random.default_rng(seed))
+        series = {
+            name: Series(steps=tuple(STEPS.tolist()), values=value)
+            for name, value in found.items()
+            if isinstance(value, np.ndarray) and len(value) == len(STEPS)
+        }
+        arrays = {
+            name: value
+            for name, value in found.items()
+            if isinstance(value, np.ndarray) and name not in series
+        }
+        scalars = {name: float(v) for name, v in found.items() if not isinstance(v, np.ndarray)}
+        declared = {
+            name: Declaration(kind=kind, unit="1", meaning="Synthetic.", axes=axes)
+            for names, kind, axes in (
+                (series, MeasurementKind.SERIES, ()),
+                (arrays, MeasurementKind.ARRAY, (Axis(name="size", values=SIZES),)),
+                (scalars, MeasurementKind.SCALAR, ()),
+            )
+            for name in names
+        }
+        measured = Measurements(series=series, arrays=arrays, scalars=scalars)
+        return Run(seed, measured, declared, {})
+
+    def says_yes(self, seed: int) -> bool:
+        """Tell whether one run, or a decision over fifteen, meets the check."""
+        check = CHECK.validate_json(
+            json.dumps({"kind": self.kind, **(self.check or CHECKS[self.kind])})
+        )
+        if not self.contrast:
+            return all(one.met for one in check.conditions(self.run(seed)))
+        yes = sum(
+            all(one.met for one in check.conditions(self.run(OWN_RUNS * seed + i)))
+            for i in range(OWN_RUNS)
+        )
+        return decide_count(yes, OWN_RUNS) is Decision.MET
+
+    def rate(self, draws: int) -> float:
+        """Return the share of draws that say yes."""
+        return sum(map(self.says_yes, range(draws))) / draws
+
+
+CHECKS: dict[str, dict[str, Any]] = {
+    "aligns": {"distance": "x", "at_most": 0.1, **OURS},
+    "beats": {"lower": "a", "upper": "b", "from": "paper"},
+    "concentrates": {"share": "x", "at_least": 0.9, **OURS},
+    "converges": {
+        "loss": "loss",
+        "falls": {"at_least": 10, **OURS},
+        "flattens": {"at_most": 0.05, **OURS},
+    },
+    "equals": {"value": "x", "to": 0.5, "within": 0.02, "standard": "typical", **OURS},
+    "follows": {"series": "x", "reference": "y", "at_most": 0.1, **OURS},
+    "grows_like": {
+        "series": "x",
+        "law": "logarithm",
+        "growth": {"at_least": 0.5, **OURS},
+        "from": "paper",
+    },
+    "reaches": {"value": "x", "at_least": 0.9, **OURS},
+    "scales_like": {
+        "value": "sizes",
+        "axis": "size",
+        "exponent": -0.5,
+        "within": 0.05,
+        "bend": {"at_most": 0.1, **OURS},
+        "from": "paper",
+    },
+    "separates": {
+        "value": "x",
+        "start": {"below": 0.05, **OURS},
+        "end": {"at_least": 0.9, **OURS},
+    },
+    "stages": {
+        "earlier": {"series": "a"},
+        "later": {"series": "b"},
+        "order": {"above": 1.0, "from": "paper"},
+        "wait": {"below": "one_clock", "from": "derived"},
+    },
+}
+"""The check that is put to the shapes of each kind."""
+
+
+def noisy(course: Array, rng: np.random.Generator, size: float = 0.01) -> Array:
+    """Return a course with independent noise on every observation."""
+    noise: Array = course + size * rng.normal(size=len(course))
+    return noise
+
+
+def wobbly(course: Array, rng: np.random.Generator, size: float = 0.02) -> Array:
+    """Return a positive course with multiplicative noise."""
+    noise: Array = course * np.exp(size * rng.normal(size=len(course)))
+    return noise
+
+
+def rise(at: float, width: float) -> Array:
+    """Return a sigmoid from 0 to 1 around a share of training."""
+    found: Array = 1 / (1 + np.exp(-(TIME - at) / width))
+    return (found - found[0]) / (found[-1] - found[0])
+
+
+def walk(rng: np.random.Generator) -> Array:
+    """Return a random walk of standard deviation 1 at the end."""
+    steps = rng.normal(size=len(TIME)) / np.sqrt(len(TIME))
+    found: Array = np.cumsum(steps) - steps[0]
+    return found
+
+
+def _x(draw: Callable[[np.random.Generator], float]) -> Draw:
+    return lambda rng: {"x": draw(rng)}
+
+
+def _course(draw: Callable[[np.random.Generator], Array], name: str = "x") -> Draw:
+    return lambda rng: {name: draw(rng)}
+
+
+def _pair(draw: Callable[[np.random.Generator], tuple[Any, Any]], *names: str) -> Draw:
+    return lambda rng: dict(zip(names or ("a", "b"), draw(rng), strict=True))
+
+
+def _unit(rng: np.random.Generator, dimension: int) -> Array:
+    found: Array = rng.normal(size=dimension)
+    return found / np.linalg.norm(found)
+
+
+def _far(rng: np.random.Generator, dimension: int) -> float:
+    return float(np.linalg.norm(_unit(rng, dimension) - _unit(rng, dimension)))
+
+
+def _same(rng: np.random.Generator, skew: float) -> tuple[float, float]:
+    a, b = np.exp(skew * rng.normal(size=2))
+    return float(a), float(b)
+
+
+def _sizes(exponent: float, bend: float = 0.0, noise: float = 0.0) -> Draw:
+    def draw(rng: np.random.Generator) -> dict[str, Array | float]:
+        x = np.log(np.array(SIZES) / SIZES[0])
+        y = exponent * x + bend * (x - x.mean()) ** 2 + noise * rng.normal(size=len(x))
+        return {"sizes": np.exp(y)}
+
+    return draw
+
+
+T = 1.0 + STEPS.astype(float)
+NULLS: tuple[Shape, ...] = (
+    Shape("aligns", "two random directions in 4 dimensions", _x(lambda r: _far(r, 4))),
+    Shape("aligns", "two random directions in 50 dimensions", _x(lambda r: _far(r, 50))),
+    Shape("aligns", "a skewed distance of median 1", _x(lambda r: float(np.exp(r.normal())))),
+    Shape("beats", "two draws of one normal law", _pair(lambda r: _same(r, 0.1)), contrast=True),
+    Shape("beats", "two draws of one skewed law", _pair(lambda r: _same(r, 1.5)), contrast=True),
+    Shape("beats", "one number in two roundings", _pair(
+        lambda r: (x := abs(r.normal()) + 1, x * (1 + 1e-9 * r.normal()))), contrast=True),
+    Shape("concentrates", "the largest of five Dirichlet shares",
+          _x(lambda r: float(r.dirichlet(np.ones(5)).max()))),
+    Shape("concentrates", "a uniform share", _x(lambda r: 0.94 * float(r.uniform()))),
+    Shape("concentrates", "one of two, skewed", _x(lambda r: float(r.beta(5, 3)))),
+    Shape("converges", "a power law t^-0.5 that goes on",
+          _course(lambda r: wobbly(T**-0.5, r), "loss")),
+    Shape("converges", "a straight descent to a fifth",
+          _course(lambda r: wobbly(1 - 0.8 * TIME, r), "loss")),
+    Shape("converges", "noise about a level", _course(lambda r: wobbly(1 + 0 * TIME, r), "loss")),
+    Shape("converges", "an exponential decay that goes on",
+          _course(lambda r: wobbly(np.exp(-4 * TIME), r), "loss")),
+    Shape("equals", "a uniform number", _x(lambda r: float(r.uniform()))),
+    Shape("equals", "a neighbour, two margins away", _x(lambda r: 0.54 + 0.01 * r.normal())),
+    Shape("equals", "a skewed number of median a half",
+          _x(lambda r: 0.5 * float(np.exp(r.normal())))),
+    Shape("follows", "two random walks", _pair(lambda r: (walk(r), walk(r)), "x", "y")),
+    Shape("follows", "the same end by another course",
+          _pair(lambda r: (noisy(TIME, r), noisy(TIME**2, r)), "x", "y")),
+    Shape("follows", "the same course at another pace",
+          _pair(lambda r: (noisy(rise(0.3, 0.08), r), noisy(rise(0.5, 0.08), r)), "x", "y")),
+    Shape("grows_like", "a square root", _course(lambda r: noisy(0.1 * T**0.5, r, 0.02))),
+    Shape("grows_like", "a power of a fifth", _course(lambda r: noisy(2 * T**0.2, r, 0.02))),
+    Shape("grows_like", "a course that saturates",
+          _course(lambda r: noisy(5 * (1 - np.exp(-5 * TIME)), r, 0.02))),
+    Shape("grows_like", "a straight line", _course(lambda r: noisy(5 * TIME, r, 0.02))),
+    Shape("grows_like", "noise alone", _course(lambda r: noisy(0 * TIME, r, 0.1))),
+    Shape("reaches", "a uniform number", _x(lambda r: 0.94 * float(r.uniform()))),
+    Shape("reaches", "a guess of a half", _x(lambda r: 0.5 + 0.1 * r.normal())),
+    Shape("reaches", "a skewed number of median 0.1",
+          _x(lambda r: 0.1 * float(np.exp(r.normal())))),
+    Shape("scales_like", "no trend", _sizes(0.0, noise=0.1)),
+    Shape("scales_like", "a neighbouring exponent", _sizes(-0.4, noise=0.02)),
+    Shape("scales_like", "the exponent by the ends, bent in between", _sizes(-0.5, bend=0.4)),
+    Shape("separates", "separated from the start", _course(lambda r: noisy(1 + 0 * TIME, r))),
+    Shape("separates", "half separated at the end",
+          _course(lambda r: noisy(0.5 * rise(0.5, 0.1), r))),
+    Shape("separates", "a random walk", _course(lambda r: 0.4 * walk(r))),
+    Shape("stages", "one course on one clock, twice as slow",
+          _pair(lambda r: (noisy(1 - np.exp(-12 * TIME), r), noisy(1 - np.exp(-6 * TIME), r))),
+          contrast=True),
+    Shape("stages", "noise alone", _pair(lambda r: (noisy(0 * TIME, r), noisy(0 * TIME, r))),
+          contrast=True),
+    Shape("stages", "two random walks", _pair(lambda r: (walk(r), walk(r))), contrast=True),
+    Shape("stages", "a trend without stages", _pair(
+        lambda r: (noisy(TIME, r), noisy(TIME, r))), contrast=True),
+    Shape("stages", "a mixture of two decays behind a fast one", _pair(
+        lambda r: (noisy(1 - np.exp(-20 * TIME), r),
+                   noisy(1 - 0.5 * np.exp(-20 * TIME) - 0.5 * np.exp(-4 * TIME), r))), contrast=True),
+)  # fmt: skip
+"""Ways in which a claim is untrue. A shape is added, never dropped."""
+
+TRUE: tuple[Shape, ...] = (
+    Shape("aligns", "a direction learned", _x(lambda r: 0.05 * float(np.exp(0.2 * r.normal())))),
+    Shape("beats", "a tenth smaller", _pair(lambda r: (0.9 * _same(r, 0.02)[0], _same(r, 0.02)[1])),
+          contrast=True),
+    Shape("concentrates", "a share near 1", _x(lambda r: 1 - 0.03 * float(np.exp(0.3 * r.normal())))),
+    Shape("converges", "a fast decay to a level",
+          _course(lambda r: wobbly(0.01 + np.exp(-30 * TIME), r), "loss")),
+    Shape("equals", "the number itself", _x(lambda r: 0.5 + 0.005 * r.normal())),
+    Shape("follows", "the course itself",
+          _pair(lambda r: (noisy(rise(0.4, 0.1), r), noisy(rise(0.4, 0.1), r)), "x", "y")),
+    Shape("grows_like", "a logarithm", _course(lambda r: noisy(np.log(T), r, 0.001))),
+    Shape("reaches", "beyond the bound", _x(lambda r: 0.97 + 0.01 * r.normal())),
+    Shape("scales_like", "the exponent itself", _sizes(-0.5, noise=0.01)),
+    Shape("separates", "a separation learned", _course(lambda r: noisy(rise(0.5, 0.1), r))),
+    Shape("stages", "a second stage that waits",
+          _pair(lambda r: (noisy(1 - np.exp(-10 * TIME), r), noisy(rise(0.6, 0.04), r))),
+          contrast=True),
+)  # fmt: skip
+"""Ways in which a claim is true."""
+
+UNSEEN: tuple[Shape, ...] = (
+    Shape("grows_like", "a logarithm under noise of a fiftieth",
+          _course(lambda r: noisy(np.log(T), r, 0.02))),
+    Shape("stages", "a sudden stage that waits for a sudden one",
+          _pair(lambda r: (noisy(rise(0.1, 0.02), r), noisy(rise(0.6, 0.04), r))), contrast=True),
+)  # fmt: skip
+"""Ways in which a claim is true and the kind mostly cannot see it."""
+
+
+def page(draws: int) -> str:
+    """Return docs/calibration.md, with rates over so many draws of each shape."""
+    return "\n".join(
+        [
+            *_HEAD,
+            *_table(NULLS, draws),
+            "",
+            *_BETWEEN,
+            *_table(TRUE, draws),
+            "",
+            *_UNSEEN,
+            *_table(UNSEEN, draws),
+            "",
+        ]
+    )
+
+
+_HEAD = (
+    "# How often a check says yes by chance",
+    "",
+    "`make calibrate` writes this page from `benchmarks/calibrate.py`. Each row is a seeded",
+    "generator of one run's measurements; the rate is the share of draws that say yes to the check",
+    "at the kind's defaults. Noise meets a contrast in half of single runs, so there a draw is",
+    f"fifteen runs and the rate that of *met* over all {OWN_RUNS}.",
+    "",
+    "Untrue claims; each rate must be at most 5 %:",
+    "",
+)
+_UNSEEN = ("True claims that the kind mostly cannot see:", "")
+_BETWEEN = ("True claims; each rate must be at least 90 %:", "")
+
+
+def _table(shapes: tuple[Shape, ...], draws: int) -> Iterator[str]:
+    yield "| kind | shape | of | yes |"
+    yield "|---|---|---|---:|"
+    for one in shapes:
+        unit = f"{OWN_RUNS} runs" if one.contrast else "a run"
+        yield f"| `{one.kind}` | {one.name} | {unit} | {one.rate(draws):.1%} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(1000), encoding="utf-8")

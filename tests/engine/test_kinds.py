@@ -1,0 +1,40 @@
+"""Each kind against shapes without its phenomenon, and with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import get_args
+
+import pytest
+from benchmarks.calibrate import CHECKS, NULLS, PAGE, TRUE, Shape
+
+from reproaudit.checks import Check
+
+DRAWS = 100
+KINDS = sorted(
+    get_args(one.model_fields["kind"].annotation)[0] for one in get_args(get_args(Check)[0])
+)
+
+
+@pytest.mark.parametrize("shape", NULLS, ids=lambda one: f"{one.kind}: {one.name}")
+def test_where_the_claim_is_untrue_few_runs_say_yes(shape: Shape) -> None:
+    assert shape.rate(DRAWS) <= 0.08  # at most 5 % over the page's draws
+
+
+@pytest.mark.parametrize("shape", TRUE, ids=lambda one: f"{one.kind}: {one.name}")
+def test_where_the_claim_is_true_most_runs_say_yes(shape: Shape) -> None:
+    assert shape.rate(DRAWS) >= 0.9
+
+
+def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
+    nulls, true = (Counter(one.kind for one in shapes) for shapes in (NULLS, TRUE))
+    assert sorted(CHECKS) == sorted(true) == KINDS
+    assert min(nulls[kind] for kind in KINDS) >= 3
+
+
+def test_the_page_shows_rates_within_the_bounds() -> None:
+    nulls, true, _ = PAGE.read_text(encoding="utf-8").split("True claims")
+    for text, shapes, fits in ((nulls, NULLS, lambda x: x <= 5), (true, TRUE, lambda x: x >= 90)):
+        rows = [line for line in text.splitlines() if line.startswith("| `")]
+        assert len(rows) == len(shapes)
+        assert all(fits(float(line.split("|")[-2].strip().rstrip("%"))) for line in rows)

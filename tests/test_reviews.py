@@ -1,0 +1,62 @@
+"""The faults of a review file, by itself and held against its audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reproaudit.audit.disputes import version_of
+from reproaudit.audit.loading import faults_of_reviews, load_audit, load_reviews
+
+TOY = Path(__file__).parent / "audits" / "toy.yaml"
+AUDIT = load_audit(TOY)
+DAY = "as_of: 2026-11-02"
+AGREE = f"decision: agree, reason: So., {DAY}"
+
+
+def faults(folder: Path, text: str) -> list[tuple[str, int]]:
+    file = folder / "toy.review.yaml"
+    file.write_text(f"schema_version: 2\n{text}\n", encoding="utf-8")
+    return [(one.rule, one.place.line) for one in faults_of_reviews(file, AUDIT)]
+
+
+def test_the_toys_reviews_have_no_fault() -> None:
+    file = TOY.with_suffix("").with_suffix(".review.yaml")
+    assert faults_of_reviews(file, AUDIT) == []
+    assert len(load_reviews(file).variables) == 2
+
+
+def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
+    assert load_reviews(tmp_path / "toy.review.yaml").variables == {}
+    assert faults_of_reviews(tmp_path / "toy.review.yaml", AUDIT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"variables:\n  Pseudocode:\n  - {{reviewer: R1, {AGREE}}}\n  - {{reviewer: R1, {AGREE}}}",
+         "RA156"),
+        (f"responses:\n- {{to: toy.nothing, by: A, statement: So., {DAY}}}", "RA165"),
+        (f"disputes:\n- {{claim: toy.nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
+        (f"disputes:\n- {{arm: nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
+        (f"disputes:\n- {{source: nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
+        (f"disputes:\n- {{claim: toy.direction, arm: solved, reviewer: R1, reason: So., {DAY}}}",
+         "RA059"),
+        ("disputes: 1", "RA052"),
+        ("opinions: []", "RA050"),
+    ],
+)  # fmt: skip
+def test_a_fault_has_its_rule_and_place(tmp_path: Path, text: str, rule: str) -> None:
+    ((found, line),) = faults(tmp_path, text)
+    assert found == rule
+    assert line >= 2
+
+
+def test_sign_offs(tmp_path: Path) -> None:
+    signed = f"reviewer: R1, version: {version_of(AUDIT)}, {DAY}"
+    assert faults(tmp_path, f"sign_offs:\n- {{{signed}}}") == []
+    twice = f"sign_offs:\n- {{{signed}}}\n- {{{signed}}}"
+    assert [rule for rule, _ in faults(tmp_path, twice)] == ["RA172"]
+    stale = signed.replace(version_of(AUDIT), "a" * 32)
+    assert [rule for rule, _ in faults(tmp_path, f"sign_offs:\n- {{{stale}}}")] == ["RA173"]
