@@ -24,7 +24,7 @@ class Concentrates(OneBound):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""
         limit = self.limit(1.0)
-        ends = run.numbers(self.share)
+        ends = list(run.numbers(self.share))
         if self.of_the_rest:
             starts = run.numbers(self.share.model_copy(update={"step": "first"}))
             ends = [

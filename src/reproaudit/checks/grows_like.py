@@ -66,7 +66,7 @@ class GrowsLike(Kind):
         law = Law(self.exponent or 0.0, self.apart)
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
         grows = found["law"] < found["constant"]
-        ratios = [found[rival] / found["law"] for rival in law.rivals] if grows else []
+        ratios = [float(found[one] / found["law"]) for one in law.rivals] if grows else []
         return growth, self._condition(
             ratios, limit, self.series, "law", contrast=True, unit="factor"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import TypeVar
 
@@ -78,7 +79,7 @@ def dispute(
     if not reason.strip():
         raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
     about = {kind: name}
-    entry = Dispute(**about, reviewer=reviewer, reason=reason.strip(), as_of=today)  # type: ignore[arg-type]
+    entry = Dispute(**about, reviewer=reviewer, reason=reason.strip(), as_of=today)
     left = [one for one in reviews.disputes if not _is(one, kind, name, reviewer)]
     return reviews.model_copy(update={"disputes": (*left, entry)})
 
@@ -101,7 +102,7 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
     Raises:
         UsageError: if the audit has neither of this id.
     """
-    known = [one.id for one in (*audit.findings, *audit.claims)]
+    known = [*(one.id for one in audit.findings), *(one.id for one in audit.claims)]
     if to not in known:
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
     entry = Response(to=to, by=by, statement=text.strip(), as_of=today)
@@ -174,10 +175,10 @@ def _with_decisions(reviews: Reviews, name: VariableName, decisions: tuple[Revie
     return reviews.model_copy(update={"variables": {**reviews.variables, name: decisions}})
 
 
-def _replaced(entries: tuple[Signed, ...], entry: Signed) -> tuple[Signed, ...]:
+def _replaced(entries: Sequence[Signed], entry: Signed) -> tuple[Signed, ...]:
     """The entries with the same reviewer's one replaced where it was, or the entry added."""
     if entry.reviewer not in [one.reviewer for one in entries]:
-        return (*entries, entry)
+        return tuple(entries) + (entry,)
     return tuple(entry if one.reviewer == entry.reviewer else one for one in entries)
 
 

@@ -148,15 +148,15 @@ def _phrases(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
             yield Note("depends on", {"setting": setting, "value": value})
             break
     base = found.base
-    for one in found.readings:
-        if one.valid >= FEWEST and one.decision is not base.decision:
-            yield Note("under reading", {"varied": one.arm.varied, "decision": one.decision})
+    for reading in found.readings:
+        if reading.valid >= FEWEST and reading.decision is not base.decision:
+            values = {"varied": reading.arm.varied, "decision": reading.decision}
+            yield Note("under reading", values)
     for ablation in found.ablations:
-        values = {"lacks": ablation.answer.arm.lacks, "effects": ablation.effects}
         if ablation.specificity in (Specificity.NOT_SPECIFIC, Specificity.SMALLER):
-            yield Note(ablation.specificity.value, values)
+            lacks = {"lacks": ablation.answer.arm.lacks, "effects": ablation.effects}
+            yield Note(ablation.specificity.value, lacks)
     if claim.elsewhere is not None and 0 < base.n - base.yes < base.n:
-        values = {"runs": base.n - base.yes, "says": claim.elsewhere.says}
-        yield Note("elsewhere", values)
+        yield Note("elsewhere", {"runs": base.n - base.yes, "says": claim.elsewhere.says})
     if base.arm.role is Role.READING:
         yield Note("given", {"varied": base.arm.varied})

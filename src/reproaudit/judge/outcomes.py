@@ -138,7 +138,7 @@ class Panel:
         if self.base.varied is None:
             return readings
         name, audit = self.base.varied[0], self.bundles.audit
-        value = audit.value_of(self.claim.experiment, name, self.bundles.tier)
+        value = audit.values_of(self.claim.experiment, self.bundles.tier)[name]
         own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
         return [*own, *readings]
 

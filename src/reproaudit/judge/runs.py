@@ -88,15 +88,12 @@ class Bundles:
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
-        kept = [r.measurements.series[name] for r in self.of(arm).values() if name in _series(r)]
+        every = [one.measurements.series for one in self.of(arm).values()]
+        kept = [one[name] for one in every if name is not None and name in one]
         ends = [(float(one.values[0].mean()), float(one.values[-1].mean())) for one in kept]
         if not ends:
             return None
         return median(first for first, _ in ends), median(last for _, last in ends)
-
-
-def _series(record: Record) -> Mapping[str, object]:
-    return record.measurements.series
 
 
 def _digest(record: Record) -> bytes:

@@ -246,10 +246,11 @@ def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
     first, last = primary[0].estimates[0], primary[-1].estimates[0]
     if first.median is None or last.median is None or first.worst is None:
         return text
+    ends = [str(one.at) if one.at is None else at_words(one.at) for one in primary]
     unit = "-fold" if first.condition.unit == "factor" else ""
     return (
-        f"{number(first.median)}{unit} at {context.symbol} = {at_words(primary[0].at)}, "
-        f"{number(last.median)}{unit} at {context.symbol} = {at_words(primary[-1].at)}, "
+        f"{number(first.median)}{unit} at {context.symbol} = {ends[0]}, "
+        f"{number(last.median)}{unit} at {context.symbol} = {ends[-1]}, "
         f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
     )
 

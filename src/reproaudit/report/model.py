@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from reproaudit.cell import SettingValue
-from reproaudit.checks.quantities import Coordinate
+from reproaudit.declarations import Coordinate
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION: Literal[3] = 3
 
 
 class ReportModel(BaseModel):

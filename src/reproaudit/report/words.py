@@ -220,6 +220,8 @@ def _ratio(values: Mapping[str, Any]) -> str:
     return f" ({number(without)} against {number(with_)})"
 
 
+_HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
+
 _WORDS: Mapping[str, Words] = {
     # why there is no outcome
     "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
@@ -276,4 +278,3 @@ _WORDS: Mapping[str, Words] = {
     Specificity.SPECIFIC: lambda v, _: f"specific to {v['lacks']}",
     Specificity.OPEN: lambda v, _: f"open without {v['lacks']}",
 }
-_HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
