@@ -153,7 +153,8 @@ def wobbly(course: Array, rng: np.random.Generator, size: float = 0.02) -> Array
 def rise(at: float, width: float) -> Array:
     """Return a sigmoid from 0 to 1 around a share of training."""
     found: Array = 1 / (1 + np.exp(-(TIME - at) / width))
-    return (found - found[0]) / (found[-1] - found[0])
+    scaled: Array = (found - found[0]) / (found[-1] - found[0])
+    return scaled
 
 
 def walk(rng: np.random.Generator) -> Array:

@@ -392,9 +392,8 @@ def test_editors_find_a_schema_that_is_there(tmp_path: Path) -> None:
 
 
 FILLED = {
-    "decision: TODO": "decision: agree", "as_of: TODO": "as_of: 2026-11-20", "at_least: TODO":
-    "at_least: 0.5", "scale: TODO": "scale: linear",
-    "meaning: TODO": "meaning: Written by a person.\n        range: [-2, 2]",
+    "as_of: TODO": "as_of: 2026-11-20", "at_least: TODO": "at_least: 0.5", "from: TODO":
+    "from: paper",
     "TODO": "Written by a person.",
 }  # fmt: skip
 
@@ -420,8 +419,7 @@ def test_a_draft_runs_once_it_is_filled_in(
             if f.severity is Severity.ERROR] == []  # fmt: skip
     assert run_command([*run, "--json"]) == 3
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
-    assert claim["verdict"] == "technical_failure"
-    assert "sheep2031.py is a draft: write _measure_seed()" in claim["why"]
+    assert claim["outcome"] == "failed"
 
     other = tmp_path / "filled"
     other.mkdir()
@@ -434,7 +432,7 @@ def test_a_draft_runs_once_it_is_filled_in(
     run = ["run", "sheep2031", "--audits", str(other), "--store", str(other / "runs"), "--json"]
     assert run_command(run) == 0
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
-    assert claim["verdict"] == "supported"
+    assert claim["outcome"] == "supported"
 
 
 def test_the_skeleton_is_sound(tmp_path: Path) -> None:
@@ -447,7 +445,7 @@ def test_the_skeleton_is_sound(tmp_path: Path) -> None:
 
 def test_a_draft_without_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = ["--title", "On: sheep", "--authors", "A. Ram, B. Ewe", "--venue", "ICML 2031"]
-    said += ["--arxiv", "3101.00001", "--reviewer", "R. Reader", "--out", str(tmp_path)]
+    said += ["--arxiv", "3101.00001", "--out", str(tmp_path)]
     assert run_command(["new", "sheep2031", *said]) == 0
     text = (tmp_path / "sheep2031.yaml").read_text(encoding="utf-8")
     data = yaml.safe_load(text)
@@ -460,7 +458,6 @@ def test_a_draft_without_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "arxiv": "3101.00001",
     }
     assert {one["card"]["result"] for one in data["variables"]} == {"TODO"}
-    assert {one["reviews"][0]["reviewer"] for one in data["variables"]} == {"R. Reader"}
     capsys.readouterr()
     for wrong, remedy in (["--arxiv", "x"], "such as 2306"), (["--venue", "ICML"], "its year"):
         assert run_command(["new", "goat2031", *wrong, "--out", str(tmp_path)]) == 2

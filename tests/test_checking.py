@@ -15,7 +15,7 @@ from reproaudit.cli import run_command
 from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT, TODAY
 
-BAD = TEXT.replace("weight: 0.5", "weight: 2").replace("reason: Table 1 has 1.3.", "reason: TODO")
+BAD = TEXT.replace("year: 2024", "year: 24").replace("why: As in Figure 2.", "why: TODO")
 
 
 @pytest.fixture
@@ -46,11 +46,11 @@ def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -
         place = result["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] == "an%20audit/toy.yaml"
         line = BAD.splitlines()[place["region"]["startLine"] - 1]
-        assert line[place["region"]["startColumn"] - 1 :].startswith(("2", "TODO"))
+        assert line[place["region"]["startColumn"] - 1 :].startswith(("24", "TODO"))
 
 
 def test_warnings_alone_fail_nothing(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    audit.write_text(BAD.replace("weight: 2", "weight: 0.5"), encoding="utf-8")
+    audit.write_text(BAD.replace("year: 24", "year: 2024"), encoding="utf-8")
     assert run_command(["check", str(audit), "--sarif"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     assert result["level"] == "note"
@@ -110,7 +110,7 @@ def test_check_needs_neither_torch_nor_what_judges(audit: Path) -> None:
         "import sys; from reproaudit.cli import run_command; "
         f"run_command(['check', {str(audit)!r}]); run_command(['check']); "
         "heavy = {'torch', 'numba', 'numpy', 'scipy', 'matplotlib', 'jinja2', "
-        "'reproaudit.records', 'reproaudit.judging.verdict', 'reproaudit.running.store'}; "
+        "'reproaudit.records', 'reproaudit.judge.outcomes', 'reproaudit.running.store'}; "
         "sys.exit(repr(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

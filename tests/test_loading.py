@@ -230,6 +230,15 @@ RULE_FAULTS = [
     Bad("read-of-nothing", "why: Trains as well, without anything to learn.\n\nnot", "why: Trains.\n        reads: {loss: lass}\n\nnot", "RA109", "Did you mean 'loss'?", "        reads:"),
     Bad("alternatives-of-a-stated-value", "    quick: {value: [1, 2], reason", "    alternatives: [[1, 2]]\n    quick: {value: [1, 2], reason", "RA216", "'paper' states", "    alternatives:"),
     Bad("long-about", "runs: {quick", "about: TODO\nruns: {quick", "RA153", "'TODO'"),
+    Bad(
+        "number-as-name",
+        "  optimizer:\n",
+        "  7:\n",
+        "RA015",
+        "the name '7'",
+        "  7:",
+        more=1,
+    ),
     Bad("reason-of-a-word", "why: Half of the fall in Figure 1.", "why: Half.", "RA215", "'Half.'", "^- kind: converges"),
     Bad("no-quantity", "distance: distance,", 'distance: "dis tance",', "RA059", "a measurement's name"),
     Bad("onset-of-several", 'earlier: {series: "weight[1]"', "earlier: {series: weight", "RA106", "layer"),
@@ -287,9 +296,9 @@ def test_table_covers_every_rule() -> None:
 def test_fault_is_one_line_with_place_path_and_rule() -> None:
     (fault,) = faults_in(TEXT.replace("kind: aligns", "kind: algins"))
     assert str(fault) == (
-        "toy.yaml:209:15: claims[1].checks[0].kind: found the kind 'algins'; expected one of "
-        "aligns, concentrates, converges, failure_rate, follows, grows_like, matches, "
-        "ordered_onsets, reaches, scales_like, separates. Did you mean 'aligns'? [RA054]"
+        "toy.yaml:169:16: claims[1].headline[0].kind: found the kind 'algins'; expected one of "
+        "aligns, beats, concentrates, converges, equals, follows, grows_like, reaches, "
+        "scales_like, separates, stages. Did you mean 'aligns'? [RA054]"
     )
 
 

@@ -101,7 +101,7 @@ def test_json_is_whole_in_every_encoding(reports: Path, encoding: str) -> None:
 def test_every_file_is_named(reports: Path) -> None:
     done = report(reports, subprocess.PIPE, "--format", "html,md,json")
     names = [Path(line).name for line in done.stdout.decode().splitlines()]
-    scorecard = [f"scorecard.{name}" for name in ("html", "md", "json")]
+    scorecard = [f"scorecard.{name}" for name in ("html", "json", "md")]
     assert names == [*scorecard, "index.html"]
 
 

@@ -175,4 +175,5 @@ def test_arms_differ_in_what_is_measured(paper: Subject) -> None:
         for arm in others:
             its = paper.record(batch_of(paper.audit, claim, arm, "smoke")).measurements
             alike = its.model_dump_json() == mine.model_dump_json()
-            assert arm.reads or not alike, (claim.id, arm.name)
+            of_scale = arm.role is Role.READING  # may differ at a larger scale alone
+            assert arm.reads or of_scale or not alike, (claim.id, arm.name)

@@ -44,8 +44,7 @@ def test_claims_share_runs_and_each_tier_has_its_number() -> None:
 def stored(folder: Path, *, code: str = "c", **changes: str) -> tuple[Store, list[Record]]:
     store = Store(folder)
     records = [
-        make_record(cell, code=code * 32, fingerprint=f"{i:031x}{code}", **changes)
-        for i, cell in enumerate(cells_of_tier(AUDIT, "quick"))
+        make_record(cell, code=code * 32, **changes) for cell in cells_of_tier(AUDIT, "quick")
     ]
     for record in records:
         store.write(record)

@@ -16,6 +16,7 @@ from pydantic_core.core_schema import ModelSchema
 
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.model import Audit
+from reproaudit.checks.quantities import Quantity
 
 Schema = dict[str, Any]
 
@@ -26,11 +27,16 @@ class _Described(GenerateJsonSchema):
     def model_schema(self, schema: ModelSchema) -> Schema:
         """The schema of one model."""
         generated = super().model_schema(schema)
+        model = schema["cls"]
+        names = {one.alias or name: name for name, one in model.model_fields.items()}
         for field, one in generated.get("properties", {}).items():
-            meaning = description(schema["cls"], field)
+            meaning = description(model, names.get(field, field))
             if meaning:
                 one["description"] = meaning
-        return generated
+        if model is not Quantity:
+            return generated
+        short = {"type": "string", "description": "The measurement, as in loss[query]@first."}
+        return {"description": generated["description"], "anyOf": [short, generated]}
 
 
 def audit_schema() -> Schema:
@@ -65,7 +71,7 @@ def _convert(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     converted = {
-        key: _CONVERTERS.get(key, _convert)(value)
+        str(_DRAFT_07.get(key, key)): _CONVERTERS.get(key, _convert)(value)
         for key, value in schema.items()
         if key not in ("title", "discriminator")
     }
@@ -99,6 +105,9 @@ def _closed(schema: Schema) -> Schema:
         return {**schema, "additionalProperties": False}
     return schema
 
+
+_DRAFT_07 = {"prefixItems": "items"}
+"""Keywords that have another name there."""
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "properties": _named,

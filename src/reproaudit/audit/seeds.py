@@ -22,11 +22,11 @@ from reproaudit.errors import UsageError
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
 
-_INFORMING = """
+_WORDS = """
 ablations about elsewhere excused lacks locator main meaning noun notes origin reported says short
 source stands_for symbol unit why wording words
 """
-INFORMING = frozenset(_INFORMING.split())
+INFORMING = frozenset(_WORDS.split())
 """Fields of claims, checks and arms that decide nothing: prose, places, provenance, notes."""
 
 SEEDS_BELOW = 10**9

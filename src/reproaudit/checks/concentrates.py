@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from reproaudit.checks.kind import Condition, OneBound
@@ -25,7 +24,7 @@ class Concentrates(OneBound):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""
         limit = self.limit(1.0)
-        ends: Iterable[float] = run.numbers(self.share)
+        ends = list(run.numbers(self.share))
         if self.of_the_rest:
             starts = run.numbers(self.share.model_copy(update={"step": "first"}))
             pairs = zip(starts, ends, strict=True)

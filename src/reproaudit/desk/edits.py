@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import TypeVar
 
@@ -77,8 +78,8 @@ def dispute(
     """
     if not reason.strip():
         raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
-    written = {kind: name, "reviewer": reviewer, "reason": reason.strip(), "as_of": today}
-    entry = Dispute.model_validate(written)
+    about = {kind: name}
+    entry = Dispute(**about, reviewer=reviewer, reason=reason.strip(), as_of=today)
     left = [one for one in reviews.disputes if not _is(one, kind, name, reviewer)]
     return reviews.model_copy(update={"disputes": (*left, entry)})
 
@@ -174,14 +175,11 @@ def _with_decisions(reviews: Reviews, name: VariableName, decisions: tuple[Revie
     return reviews.model_copy(update={"variables": {**reviews.variables, name: decisions}})
 
 
-def _replaced(entries: tuple[Signed, ...], entry: Signed) -> tuple[Signed, ...]:
+def _replaced(entries: Sequence[Signed], entry: Signed) -> tuple[Signed, ...]:
     """The entries with the same reviewer's one replaced where it was, or the entry added."""
-    kept = list(entries)
-    for place, one in enumerate(entries):
-        if one.reviewer == entry.reviewer:
-            kept[place] = entry
-            return tuple(kept)
-    return (*kept, entry)
+    if entry.reviewer not in [one.reviewer for one in entries]:
+        return (*entries, entry)
+    return tuple(entry if one.reviewer == entry.reviewer else one for one in entries)
 
 
 def _is(one: Dispute, kind: str, name: str, reviewer: str) -> bool:

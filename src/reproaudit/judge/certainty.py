@@ -146,9 +146,10 @@ def _phrases(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
         setting, value = flips[0] or ("", "")
         yield Note("depends on", {"setting": setting, "value": value})
     base = found.base
-    for one in found.readings:
-        if one.valid >= FEWEST and one.decision is not base.decision:
-            yield Note("under reading", {"varied": one.arm.varied, "decision": one.decision})
+    for reading in found.readings:
+        if reading.valid >= FEWEST and reading.decision is not base.decision:
+            values = {"varied": reading.arm.varied, "decision": reading.decision}
+            yield Note("under reading", values)
     for ablation in found.ablations:
         if ablation.specificity in (Specificity.NOT_SPECIFIC, Specificity.SMALLER):
             lacks = {"lacks": ablation.answer.arm.lacks, "effects": ablation.effects}

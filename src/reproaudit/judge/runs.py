@@ -88,8 +88,8 @@ class Bundles:
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
-        found = [one.measurements.series for one in self.of(arm).values()]
-        kept = [series[name] for series in found if name is not None and name in series]
+        every = [one.measurements.series for one in self.of(arm).values()]
+        kept = [one[name] for one in every if name is not None and name in one]
         ends = [(float(one.values[0].mean()), float(one.values[-1].mean())) for one in kept]
         if not ends:
             return None

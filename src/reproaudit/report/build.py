@@ -246,10 +246,11 @@ def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
     first, last = primary[0].estimates[0], primary[-1].estimates[0]
     if first.median is None or last.median is None or first.worst is None:
         return text
+    ends = [str(one.at) if one.at is None else at_words(one.at) for one in primary]
     unit = "-fold" if first.condition.unit == "factor" else ""
-    at = [f"{context.symbol} = {at_words(one.at)}" for one in primary if one.at is not None]
     return (
-        f"{number(first.median)}{unit} at {at[0]}, {number(last.median)}{unit} at {at[-1]}, "
+        f"{number(first.median)}{unit} at {context.symbol} = {ends[0]}, "
+        f"{number(last.median)}{unit} at {context.symbol} = {ends[-1]}, "
         f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
     )
 

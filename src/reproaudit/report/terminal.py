@@ -76,7 +76,7 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     yield ""
     levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
     if card.tier == "quick" and levels:
-        best = min(levels, key=list(Level).index)
+        best = next(one.value for one in Level if one.value in levels)
         yield f"Certainty {best} at best: reduced scale."
     yield closing(card.claims)
 

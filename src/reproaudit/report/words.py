@@ -221,6 +221,7 @@ def _ratio(values: Mapping[str, Any]) -> str:
 
 
 _HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
+
 _WORDS: Mapping[str, Words] = {
     # why there is no outcome
     "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
