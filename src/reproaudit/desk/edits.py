@@ -178,7 +178,7 @@ def _with_decisions(reviews: Reviews, name: VariableName, decisions: tuple[Revie
 def _replaced(entries: Sequence[Signed], entry: Signed) -> tuple[Signed, ...]:
     """The entries with the same reviewer's one replaced where it was, or the entry added."""
     if entry.reviewer not in [one.reviewer for one in entries]:
-        return (*entries, entry)
+        return tuple(entries) + (entry,)  # noqa: RUF005 (mypy)
     return tuple(entry if one.reviewer == entry.reviewer else one for one in entries)
 
 
