@@ -1,8 +1,8 @@
 """reproaudit: reproducibility audits of machine-learning papers that people run.
 
 An audit (YAML) says what a paper claims, what it states and what it leaves out; an experiment
-(Python) measures without seeing the claims; checks judge the measurements; a scorecard shows what
-holds, how strongly, and what it hangs on.
+(Python) measures without seeing the claims; every run answers every claim; a scorecard shows what
+holds, how sure that makes us, and why not surer.
 
 The names below are the Python API (docs/api.md). They come from `reproaudit.api` and are imported
 with their first use, so that `import reproaudit` costs nothing. Type checkers read them from the
@@ -24,12 +24,12 @@ __all__ = [
     "CardError",
     "ClaimModel",
     "ConsentError",
-    "Decision",
-    "EvidenceLevel",
     "Fault",
+    "Level",
     "MeasuredRuns",
     "Measurements",
     "Origin",
+    "Outcome",
     "PaperScorecard",
     "Scorecard",
     "Series",
@@ -37,7 +37,6 @@ __all__ = [
     "StoreError",
     "TechnicalError",
     "UsageError",
-    "Verdict",
     "find_faults",
     "judge_measurements",
     "open_audit",
