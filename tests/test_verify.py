@@ -53,7 +53,7 @@ def test_a_sound_store(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (code, told["faults"], told["records"]) == (0, [], len(files(folder)))
     assert told["root"] == Store(folder / "runs").manifest.root()
     assert run_command(["verify", "--store", str(folder / "runs")]) == 0
-    assert "5 records read: no faults" in capsys.readouterr().out
+    assert "7 records read: no faults" in capsys.readouterr().out
     assert run_command(["verify", "other", "--store", str(folder / "runs")]) == 2
 
 

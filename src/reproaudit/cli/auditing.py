@@ -109,7 +109,8 @@ def review(
     """Review an audit in the browser: agree, disagree, dispute, sign off.
 
     The page is served on this machine alone. With --set or --sign-off there is no page. What is
-    written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or in --audits.
+    written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
+    in --audits.
     """
     from reproaudit.commands.review import review_audit
 

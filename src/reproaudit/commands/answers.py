@@ -26,9 +26,6 @@ from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, tod
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 
-CUSTOM = "custom"
-"""The tier of records that feed no answer: of other seeds, settings or single experiments."""
-
 
 def varied_tier(tier: str) -> str:
     """Return the folder of a tier's alternatives."""

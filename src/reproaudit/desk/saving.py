@@ -93,7 +93,7 @@ def written(reviews: Reviews) -> str:
 class _Dumper(yaml.SafeDumper):
     """Writes tuples as lists and words of a fixed set as text."""
 
-    def ignore_aliases(self, data: object) -> bool:
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
         """Write equal entries out."""
         return True
 

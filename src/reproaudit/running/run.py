@@ -42,7 +42,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.fingerprint import NOT_PACKAGES
-from reproaudit.running.jobs import Advanced, Job, Outcome, Printed
+from reproaudit.running.jobs import Advanced, Job, JobOutcome, Printed
 from reproaudit.running.partial import Partial
 from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
@@ -303,7 +303,7 @@ class _Run:
         else:
             self.on_event(Progress(cells, news.phase, news.done, news.total))
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: JobOutcome) -> None:
         """Writes the records of an outcome and gives its cells back."""
         if outcome.fault is not None:
             raise outcome.fault
@@ -342,7 +342,7 @@ class _Run:
                 self.summary.not_repeated += 1
                 self.on_event(NotRepeated(task.cell, differences))
 
-    def _record(self, task: QueuedCell, outcome: Outcome) -> Record:
+    def _record(self, task: QueuedCell, outcome: JobOutcome) -> Record:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
         try:
@@ -371,7 +371,7 @@ class _Run:
             measurements=kept,
         )
 
-    def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
+    def _environment(self, task: QueuedCell, outcome: JobOutcome) -> Environment:
         """The environment of the cell, with the versions of what its paper alone computes with."""
         names = task.versions.keys() - NOT_PACKAGES
         packages = {**{one: task.versions[one] for one in names}, **outcome.environment.packages}
