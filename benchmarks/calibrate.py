@@ -255,7 +255,8 @@ NULLS: tuple[Shape, ...] = (
         lambda r: (noisy(TIME, r), noisy(TIME, r))), contrast=True),
     Shape("stages", "a mixture of two decays behind a fast one", _pair(
         lambda r: (noisy(1 - np.exp(-20 * TIME), r),
-                   noisy(1 - 0.5 * np.exp(-20 * TIME) - 0.5 * np.exp(-4 * TIME), r))), contrast=True),
+                   noisy(1 - 0.5 * np.exp(-20 * TIME) - 0.5 * np.exp(-4 * TIME), r))),
+          contrast=True),
 )  # fmt: skip
 """Ways in which a claim is untrue. A shape is added, never dropped."""
 
@@ -263,7 +264,8 @@ TRUE: tuple[Shape, ...] = (
     Shape("aligns", "a direction learned", _x(lambda r: 0.05 * float(np.exp(0.2 * r.normal())))),
     Shape("beats", "a tenth smaller", _pair(lambda r: (0.9 * _same(r, 0.02)[0], _same(r, 0.02)[1])),
           contrast=True),
-    Shape("concentrates", "a share near 1", _x(lambda r: 1 - 0.03 * float(np.exp(0.3 * r.normal())))),
+    Shape("concentrates", "a share near 1",
+          _x(lambda r: 1 - 0.03 * float(np.exp(0.3 * r.normal())))),
     Shape("converges", "a fast decay to a level",
           _course(lambda r: wobbly(0.01 + np.exp(-30 * TIME), r), "loss")),
     Shape("equals", "the number itself", _x(lambda r: 0.5 + 0.005 * r.normal())),

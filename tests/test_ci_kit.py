@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
-from reproaudit.reports.notebook import DEFAULT_FAIL_ON, known_outcomes
 
 from miniatures import write_paper
+from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
 from walkthroughs import bash, blocks, light_environment, run_page
 
 ROOT = Path(__file__).parents[1]
@@ -146,7 +146,7 @@ def test_the_action_checks_judges_and_writes_the_summary(
     assert "soudry2018.direction" in summary
     assert (folder / "j.xml").exists()
     code, said, _ = run_action(
-        folder, light, measurements="measurements", **{"fail-on": "not_tested"}
+        folder, light, measurements="measurements", **{"fail-on": "not-tested"}
     )
     assert code == 1, said
     (ours,) = [one for one in shipped_steps() if "with" in one and "fail-on" in one["with"]]
@@ -207,5 +207,5 @@ def test_the_snippets_are_yaml_that_names_what_there_is() -> None:
     job = yaml.safe_load((AUTHOR / ".gitlab-ci.yml").read_text("utf-8"))["claims"]
     assert all(isinstance(line, str) for line in job["script"])
     for names in (ours["with"]["fail-on"], job["script"][-1].split("fail-on ")[1].split()[0]):
-        assert known_outcomes(names.split(",")) == DEFAULT_FAIL_ON | {"undecided", "not_tested"}
+        assert known_outcomes(names.split(",")) == DEFAULT_FAIL_ON | {"undecided", "not tested"}
     assert job["artifacts"]["reports"]["junit"] in job["script"][-1]

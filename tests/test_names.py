@@ -92,22 +92,3 @@ def test_what_a_paper_imports_is_one_documented_place() -> None:
         assert getattr(lab, name) is not None
     with pytest.raises(AttributeError, match="generator"):
         getattr(lab, "generater")  # noqa: B009  the misspelt name is the point
-
-
-def descriptions(file: Path) -> Iterator[tuple[int, str]]:
-    """The texts that describe a module, a class, a function or the name above them, with lines."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        match node:
-            case ast.Expr(ast.Constant(str(text))):
-                yield node.lineno, text
-
-
-def test_no_docstring_opens_with_a_question() -> None:
-    """Write "The share of …" or "True if …" says what a thing is; "How much …" leaves it open."""
-    questions = {"What", "How", "Whether", "Where", "Which"}
-    assert not [
-        f"{file.relative_to(PACKAGE)}:{line}: {text.splitlines()[0]}"
-        for file in sorted(PACKAGE.rglob("*.py"))
-        for line, text in descriptions(file)
-        if text.split()[0] in questions
-    ]

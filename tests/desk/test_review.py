@@ -108,7 +108,7 @@ def test_any_reason_is_read_back_as_it_was_written(text: str) -> None:
     path = Path(__file__).parents[2] / "audits" / "wang2024.yaml"
     audit = load_audit(path)
     try:
-        said = edits.decide(Reviews(), VariableName.PSEUDOCODE, "R2", "agree", text, DAY)
+        said = edits.with_decision(Reviews(), VariableName.PSEUDOCODE, "R2", "agree", text, DAY)
     except ValueError:
         return  # a text that no audit may hold
     import yaml

@@ -27,6 +27,7 @@ from reproaudit.elsewhere import archives, reading
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.errors import AuditError
 from reproaudit.records import Record
+from reproaudit.report.markdown import markdown
 
 Points = list[tuple[int, float]]
 Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]

@@ -101,7 +101,7 @@ def test_a_single_claim_can_be_judged(tmp_path: Path) -> None:
     submission = read_submission(AUDIT, write(tmp_path, *EVERY))
     card = scorecard_of_submission(submission, ["mini.supported"])
     assert outcomes(card) == {"supported": "supported"}
-    with pytest.raises(UsageError, match="mini.suported"):
+    with pytest.raises(UsageError, match=r"mini\.suported"):
         scorecard_of_submission(submission, ["mini.suported"])
 
 

@@ -30,7 +30,7 @@ class StartBound(Bound):
     """The quantity, read at its first observation."""
 
 
-class Arm(StrictModel):
+class ArmSpec(StrictModel):
     """An experiment under other settings than the claim's own, or read with other measurements."""
 
     experiment: Name | None = None
@@ -60,7 +60,7 @@ def _form_of_arm(value: Any) -> str:
     return "name" if isinstance(value, str) else "arm"
 
 
-class NamedArm(Arm):
+class NamedArm(ArmSpec):
     """An arm that is written in its claim."""
 
     name: Name
@@ -72,7 +72,7 @@ AnyArm = Annotated[
 ]
 
 
-class Ablation(StrictModel):
+class AblationSpec(StrictModel):
     """An arm without one part of the mechanism: it tells whether that part brings the effect."""
 
     arm: AnyArm
@@ -147,7 +147,7 @@ class Claim(StrictModel):
     """Numbers published elsewhere."""
     nulls: tuple[AnyArm, ...] = ()
     """Arms with nothing to learn, or with a wrong reference: each must miss the headline."""
-    ablations: tuple[Ablation, ...] = ()
+    ablations: tuple[AblationSpec, ...] = ()
     """Arms without one part of the mechanism; they change no outcome."""
     constructed: AnyArm | None = None
     """A solution built by hand, which shows that the bounds can be met."""

@@ -115,9 +115,9 @@ runs: {{quick: 5, paper: 15}}
 
 variables:
 {variables}
-# Every value has a source (paper, card, authors_code, reviews, reproduction, derived) and a
-# locator; a guess has 'source: assumption', 'why' and 'alternatives', or 'only_reading'. What other
-# sources state are 'readings'. What a smaller tier runs: 'quick: …'.
+# Every value has a source (paper, card, authors_code, reviews, derived) and a locator;
+# a guess has 'source: assumption', 'why' and 'alternatives', or 'only_reading'. What other sources
+# state are 'readings'. What a smaller tier runs: 'quick: …'.
 settings:
   mechanism:
     value: present

@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
-from reproaudit.audit.claims import Arm, Claim
+from reproaudit.audit.claims import ArmSpec, Claim
 from reproaudit.audit.findings import Finding, NotAudited
 from reproaudit.audit.settings import TIERS, Setting, Source, TierName
 from reproaudit.audit.variables import Text, Variable
@@ -88,7 +88,7 @@ class ExperimentSpec(StrictModel):
     """Measurements of this experiment alone, by name. One with the name of a shared measurement
     replaces it."""
 
-    runs: Runs | None = None
+    runs: RunCounts | None = None
     """The experiment's own numbers of runs."""
     training_loss: Name | None = None
     """The series that shows how far a run trained, if it is not the audit's own."""
@@ -122,7 +122,7 @@ class Figure(StrictModel):
     """true for a logarithmic vertical axis."""
 
 
-class Runs(StrictModel):
+class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
     quick: int = Field(default=5, ge=1)
@@ -151,7 +151,7 @@ class Audit(StrictModel):
     """The paper that is audited."""
     about: Text | None = None
     """What a reader must know of the task and its symbols, in at most 45 words."""
-    runs: Runs = Runs()
+    runs: RunCounts = RunCounts()
     """The numbers of runs of each tier; an experiment may have its own."""
     variables: tuple[Variable, ...]
     """The nine reproducibility variables, each once."""
@@ -164,7 +164,7 @@ class Audit(StrictModel):
     """The series that shows how far a run trained; an experiment may name its own."""
     experiments: dict[Name, ExperimentSpec] = Field(default_factory=dict)
     """The experiments that are run, by name. None where only the documentation is audited."""
-    arms: dict[Name, Arm] = Field(default_factory=dict)
+    arms: dict[Name, ArmSpec] = Field(default_factory=dict)
     """Arms that several claims use, declared once, by name: nulls, ablations, constructed
     solutions."""
     claims: tuple[Claim, ...] = ()
@@ -240,7 +240,7 @@ class Audit(StrictModel):
             return own
         return self.measurements.get(measurement)
 
-    def runs_of(self, experiment: str) -> Runs:
+    def runs_of(self, experiment: str) -> RunCounts:
         """The numbers of runs of an experiment."""
         return self.experiments[experiment].runs or self.runs
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.audit.claims import Arm, Claim, StartBound
+from reproaudit.audit.claims import ArmSpec, Claim, StartBound
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue, canonical_settings
@@ -193,7 +193,9 @@ def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
             )
 
 
-def _arm(audit: Audit, claim: Claim, written: Arm | str, role: Role, lacks: str = "") -> PlannedArm:
+def _arm(
+    audit: Audit, claim: Claim, written: ArmSpec | str, role: Role, lacks: str = ""
+) -> PlannedArm:
     if isinstance(written, str):
         name, one = written, audit.arms[written]
     else:

@@ -1,4 +1,4 @@
-"""`SLUG.review.yaml`: what reviewers and authors say of an audit; written whole by the tool."""
+"""`SLUG.review.yaml`: what reviewers and authors say of an audit. The tool writes it whole."""
 
 from __future__ import annotations
 

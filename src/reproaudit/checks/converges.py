@@ -25,8 +25,8 @@ class Converges(Kind):
 
     Up to four conditions, in this order: it falls by a factor (`falls`); its logarithm changes
     little over the last fifth of the schedule, between log-means of windows (`flattens`; a decayed
-    rate flattens anything); it ends below a bound (`ends`); with `to_zero`, the slope of log loss
-    on log time over the last half is negative. No finite course shows more of a limit of 0.
+    rate flattens anything); it ends below a bound (`ends`); with `to_zero`, log loss falls on log
+    time over the last half. No finite course shows more of a limit of 0.
     """
 
     kind: Literal["converges"]

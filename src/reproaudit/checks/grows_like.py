@@ -12,7 +12,7 @@ from reproaudit.declarations import MeasurementMissingError
 from reproaudit.lazy import np
 from reproaudit.stats.growth import Law, misfits
 
-FEWEST = 6
+FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
 
 
@@ -58,10 +58,10 @@ class GrowsLike(Kind):
             (ends[1] - ends[0],), self.growth.limit(), self.series, "growth", course=ends
         )
         late = [s for s in steps if s > 0 and s >= steps[0] + self.since * (steps[-1] - steps[0])]
-        if len(late) < FEWEST:
+        if len(late) < FEWEST_LATE:
             raise MeasurementMissingError(
                 f"'{self.series.measurement}' has {len(late)} observations in the last "
-                f"{1 - self.since:.0%} of training; a law of growth needs {FEWEST}"
+                f"{1 - self.since:.0%} of training; a law of growth needs {FEWEST_LATE}"
             )
         law = Law(self.exponent or 0.0, self.apart)
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)

@@ -108,8 +108,9 @@ def review(
 ) -> int:
     """Review an audit in the browser: agree, disagree, dispute, sign off.
 
-    The page is served on this machine alone. With --set or --sign-off there is no page. Written is
-    SLUG.review.yaml in the folder 'audits' at or above the working directory, or in --audits.
+    The page is served on this machine alone. With --set or --sign-off there is no page. What is
+    written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
+    in --audits.
     """
     from reproaudit.commands.review import review_audit
 

@@ -35,8 +35,8 @@ from reproaudit.report.files import FORMATS, chosen_formats
 if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
 
-
-ALL_FORMATS = ",".join(FORMATS)
+EVERY_FORMAT = ",".join(FORMATS)
+"""What `report` writes and prints unless --format names less."""
 
 
 @app.command("list")
@@ -54,7 +54,7 @@ def report(
     slugs: Slugs = None,
     everything: All = False,
     tier: AnyTier = None,
-    formats: Formats = ALL_FORMATS,
+    formats: Formats = EVERY_FORMAT,
     out: Out = None,
     audits: Audits = None,
     store: StorePath = Path("runs"),
@@ -110,8 +110,8 @@ def diff(
     return show_diff(before, after, as_json)
 
 
-@app.command()
-def judge(
+@app.command("judge")
+def judge_measurements(
     slug: PaperName,
     measurements: Annotated[
         Path | None,

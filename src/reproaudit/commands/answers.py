@@ -22,14 +22,11 @@ from reproaudit.records import Record
 from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
-from reproaudit.report.numbers import some
+from reproaudit.report.numbers import several
 from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store, Unreadable
-
-CUSTOM = "custom"
-"""The tier of records that feed no answer: of other seeds, settings or single experiments."""
 
 
 def varied_tier(tier: str) -> str:
@@ -202,7 +199,7 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
     if chosen.of_today is False:
         found = sorted({one.environment.revision or "unknown" for one in records})
         short = [f"{one[:12]}{'+dirty' if one.endswith('+dirty') else ''}" for one in found]
-        yield f"Made by other code than today's: revision {some(list(dict.fromkeys(short)), 6)}."
+        yield f"Made by other code than today's: revision {several(list(dict.fromkeys(short)), 6)}."
     if chosen.others:
         yield f"{len(chosen.others)} other groups of records were left out."
 

@@ -13,7 +13,7 @@ from reproaudit.audit.loading import Fault
 from reproaudit.audit.loading.fault import START
 from reproaudit.audit.loading.tree import TreeBuilder, place_of
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.plan import plan
+from reproaudit.audit.plan import Role, plan
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.run_files import MISFIT
 from reproaudit.cell import SettingValue
@@ -70,7 +70,8 @@ def _misfits(
             if batch.experiment in fitting:
                 why = _refused(experiments[batch.experiment], batch.settings(audit))
                 if why is not None:
-                    where = f"the {tier} tier of the {role} '{batch.experiment}'"
+                    arm = "experiment" if role is Role.OWN else role.value
+                    where = f"the {tier} tier of the {arm} '{batch.experiment}'"
                     yield ("experiments", batch.experiment), f"{why}, in {where}"
     for name in fitting:
         yield from _alternatives(audit, name, experiments[name])

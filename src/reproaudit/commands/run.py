@@ -17,12 +17,13 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import Cell, RunForm, SettingValue, canonical_settings
-from reproaudit.commands.answers import CUSTOM, cells_of_tier, scorecard_of_store
+from reproaudit.commands.answers import cells_of_tier, scorecard_of_store
 from reproaudit.commands.output import print_json, say
 from reproaudit.commands.progress import Roles, live_progress, parts_of
 from reproaudit.errors import TechnicalError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
+from reproaudit.report.export.records import CUSTOM
 from reproaudit.report.model import Scorecard
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device

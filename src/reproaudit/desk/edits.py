@@ -38,7 +38,7 @@ def subjects(audit: Audit) -> dict[str, list[str]]:
     }
 
 
-def decide(
+def with_decision(
     reviews: Reviews, name: VariableName, reviewer: str, decision: str, reason: str, today: date
 ) -> Reviews:
     """Return the reviews with the reviewer's decision on a variable, in place of an earlier one.
@@ -158,7 +158,7 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
         variable = _variable(subject)
         if said == "withdraw":
             return withdraw_decision(reviews, variable, reviewer)
-        return decide(reviews, variable, reviewer, word, text, today)
+        return with_decision(reviews, variable, reviewer, word, text, today)
     except UsageError as error:
         raise UsageError(f"--set '{order}': {error}") from error
 

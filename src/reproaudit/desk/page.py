@@ -83,7 +83,7 @@ def _act(
         decision = form.get("decision", "")
         return (
             f"{decision.replace('_', ' ')} on {name}",
-            lambda r: edits.decide(r, name, who, decision, reason, today),
+            lambda r: edits.with_decision(r, name, who, decision, reason, today),
         )
     audit = session.audit
     if item == "sign-off":

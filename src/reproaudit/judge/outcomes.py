@@ -1,4 +1,4 @@
-"""The conclusion on a claim: its outcome, what is specific, what flips, how sure it makes us."""
+"""The conclusion on a claim: its outcome, what is specific, what flips, and how sure we are."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]
 
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
-    """Tell what an ablation shows: specific if missed, smaller under half of the log effect."""
+    """An ablation's answer: specific if missed, smaller if met with under half the log effect."""
     mine, theirs = log_effect(base), log_effect(answer)
     known = mine is not None and theirs is not None
     effects = (math.exp(theirs), math.exp(mine)) if known else None  # type: ignore[arg-type]
@@ -319,7 +319,7 @@ def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
 
 
 def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
-    """Tell whether the runs answer otherwise under an alternative that had come far enough."""
+    """Whether an alternative's runs answer otherwise, and whether it had come far enough."""
     unfinished = False
     if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
         fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))

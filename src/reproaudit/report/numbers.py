@@ -85,7 +85,7 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
-def some(words: Sequence[str], most: int) -> str:
+def several(words: Sequence[str], most: int) -> str:
     """Return the first words of a list, and how many more there are: a, b and 3 more."""
     if len(words) <= most + 1:
         return listed(words)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from reproaudit.audit.model import Audit
 from reproaudit.judge import Outcome
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
-from reproaudit.report.numbers import at_words, counted, listed, number, of, some, stated
+from reproaudit.report.numbers import at_words, counted, listed, number, of, several, stated
 
 MOST_CLAIMS = 4
 """The most claims that the paragraph names; the others are counted."""
@@ -203,7 +203,7 @@ def _ours(
             if turned
             else "half or double changes nothing"
         )
-        yield f"Bounds: {some(list(bounds), MOST_NAMES)}; {matters}."
+        yield f"Bounds: {several(list(bounds), MOST_NAMES)}; {matters}."
     graded = [
         f"{claim.symbol} = {listed(_primary(claim))} decides {_plain(claim)}"
         for claim, source in zip(claims, audit.claims, strict=False)
@@ -219,7 +219,7 @@ def _ours(
     if guessed:
         yield f"Guessed: {counted(len(guessed), 'setting')}, listed below."
     if unvaried:
-        yield f"Not varied: {some(unvaried, MOST_NAMES)}."
+        yield f"Not varied: {several(unvaried, MOST_NAMES)}."
     if earlier:
         yield "Earlier records were in view."
 
@@ -236,8 +236,8 @@ def authors_should_state(unstated: Sequence[ChoiceModel]) -> str:
     """Return what neither text nor code says, and where sources differ."""
     differ = _names(one for one in unstated if one.reading)
     missing = _names(one for one in unstated if not one.reading)
-    parts = [f"where sources differ: {some(differ, MOST_NAMES)}"] if differ else []
-    parts += [f"what nobody says: {some(missing, MOST_NAMES)}"] if missing else []
+    parts = [f"where sources differ: {several(differ, MOST_NAMES)}"] if differ else []
+    parts += [f"what nobody says: {several(missing, MOST_NAMES)}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 
 

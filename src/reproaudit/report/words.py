@@ -20,13 +20,13 @@ from reproaudit.report.numbers import (
     of,
     percent,
     setting_value,
-    some,
+    several,
     stated,
 )
 
 
 @dataclass(frozen=True)
-class Look:
+class Shown:
     """How an outcome looks.
 
     Attributes:
@@ -44,21 +44,21 @@ class Look:
     means: str
 
 
-OUTCOMES: Mapping[Outcome, Look] = {
-    Outcome.SUPPORTED: Look(
+OUTCOMES: Mapping[Outcome, Shown] = {
+    Outcome.SUPPORTED: Shown(
         "✓", "green", 5, "passed", "more than half of all runs would say yes, at 95 % confidence"
     ),
-    Outcome.PARTLY_SUPPORTED: Look(
+    Outcome.PARTLY_SUPPORTED: Shown(
         "◐", "yellow", 3, "passed", "a named part is not met, or it holds under one reading only"
     ),
-    Outcome.NOT_SUPPORTED: Look(
+    Outcome.NOT_SUPPORTED: Shown(
         "✗", "red", 2, "failure", "more than half of all runs would say no, at 95 % confidence"
     ),
-    Outcome.UNDECIDED: Look("?", "yellow", 1, "skipped", "these runs cannot tell; more would"),
-    Outcome.NOT_TESTED: Look(
+    Outcome.UNDECIDED: Shown("?", "yellow", 1, "skipped", "these runs cannot tell; more would"),
+    Outcome.NOT_TESTED: Shown(
         "–", "dim", 4, "skipped", "a null passes too, or fewer than five runs ended"
     ),
-    Outcome.FAILED: Look("!", "magenta", 0, "error", "a technical fault; the paper is not judged"),
+    Outcome.FAILED: Shown("!", "magenta", 0, "error", "a technical fault; the paper is not judged"),
 }
 
 DOTS: Mapping[Level, str] = {
@@ -168,7 +168,7 @@ def leading(found: ClaimAnswer) -> Estimate | None:
 
 # --- reasons, clauses, phrases ------------------------------------------------------------------
 
-Words = Callable[[Mapping[str, Any], "Context"], str]
+Phrase = Callable[[Mapping[str, Any], "Context"], str]
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _ratio(values: Mapping[str, Any]) -> str:
 
 _HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
 
-_WORDS: Mapping[str, Words] = {
+_WORDS: Mapping[str, Phrase] = {
     # why there is no outcome
     "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
     "smoke": lambda _v, _: "the smoke tier judges nothing",
@@ -248,7 +248,7 @@ _WORDS: Mapping[str, Words] = {
     "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
     "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
     "guess not varied": lambda v, c: (
-        f"not varied: {some([c.namer.setting(c.experiment, one) for one in v['settings']], 2)}"
+        f"not varied: {several([c.namer.setting(c.experiment, one) for one in v['settings']], 2)}"
     ),
     "runs": lambda v, _: (
         f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"

@@ -33,7 +33,7 @@ from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.running.code import CodeClosure, closure_of
 from reproaudit.running.executors import STOP_SECONDS
 from reproaudit.running.fingerprint import NOT_PACKAGES, versions
-from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, compute, lost
+from reproaudit.running.jobs import Advanced, Job, JobOutcome, OnNews, compute, lost
 
 CONNECT_SECONDS = 30.0
 """The seconds to wait for the scheduler, and for a first worker."""
@@ -82,7 +82,7 @@ def _is_cancelled() -> bool:
     return isinstance(sys.exc_info()[1], _CancelledError)
 
 
-def _compute_there(job: Job, topic: str, code: str, wanted: Mapping[str, str]) -> Outcome | None:
+def _compute_there(job: Job, topic: str, code: str, wanted: Mapping[str, str]) -> JobOutcome | None:
     """Runs on a worker. None if the caller cancelled the job."""
     from distributed import get_worker
 
@@ -208,7 +208,7 @@ class DaskCluster:
             if name == "ended":
                 keys.discard(key)
 
-    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[JobOutcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
         self._last_seen = time.monotonic()
@@ -281,10 +281,10 @@ class DaskCluster:
             if name == "advanced" and key in running:
                 on_news(Advanced(key, *rest))
 
-    def _outcome(self, future: Any) -> Outcome:
+    def _outcome(self, future: Any) -> JobOutcome:
         job, _ = self._running.pop(future)
         try:
-            outcome: Outcome | None = future.result()
+            outcome: JobOutcome | None = future.result()
             error = "the job was cancelled on the cluster"
         except Exception as raised:
             outcome, error = None, f"lost on the cluster: {_one_line(raised)}"

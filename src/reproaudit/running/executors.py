@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 from reproaudit.audit.paper_module import one_line
 from reproaudit.running.devices import THREAD_VARIABLES
-from reproaudit.running.jobs import Advanced, Job, OnNews, Outcome, Printed, compute, lost
+from reproaudit.running.jobs import Advanced, Job, JobOutcome, OnNews, Printed, compute, lost
 from reproaudit.running.printout import Printout, print_into
 
 STOP_SECONDS = 10.0
@@ -68,7 +68,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def threads(self) -> int:
         """The number of threads that each of its jobs may use."""
 
-    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[JobOutcome]:
         """Yields an outcome per job, as they end.
 
         A job is taken from ``jobs`` only when it can start, and ``jobs`` is asked for the next
@@ -99,7 +99,7 @@ def _work(pipe: connection.Connection[Any, Any], output: connection.Connection[A
     threading.Thread(target=_end_with_parent, daemon=True).start()
     one_at_a_time = threading.Lock()
 
-    def send(message: Advanced | Outcome) -> None:
+    def send(message: Advanced | JobOutcome) -> None:
         with one_at_a_time:
             pipe.send(message)
 
@@ -204,7 +204,7 @@ class _Worker:
         self._began = time.monotonic()
         return True
 
-    def receive(self) -> Advanced | Outcome | None:
+    def receive(self) -> Advanced | JobOutcome | None:
         """Its next message, or None if it has died or sends something else."""
         try:
             if not self.pipe.poll():  # and yet open: a process that it forked has the other end
@@ -212,7 +212,7 @@ class _Worker:
             message = self.pipe.recv()
         except Exception:  # the end of the pipe, or bytes that an experiment wrote to it
             return None
-        return message if isinstance(message, Advanced | Outcome) else None
+        return message if isinstance(message, Advanced | JobOutcome) else None
 
     def tell(self, on_news: OnNews, *, is_last: bool = False) -> None:
         """Tells what its job has printed since the last time."""
@@ -304,7 +304,7 @@ class LocalProcesses:
                 worker.close()
             self._workers.clear()
 
-    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_news: OnNews) -> Iterator[JobOutcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
         again: deque[Job] = deque()
@@ -326,7 +326,7 @@ class LocalProcesses:
                 message = worker.receive()
                 if isinstance(message, Advanced):
                     on_news(message)
-                elif isinstance(message, Outcome):
+                elif isinstance(message, JobOutcome):
                     worker.tell(on_news, is_last=True)
                     worker.job = None
                     yield message

@@ -88,7 +88,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """The outcome of a job.
 
     Attributes:
@@ -121,10 +121,10 @@ OnAdvance = Callable[[Advanced], None]
 OnNews = Callable[[Advanced | Printed], None]
 
 
-def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> Outcome:
+def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:
     """The outcome of a job whose process has ended; its time is that of its checkpoints."""
     clock = Partial(job.partial).clock()
-    return Outcome(
+    return JobOutcome(
         job=job,
         environment=describe_environment(job.device, job.threads, job.form),
         started=clock.started,
@@ -243,7 +243,7 @@ def describe_environment(device: str, threads: int, form: RunForm = "fast") -> E
 
 def compute(
     job: Job, on_advance: OnAdvance, is_ending: Callable[[], bool] = lambda: False
-) -> Outcome:
+) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes the outcome's error.
 
     Args:
@@ -269,7 +269,7 @@ def compute(
         trace = trace.encode(errors="backslashreplace").decode()
     finally:
         os.chdir(folder)
-    return Outcome(
+    return JobOutcome(
         job=job,
         environment=describe_environment(job.device, job.threads, job.form),
         started=session.clock.started,

@@ -43,7 +43,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.fingerprint import NOT_PACKAGES
-from reproaudit.running.jobs import Advanced, Job, Outcome, Printed
+from reproaudit.running.jobs import Advanced, Job, JobOutcome, Printed
 from reproaudit.running.partial import Partial
 from reproaudit.running.queue import Plan, QueuedCell
 from reproaudit.running.store import CellLock, Store
@@ -305,7 +305,7 @@ class _Run:
         else:
             self.on_event(Progress(cells, news.phase, news.done, news.total))
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: JobOutcome) -> None:
         """Writes the records of an outcome and gives its cells back."""
         if outcome.fault is not None:
             raise outcome.fault
@@ -331,7 +331,7 @@ class _Run:
         del self._held[outcome.job.key]
         claimed.release(finished=finished)
 
-    def _is_run_again(self, claimed: _Claimed, outcome: Outcome) -> bool:
+    def _is_run_again(self, claimed: _Claimed, outcome: JobOutcome) -> bool:
         """Queues the cells of a crashed job again, each alone, unless each was run again before."""
         names = {task.fingerprint for task in claimed.tasks}
         if outcome.error is None or outcome.job.blocked is not None:
@@ -356,7 +356,7 @@ class _Run:
                 self.summary.not_repeated += 1
                 self.on_event(NotRepeated(task.cell, differences))
 
-    def _record(self, task: QueuedCell, outcome: Outcome) -> Record:
+    def _record(self, task: QueuedCell, outcome: JobOutcome) -> Record:
         cell = task.cell
         measured = outcome.measurements.get(cell.seed, Measurements())
         try:
@@ -385,7 +385,7 @@ class _Run:
             measurements=kept,
         )
 
-    def _environment(self, task: QueuedCell, outcome: Outcome) -> Environment:
+    def _environment(self, task: QueuedCell, outcome: JobOutcome) -> Environment:
         """The environment of the cell, with the versions of what its paper alone computes with."""
         names = task.versions.keys() - NOT_PACKAGES
         packages = {**{one: task.versions[one] for one in names}, **outcome.environment.packages}

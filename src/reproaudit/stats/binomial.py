@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from enum import StrEnum
 
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 """One-sided confidence of every decision."""
 
 
@@ -33,9 +33,9 @@ def decide_count(yes: int, runs: int, share: float = 0.5) -> Decision:
         ValueError: for a count that is no share of the runs.
     """
     _check(yes, runs)
-    if _at_least(yes, runs, share) <= 1 - CONFIDENCE:
+    if _at_least(yes, runs, share) <= 1 - _CONFIDENCE:
         return Decision.MET
-    if _at_least(runs - yes, runs, 1 - share) <= 1 - CONFIDENCE:
+    if _at_least(runs - yes, runs, 1 - share) <= 1 - _CONFIDENCE:
         return Decision.MISSED
     return Decision.OPEN
 

@@ -47,7 +47,7 @@ class Law:
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """Return the rivals: other powers, bounded courses, against a power the logarithm."""
+        """Return the rivals: other powers, bounded courses, to a power the logarithm."""
         logarithm = ("logarithm",) if self.exponent >= self.apart else ()
         return ("power", "bounded", *logarithm)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reproaudit.stats.binomial import Decision
 
-CONFIDENCE = 0.9
+_CONFIDENCE = 0.9
 """Two-sided, so that each end is passed by chance in 5 %."""
 
 
@@ -32,7 +32,7 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
     count = len(placed)
     mean = math.fsum(placed) / count
     spread = math.sqrt(math.fsum((one - mean) ** 2 for one in placed) / (count - 1))
-    half = quantile_t((1 + CONFIDENCE) / 2, count - 1) * spread / math.sqrt(count)
+    half = quantile_t((1 + _CONFIDENCE) / 2, count - 1) * spread / math.sqrt(count)
     ends = (mean, mean - half, mean + half)
     natural = [math.exp(one) if log else one for one in ends]
     return natural[0], natural[1], natural[2]

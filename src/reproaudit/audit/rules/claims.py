@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reproaudit.audit.claims import Arm, Claim, NamedArm
+from reproaudit.audit.claims import ArmSpec, Claim, NamedArm
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.names import (
     ids_of_their_own,
@@ -72,7 +72,7 @@ class WrittenArm(NamedTuple):
 
     loc: Loc
     claim: Claim
-    arm: Arm | str
+    arm: ArmSpec | str
 
 
 def arms(audit: Audit) -> Iterator[WrittenArm]:
@@ -86,12 +86,12 @@ def arms(audit: Audit) -> Iterator[WrittenArm]:
             yield WrittenArm(("claims", i, "constructed"), claim, claim.constructed)
 
 
-def _written(audit: Audit) -> Iterator[tuple[Loc, Claim | None, Arm]]:
+def _written(audit: Audit) -> Iterator[tuple[Loc, Claim | None, ArmSpec]]:
     """Every arm with its settings, shared ones once, with the claim that it is written in."""
     for name, shared in audit.arms.items():
         yield ("arms", name), None, shared
     for one in arms(audit):
-        if isinstance(one.arm, Arm):
+        if isinstance(one.arm, ArmSpec):
             yield one.loc, one.claim, one.arm
 
 
@@ -315,7 +315,7 @@ def _arm_settings(audit: Audit) -> Iterator[Violation]:
             yield from _settings_of_arm(audit, loc, arm, experiment)
 
 
-def _settings_of_arm(audit: Audit, loc: Loc, arm: Arm, experiment: str) -> Iterator[Violation]:
+def _settings_of_arm(audit: Audit, loc: Loc, arm: ArmSpec, experiment: str) -> Iterator[Violation]:
     changes = False
     for name, value in arm.settings.items():
         place = (*loc, "settings", name)

@@ -156,7 +156,7 @@ def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certif
         "paper": paper,
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": [_person(one) for one in certificate.checkers],
-        "summary": summary(card),
+        "summary": codecheck_summary(card),
     }
     if card.records["ended"] is not None:
         data["check_time"] = str(card.records["ended"])[:19].replace("T", " ")
@@ -183,7 +183,7 @@ def _person(one: Codechecker) -> dict[str, str]:
     return {"name": one.name} if one.orcid is None else {"name": one.name, "ORCID": one.orcid}
 
 
-def summary(card: Scorecard) -> str:
+def codecheck_summary(card: Scorecard) -> str:
     """Return the paragraph and the counts of outcomes."""
     return clean(
         f"{' '.join(card.summary)} {closing(card.claims)} There is no single answer for the paper; "
