@@ -16,7 +16,7 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
 from reproaudit.running.events import Event
-from reproaudit.running.jobs import Job, OnAdvance, Outcome, compute
+from reproaudit.running.jobs import Job, JobOutcome, OnAdvance, compute
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
@@ -71,7 +71,7 @@ class InProcess:
     def __exit__(self, *_error: object) -> None:
         return None
 
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[JobOutcome]:
         for job in jobs:
             yield compute(job, on_advance, raised_by_the_test)
 

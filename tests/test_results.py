@@ -295,7 +295,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
     assert (ours["claims"][0]["base"]["n"], theirs["claims"][0]["base"]["n"]) == (6, 6)
     assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
-    assert "paper-word tier" in capsys.readouterr().out
+    assert "scale, seeds drawn with 'word'" in " ".join(capsys.readouterr().out.split())
     for words in (["--salt", "Word!", "--tier", "paper"], ["--salt", "word"]):
         assert run_command(["run", "mini", *known, *words]) == 2
         assert capsys.readouterr().err.count("\n") == 1
