@@ -154,7 +154,9 @@ def _checks(node: yaml.Node) -> Iterator[yaml.MappingNode]:
             yield from _checks(one)
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if key.value == "checks" and isinstance(value, yaml.SequenceNode):
+            if key.value in ("headline", "support", "notes", "checks") and isinstance(
+                value, yaml.SequenceNode
+            ):
                 yield from value.value
             else:
                 yield from _checks(value)

@@ -226,7 +226,7 @@ def test_workers_agree_and_nothing_imports_torch(author: pytest.Pytester) -> Non
     said = cases["mini.contradicted"]
     assert said.get("classname") == "audits.mini.yaml"
     properties = {one.get("name"): one.get("value") for one in said.iter("property")}
-    assert properties["reproaudit_outcome"] == "not supported"
+    assert properties["reproaudit_outcome"] == "✗ not supported"
     failure = said.find("failure")
     assert failure is not None
     assert "at most 0.002" in (failure.text or "")

@@ -482,8 +482,8 @@ def test_the_command_tells_a_hostile_submission_in_one_line(
 def test_seeds_and_files_that_the_manifest_does_not_name_are_told(tmp_path: Path) -> None:
     """The defect: six of fourteen seeds in a table were judged, and the page said nothing."""
     rows = [f"{seed},{0.1 + seed / 7}" for seed in range(9)]
-    (tmp_path / "more.csv").write_text("seed,distance\n")
-    table = "\n".join(["seed,distance", *rows]).encode()
+    (tmp_path / "more.csv").write_text("seed,accuracy\n")
+    table = "\n".join(["seed,accuracy", *rows]).encode()
     runs = [{"experiment": "good", "seeds": [0, 1, 2, 3, 4], "files": ["own.csv"]}]
     said = read_submission(AUDIT, write(tmp_path, "own.csv", table, runs=runs)).remarks
     assert (

@@ -667,14 +667,6 @@ def test_every_alternative_of_the_ledger_is_implemented(
         assert not same(measured(experiment), found)
 
 
-@pytest.mark.parametrize("claim", AUDIT.claims, ids=lambda c: c.id)
-def test_controls_differ_from_the_experiment(claim: Any) -> None:
-    controls = (*AUDIT.controls_of(claim), AUDIT.positive_control_of(claim))
-    for control in (one for one in controls if one.settings):  # others read the claim's own runs
-        other = measured(control.experiment, **control.settings)
-        assert not same(measured(claim.experiment), other)
-
-
 def test_fixed_codes_go_on_as_the_setting_says() -> None:
     s = settings("length")
     T, longest = s.tokens, max(s.lengths)

@@ -24,6 +24,11 @@ from reproaudit.report.html import STYLE
 from reproaudit.report.numbers import setting_value
 from reproaudit.report.printable import printable
 
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+    '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
+)
+
 STALE = (
     "Not saved: this item was changed in the file after you opened it. The page shows what the "
     "file says now, with your words still in the form. Save again to put them there."
@@ -61,11 +66,15 @@ def application(session: DeskSession) -> Starlette:
             media_type="text/css",
         )
 
+    async def icon(_request: Request) -> Response:
+        return Response(ICON, media_type="image/svg+xml")
+
     return Starlette(
         routes=[
             Route("/", show, methods=["GET"]),
             Route("/", act, methods=["POST"]),
             Route("/style.css", style, methods=["GET"]),
+            Route("/icon.svg", icon, methods=["GET"]),
         ]
     )
 
