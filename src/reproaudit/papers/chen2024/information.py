@@ -14,7 +14,6 @@ from jaxtyping import Float
 from reproaudit.lab import Array
 from reproaudit.papers.chen2024.model import Subset
 
-
 SMALLEST_CHANCE = 1e-30
 """A chance below this counts as this: a row of a small Dirichlet parameter may hold zeros, and a
 chain that cannot leave a context has no single stationary law."""
