@@ -27,10 +27,10 @@ from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
-from reproaudit.judge import History
 from reproaudit.running.files import explained, sha256, write_whole
 
 if TYPE_CHECKING:  # `check` starts without NumPy
+    from reproaudit.judge import History
     from reproaudit.records import Record
 
 MOST_LOG_BYTES = 2**26
@@ -177,6 +177,8 @@ def history_of(
         for name, answer in one.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
+    from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
+
     return History(_was_committed(entry, audit, store, lines), frozenset(changed), len(earlier))
 
 
