@@ -568,9 +568,17 @@ def test_list(done: Place) -> None:
     assert entries["mini"]["tier"] == "quick"
     assert entries["mini"]["outcomes"] == {"supported": 2, "not supported": 1, "not tested": 1}
     assert (entries["mini"]["card"], entries["mini"]["documented"]) == (2, 2)
-    done.store = done.folder / "none"
+    done.store = done.folder / "none" / "runs"
     untested = {one["slug"]: one for one in json.loads(done("list", "--json")[1])}
     assert untested["mini"]["outcomes"] is None
+
+
+def test_list_shows_the_answers_that_came_with_a_report(done: Place) -> None:
+    done.out = done.folder / "shipped" / "reports"
+    assert done("report", "mini")[0] == 0
+    done.store = done.folder / "shipped" / "runs"
+    (mini,) = (one for one in json.loads(done("list", "--json")[1]) if one["slug"] == "mini")
+    assert (mini["tier"], mini["outcomes"]["supported"]) == ("quick", 2)
 
 
 def test_check(at: Place) -> None:

@@ -177,28 +177,16 @@ class Audit(StrictModel):
     """The figures on the scorecard."""
 
     _salt: str = PrivateAttr(default="")
-    _given_seeds: Mapping[TierName, tuple[int, ...]] = PrivateAttr(default_factory=dict)
 
     @property
     def salt(self) -> str:
         """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
         return self._salt
 
-    @property
-    def given_seeds(self) -> Mapping[TierName, tuple[int, ...]]:
-        """Seeds of tiers that stand in place of its own, as of runs that others made."""
-        return self._given_seeds
-
     def salted(self, word: str) -> Audit:
         """Return this audit with other seeds at the paper tier, which follow from a word, too."""
         copy = self.model_copy()
         copy._salt = word
-        return copy
-
-    def with_seeds(self, given: Mapping[TierName, tuple[int, ...]]) -> Audit:
-        """Return this audit with these seeds at some tiers."""
-        copy = self.model_copy()
-        copy._given_seeds = dict(given)
         return copy
 
     def settings_of(self, experiment: str) -> dict[str, Setting]:
@@ -209,11 +197,6 @@ class Audit(StrictModel):
         """One setting of an experiment; None if it has no such setting."""
         own = self.experiments[experiment].settings.get(name)
         return own if own is not None else self.settings.get(name)
-
-    def value_of(self, experiment: str, name: str, tier: TierName) -> SettingValue | None:
-        """The value of one setting of an experiment at a tier; None if it has no such setting."""
-        setting = self.setting_of(experiment, name)
-        return setting.at(tier) if setting is not None else None
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None

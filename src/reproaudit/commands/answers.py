@@ -236,3 +236,10 @@ def scorecard_of_paper(
             if (folder / "scorecard.json").is_file():
                 return read_scorecard(folder / "scorecard.json")
     return None
+
+
+def written_scorecard(entry: Entry, store: Store) -> Scorecard | None:
+    """Return the scorecard beside a store at the highest tier, as a report wrote it."""
+    reports = store.root.parent / "reports"
+    files = (reports / tier / entry.slug / "scorecard.json" for tier in reversed(TIERS))
+    return next((read_scorecard(one) for one in files if one.is_file()), None)

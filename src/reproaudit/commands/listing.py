@@ -8,11 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS
-from reproaudit.commands.answers import has_records, scorecard_of_store
+from reproaudit.audit.model import TIERS, Audit
+from reproaudit.commands.answers import has_records, scorecard_of_store, written_scorecard
 from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.judge import Outcome
 from reproaudit.report.documentation import documentation_of
+from reproaudit.report.model import Scorecard
 from reproaudit.report.words import OUTCOMES
 from reproaudit.running.groups import TiedGroupsError
 from reproaudit.running.store import Store
@@ -25,22 +26,22 @@ def show_list(entries: Iterable[Entry], store: Path, as_json: bool) -> None:
         print_json(found)
         return
     wide = max((len(str(one["slug"])) for one in found), default=0)
+    answers = max((len(_counts(one)) for one in found), default=0)
     room = terminal().width
     for one in found:
         documented = f"{one['documented']} of {one['of']} documented"
-        line = f"{one['slug']:<{wide}}  {documented}  {_counts(one)}  {one['title']}"
+        line = f"{one['slug']:<{wide}}  {documented}  {_counts(one):<{answers}}  {one['title']}"
         say(line if len(line) <= room else f"{line[: room - 1].rstrip()}…")
 
 
 def _entry(entry: Entry, store: Store) -> dict[str, object]:
     audit = entry.audit()
     documented = documentation_of(audit, entry.reviews())
-    tier = next((one for one in reversed(TIERS) if has_records(store, entry.slug, one)), None)
-    counts: dict[str, int] | None = None
-    if tier is not None:
-        with suppress(TiedGroupsError):  # `report` names the groups
-            card = scorecard_of_store(entry, audit, tier, store)
-            counts = dict(Counter(one.outcome for one in card.claims))
+    card = None
+    with suppress(TiedGroupsError):  # `report` names the groups
+        card = _last(entry, audit, store)
+    counts = None if card is None else dict(Counter(one.outcome for one in card.claims))
+    tier = None if card is None else card.tier
     return {
         "slug": entry.slug,
         "title": audit.paper.title,
@@ -51,6 +52,14 @@ def _entry(entry: Entry, store: Store) -> dict[str, object]:
         "tier": tier,
         "outcomes": counts,
     }
+
+
+def _last(entry: Entry, audit: Audit, store: Store) -> Scorecard | None:
+    """The answers at the highest tier that has records, else those that a report wrote."""
+    for tier in reversed(TIERS):
+        if has_records(store, entry.slug, tier):
+            return scorecard_of_store(entry, audit, tier, store)
+    return written_scorecard(entry, store)
 
 
 def _counts(one: dict[str, object]) -> str:

@@ -26,9 +26,9 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import at_words, number, setting_value
+from reproaudit.report.numbers import at_words, bound_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
-from reproaudit.report.words import Context, Namer, effect, leading, words
+from reproaudit.report.words import Context, Namer, against, leading, typical_words, words
 from reproaudit.stats import share_interval
 
 
@@ -91,6 +91,7 @@ def claim_model(
     low, high = share_interval(found.base.yes, found.base.n)
     headline = make.estimates(found.base, found.cannot_fail)
     shown = leading(found)
+    typical = "" if shown is None else _typical(claim, found, shown, context)
     return ClaimModel(
         id=found.id,
         says=claim.says,
@@ -107,7 +108,13 @@ def claim_model(
         phrase=words(found.phrases[0], context) if found.phrases else "",
         clauses=_reasons(found.clauses, context),
         runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high),
-        effect=_effect(claim, found, context) if shown is not None else "no numbers",
+        effect="no numbers" if shown is None else against(typical, shown),
+        typical=typical,
+        bound="" if shown is None else bound_words(shown.limit, shown.condition.unit),
+        shown=None if shown is None else found.base.estimates.index(shown),
+        elsewhere=next(
+            (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
+        ),
         base=make.arm(found.base, found.cannot_fail),
         grades=tuple(map(make.arm, found.grades)),
         symbol=symbol or None,
@@ -221,7 +228,7 @@ class _Arms:
             mean=one.mean,
             cannot_fail=cannot_fail,
             values=one.values,
-            words=effect(one, noun),
+            words=against(typical_words(one, noun), one),
         )
 
 
@@ -235,23 +242,19 @@ def _reasons(notes: Sequence[Note], context: Context) -> tuple[ReasonModel, ...]
     return tuple(ReasonModel(kind=one.kind, words=words(one, context)) for one in notes)
 
 
-def _effect(claim: Claim, found: ClaimAnswer, context: Context) -> str:
-    """The row's number; of a graded claim at the first and the last primary coordinate."""
-    shown = leading(found)
-    assert shown is not None
-    text = effect(shown, context.noun(shown.condition.noun))
+def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context) -> str:
+    """The row's numbers; of a graded claim at the first and the last primary coordinate."""
     primary = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
-    if len(primary) < 2 or not all(one.estimates for one in primary):
-        return text
-    first, last = primary[0].estimates[0], primary[-1].estimates[0]
-    if first.median is None or last.median is None or first.worst is None:
-        return text
-    ends = [str(one.at) if one.at is None else at_words(one.at) for one in primary]
+    estimates = [one.estimates[0] for one in primary if one.estimates]
+    if len(primary) < 2 or any(one.median is None or one.worst is None for one in estimates):
+        return typical_words(shown, context.noun(shown.condition.noun))
+    first, last = estimates[0], estimates[-1]
     unit = "-fold" if first.condition.unit == "factor" else ""
+    ends = [at_words(one.at) for one in (primary[0], primary[-1]) if one.at is not None]
     return (
-        f"{number(first.median)}{unit} at {context.symbol} = {ends[0]}, "
-        f"{number(last.median)}{unit} at {context.symbol} = {ends[-1]}, "
-        f"worst run {number(first.worst)}{unit}; {text.rpartition('; ')[2]}"
+        f"{number(first.median or 0.0)}{unit} at {context.symbol} = {ends[0]}, "
+        f"{number(last.median or 0.0)}{unit} at {context.symbol} = {ends[-1]}, "
+        f"worst run {number(first.worst or 0.0)}{unit}"
     )
 
 

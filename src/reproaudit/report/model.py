@@ -175,6 +175,14 @@ class ClaimModel(ReportModel):
     """The runs of the headline."""
     effect: str
     """The typical run against the bound, in words."""
+    typical: str
+    """The typical run alone."""
+    bound: str
+    """The bound alone."""
+    shown: int | None
+    """The place of the condition that the row shows, among those of the headline."""
+    elsewhere: str
+    """Where the runs end that say no; empty where the audit does not say."""
     base: ArmModel
     """The arm that decides: the claim's own, or a reading where that has not run."""
     grades: tuple[ArmModel, ...]

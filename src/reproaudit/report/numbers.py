@@ -103,15 +103,14 @@ def counted(count: int, noun: str) -> str:
 
 
 def bound_words(limit: Limit, unit: str) -> str:
-    """Return a bound in words: at most 0.1 allowed, at least 100-fold asked."""
+    """Return a bound in words: at most 0.1, at least 100-fold."""
     if limit.side is Side.WITHIN:
         if limit.relative:
-            return f"within {percent(limit.at)} of {stated(limit.target)} allowed"
-        return f"{number(limit.target, 3)} ± {stated(limit.at)} allowed"
+            return f"within {percent(limit.at)} of {stated(limit.target)}"
+        return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     at = stated(limit.at)
     if unit == "factor" and limit.at != 1:
         at += "-fold"
     if unit == "share" and limit.at < 0.1:
         at = percent(limit.at)
-    verb = "allowed" if limit.side is Side.AT_MOST else "asked"
-    return f"{limit.side.value.replace('_', ' ')} {at} {verb}"
+    return f"{limit.side.value.replace('_', ' ')} {at}"

@@ -193,7 +193,15 @@ def _arm(arm: ArmModel) -> str:
     void = f", {arm.void} void" if arm.void else ""
     numbers = [one for one in arm.estimates if one.median is not None]
     typical = f" ({numbers[0].noun} {number(numbers[0].median or 0.0)})" if numbers else ""
-    return f"{arm.words}: {of(arm.yes, arm.n)}{void}{typical if arm.role == 'null' else ''}"
+    return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' else ''}"
+
+
+def counts_of(arm: ArmModel) -> str:
+    """Return how many runs say yes; where their mean decides otherwise, that it does."""
+    means = [one for one in arm.estimates if one.mean is not None]
+    if arm.decision == "missed" and means and arm.yes == arm.n:
+        return f"missed by the mean of {arm.n}"
+    return of(arm.yes, arm.n)
 
 
 def _ablation(arm: ArmModel) -> str:

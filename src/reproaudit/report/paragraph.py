@@ -160,13 +160,13 @@ def _runs(claim: ClaimModel) -> str:
 
 
 def _short_effect(claim: ClaimModel) -> str:
-    return claim.effect.replace(" allowed", "").replace(" asked", "")
+    return f"{claim.typical}; {claim.bound}" if claim.bound else claim.effect
 
 
 def _tail(claim: ClaimModel) -> str:
     """Where the other runs end, or what is left without a part of the mechanism."""
-    if claim.phrase.startswith("the other "):
-        return f"; {claim.phrase}"
+    if claim.elsewhere:
+        return f"; {claim.elsewhere}"
     for one in claim.ablations:
         if one.specificity == "smaller" and one.effects:
             return f"; without {one.lacks} by less, {number(one.effects[0])}-fold"

@@ -40,9 +40,9 @@ def strip(claim: ClaimModel) -> Markup:
 
 
 def _leading(claim: ClaimModel) -> int | None:
+    """The condition that the row shows; where it has no numbers, the first that has."""
     with_numbers = [i for i, one in enumerate(claim.headline) if one.values]
-    missed = [i for i in with_numbers if claim.headline[i].words in claim.effect]
-    return next(iter(missed or with_numbers), None)
+    return claim.shown if claim.shown in with_numbers else next(iter(with_numbers), None)
 
 
 def _values(arm: ArmModel, place: int) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of, share_range
-from reproaudit.report.outline import byline, scale_words
+from reproaudit.report.outline import byline, counts_of, scale_words
 from reproaudit.report.paragraph import closing
 from reproaudit.report.words import OUTCOMES
 
@@ -101,7 +101,7 @@ def detail_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
             for arm in arms:
                 said = f"{claim.symbol} = {arm.at}" if label == "at" else arm.lacks or arm.words
                 loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
-                yield _cut(f"  {label:<11} {said}: {of(arm.yes, arm.n)}{loss}", width)
+                yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", width)
 
 
 def _trained(ends: tuple[float, float]) -> str:

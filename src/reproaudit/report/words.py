@@ -94,17 +94,21 @@ class Namer:
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def effect(one: Estimate, noun: str) -> str:
-    """Return a condition's typical and worst run against its bound, in words."""
-    bound = bound_words(one.limit, one.condition.unit)
+def against(typical: str, one: Estimate) -> str:
+    """Return a condition's runs, in words already, against its bound."""
+    verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
+    return f"{typical}; {bound_words(one.limit, one.condition.unit)} {verb}"
+
+
+def typical_words(one: Estimate, noun: str) -> str:
+    """Return a condition's typical and worst run, or its mean, in words."""
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         noun = "exponent" if one.condition.name == "exponent" else noun
-        return f"mean {noun} {mean} [{low}, {high}]; {bound}"
+        return f"mean {noun} {mean} [{low}, {high}]"
     if one.median is None or one.worst is None:
-        return f"{_NEVER.get(one.condition.name, f'{noun} has no number')}; {bound}"
-    shown = _SHOWN.get(one.condition.name, _plain)
-    return f"{shown(one, noun)}; {bound}"
+        return _NEVER.get(one.condition.name, f"{noun} has no number")
+    return _SHOWN.get(one.condition.name, _plain)(one, noun)
 
 
 def _pair(one: Estimate, text: Callable[[float], str], after: str = "") -> str:

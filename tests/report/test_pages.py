@@ -1,0 +1,57 @@
+"""What a page says and shows, on the miniature and in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsing import fits, serious, watched
+from factories import make_scorecard
+from miniatures import aligns, claim
+from reproaudit.report.files import write_report
+from reproaudit.report.markdown import markdown
+from reproaudit.report.register import write_register
+from reproaudit.report.terminal import report_lines
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of a paper, and the register beside them."""
+    out = tmp_path_factory.mktemp("pages")
+    card = make_scorecard()
+    write_report(card, out)
+    write_register([card], out)
+    return out / "paper"
+
+
+@pytest.mark.parametrize("page", ["mini/scorecard.html", "index.html"])
+def test_a_page_needs_nothing_else_and_fits_a_phone(browser: Any, folder: Path, page: str) -> None:
+    address = (folder / page).as_uri()
+    with watched(browser, address, folder.as_uri()) as shown:
+        assert serious(shown) == []
+        shown.set_viewport_size({"width": 360, "height": 700})
+        assert fits(shown)
+        assert "supported" in shown.inner_text("body")
+
+
+def test_a_null_that_misses_by_its_mean_is_not_said_to_pass() -> None:
+    """Each run of the null meets the distance; the mean of where it ends is another one."""
+    ends = {"kind": "equals", "value": "final", "to": 0.02, "within": 0.005, "from": "paper"}
+    one = claim("mini", "mean", main=True, headline=[ends, aligns(0.1)], nulls=["low"])
+    arms = {
+        "low": {"settings": {"level": 0.03}, "why": "ends elsewhere"},
+        "built": {"settings": {"level": 0.001}, "why": "ends lower"},
+    }
+    card = make_scorecard(claims=[one], arms=arms)
+    assert card.claims[0].nulls[0].decision == "missed"
+    assert "low: missed by the mean of 5" in markdown(card)
+
+
+def test_the_paragraph_and_the_row_give_the_same_numbers() -> None:
+    card = make_scorecard()
+    said = " ".join(" ".join(report_lines(card)).split())
+    for one in card.claims:
+        assert one.effect.startswith(f"{one.typical}; {one.bound} ")
+    assert f"({card.claims[0].typical}; {card.claims[0].bound})" in said
