@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
-from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
+from reproaudit.audit.loading import Fault, read_audit, read_reviews
 from reproaudit.audit.loading.fault import Place
 from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.audit.rules.run_files import BROKEN_LOG
+from reproaudit.audit.rules.tables import BROKEN_LOG
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -102,7 +102,7 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     audit, faults = read_audit(file)
     yield from faults
-    yield from faults_of_reviews(entry_of(file).review_file, audit)
+    yield from read_reviews(entry_of(file).review_file, audit)[1]
     log = entry_of(file).results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)

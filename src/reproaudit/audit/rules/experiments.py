@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Figure
 from reproaudit.audit.rules.names import known_settings, not_of, unknown, unknown_experiment
-from reproaudit.audit.rules.rule import Loc, Violation, error
+from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import repeated, shown
 from reproaudit.declarations import Axis, Coordinate, Declaration, MeasurementKind
 
@@ -193,6 +193,56 @@ def _axes_fit_kind(audit: Audit) -> Iterator[Violation]:
                 f"found the array '{name}' without axes; expected at least one",
                 "Name its axes, or make it a scalar.",
             )
+
+
+@error(
+    "RA194",
+    "A range has a least value below its largest.",
+    "Write the smaller value first, or null for an open end.",
+)
+def _ranges_are_ranges(audit: Audit) -> Iterator[Violation]:
+    for loc, _, declaration in _declarations(audit):
+        low, high = declaration.range or (None, None)
+        if low is not None and high is not None and low >= high:
+            yield Violation((*loc, "range"), f"found [{low:g}, {high:g}]; expected a range")
+
+
+@error(
+    "RA220",
+    "How far a run trained is read from a series.",
+    "Name a series that the experiment measures.",
+)
+def _training_loss_is_a_series(audit: Audit) -> Iterator[Violation]:
+    stated = [(("experiments", e), (e,), one.training_loss) for e, one in audit.experiments.items()]
+    for loc, experiments, name in [((), tuple(audit.experiments), audit.training_loss), *stated]:
+        found = [audit.declaration(one, name) for one in experiments if name is not None]
+        kinds = {one.kind for one in found if one is not None}
+        if found and kinds != {MeasurementKind.SERIES}:
+            known = {one for e in experiments for one in audit.measurements_of(e)}
+            what = f"the {next(iter(kinds))} " if kinds else "the unknown measurement "
+            message = f"found {what}'{name}'; expected a series"
+            yield Violation((*loc, "training_loss"), message, about=name, known=known)
+
+
+@warning(
+    "RA221",
+    "Fewer than five valid runs decide nothing.",
+    "Ask for five runs or more.",
+)
+def _enough_runs(audit: Audit) -> Iterator[Violation]:
+    judged = {one.experiment for one in audit.claims if not one.exact}
+    own = [(("experiments", e, "runs"), one.runs) for e, one in audit.experiments.items()]
+    for loc, runs in [(("runs",), audit.runs), *own]:
+        if runs is None or (len(loc) > 1 and loc[1] not in judged) or not judged:
+            continue
+        for field in ("quick", "paper", "arms"):
+            if (number := getattr(runs, field)) < FEWEST:
+                message = f"found {number}; expected at least {FEWEST}"
+                yield Violation((*loc, field), message)
+
+
+FEWEST = 5
+"""The fewest valid runs by which a claim is decided."""
 
 
 @error("RA125", "Figures of one id would overwrite each other.", "Rename one of them.")

@@ -1,12 +1,16 @@
-"""Rules of one node of the file: what YAML allows and an audit does not, and what models refuse.
+"""Rules whose faults show while a file is read: of one value, of run files, modules and results.
 
-`reproaudit.audit.loading` finds these while it reads a file; their ids, reasons and remedies are
-listed here.
+`reproaudit.audit.loading` finds most of them, `reproaudit.repositories` those of the file
+``<slug>.run.yaml``, which says how an author's repository is run; their ids, reasons and remedies
+are listed here.
 """
 
 from __future__ import annotations
 
-from reproaudit.audit.rules.rule import Rule, Severity, define
+from reproaudit.audit.rules.rule import Severity, define
+
+MISFIT = "RA020"
+BROKEN_LOG = "RA021"
 
 _ERRORS = (
     (
@@ -123,7 +127,7 @@ _ERRORS = (
     (
         "RA063",
         "A bound has a provenance, and a bound of ours a reason, so that nobody tunes it unseen.",
-        "Add 'from: paper, derived, null, ceiling or ours', and 'why' for a bound of ours.",
+        "Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.",
     ),
     (
         "RA066",
@@ -132,20 +136,69 @@ _ERRORS = (
     ),
     (
         "RA067",
-        "An audit of another version cannot be read.",
-        "Write the audit in schema version 2; CHANGELOG.md says what changed.",
+        "An audit says in which version of the format it is written.",
+        "Begin from 'schema_version: 2'; 'reproaudit new' drafts the form.",
+    ),
+    (
+        "RA020",
+        "An experiment that does not take the audit's settings cannot be run.",
+        "Mend the audit, or the settings class of the module.",
+    ),
+    (
+        "RA021",
+        "A log of results that was edited no longer says how often a paper was judged.",
+        "Put back the file as git has it, or remove the line.",
+    ),
+    (
+        "RA081",
+        "A command measures an experiment of the audit that stands beside it.",
+        "Name an experiment of the audit.",
+    ),
+    (
+        "RA082",
+        "A setting that does not reach the command would make an arm that is its experiment.",
+        "Write its placeholder into the command, or its value under 'fixed' if it is built in.",
+    ),
+    (
+        "RA083",
+        "A placeholder stands for the seed or for a setting of the experiment.",
+        "Write {seed} or a setting's name; a brace that is meant as such is doubled.",
+    ),
+    (
+        "RA084",
+        "What is built into the code must be what the audit says is run.",
+        "Correct the value, or pass the setting to the command.",
+    ),
+    (
+        "RA085",
+        "A mapping leads to the measurements that the audit declares.",
+        "Name a measurement of this experiment.",
+    ),
+    (
+        "RA086",
+        "An expression is arithmetic in a closed grammar, so that it can be read and never runs.",
+        "Write it as docs/import.md describes it.",
+    ),
+    (
+        "RA087",
+        "Of two ways to run a paper nobody knows which made a record.",
+        "Keep the module or the run file, and remove the other.",
+    ),
+    (
+        "RA088",
+        "A run file without its audit has no settings, seeds and measurements.",
+        "Put SLUG.run.yaml beside SLUG.yaml, which must be without errors.",
     ),
 )
-"""Id, reason and remedy: RA001 to RA016 are about the file and its YAML, the others about what the
-models refuse."""
+"""Id, reason and remedy: RA001 to RA016 are about the file and its YAML, RA020 about a module that
+does not fit, RA021 about a log of results, RA050 to RA067 about what the models refuse, RA081 to
+RA088 about run files."""
 
-for _id, _why, _remedy in _ERRORS:
-    define(Rule(_id, Severity.ERROR, _why, _remedy))
+for _row in _ERRORS:
+    define(*_row)
 define(
-    Rule(
-        "RA017",
-        Severity.WARNING,
-        "Nobody reads more than a thousand faults at once.",
-        "Mend the faults that are listed, and check again.",
-    )
+    "RA017",
+    "Nobody reads more than a thousand faults at once.",
+    "Mend the faults that are listed, and check again.",
+    Severity.WARNING,
 )
