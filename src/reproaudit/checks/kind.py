@@ -147,7 +147,7 @@ class Bound(StrictModel):
     def _one_side(self) -> Self:
         if len(list(self._sides())) != 1:
             raise PydanticCustomError(
-                "bound", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
+                "bound_form", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
             )
         return self._with_reason()
 

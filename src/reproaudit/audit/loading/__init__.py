@@ -86,8 +86,8 @@ def read_text(
             message = f"found shared measurements that are made {_shared(audit)} times"
             faults.add(START, (), "RA016", f"{message}; expected a few thousand")
         else:
-            _slug_is_stem(audit, Path(file).stem, document, faults)
-            _take(broken_rules(audit), document, faults)
+            named = _by_its_stem(audit, Path(file).stem, document, faults)
+            _take(broken_rules(named), document, faults)
     _take(doubtful_texts(document.data, today or date.today(), faults.locs), document, faults)
     return (None if faults.refuse else audit), faults.in_order()
 
@@ -143,7 +143,7 @@ def _read(
 ) -> tuple[_Model | None, Document | None]:
     text = _text_of(path, faults)
     document = None if text is None else _document(text, faults, noun)
-    if document is None:
+    if document is None or faults.refuse:
         return None, None
     found = validate(model, document, faults)
     return (None if faults.refuse else found), document
@@ -221,10 +221,13 @@ def _shared(audit: Audit) -> int:
     return sum(len(audit.measurements if one is None else one) for one in made)
 
 
-def _slug_is_stem(audit: Audit, stem: str, document: Document, faults: Faults) -> None:
-    if audit.paper.slug != stem:
-        message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
-        faults.add(document.place(("paper", "slug")), ("paper", "slug"), "RA014", message)
+def _by_its_stem(audit: Audit, stem: str, document: Document, faults: Faults) -> Audit:
+    """The audit under its file's name, so that of a wrong slug one rule tells alone."""
+    if audit.paper.slug == stem:
+        return audit
+    message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
+    faults.add(document.place(("paper", "slug")), ("paper", "slug"), "RA014", message)
+    return audit.model_copy(update={"paper": audit.paper.model_copy(update={"slug": stem})})
 
 
 def _take(found: Iterable[tuple[Rule, Violation]], document: Document, faults: Faults) -> None:

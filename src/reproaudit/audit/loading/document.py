@@ -230,6 +230,7 @@ class _Builder:
             words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
             self._stop(event, "RA013", words)
         if self._open and self._open[-1].awaits_name:
+            self._open[-1].name = None
             self._tell(event, "RA015", "found a list or mapping as a name; expected text")
         tagged = self._is_tagged(event)
         data: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
@@ -268,6 +269,7 @@ class _Builder:
 
     def _name(self, event: Any, top: _Open) -> None:
         """Take a scalar as the name of what comes next."""
+        top.name = None
         hidden, name = self._is_hidden(event), event.value
         doubt = None if event.style or hidden else doubt_about_name(name)
         top.named, top.name = True, None if hidden or doubt is not None else name

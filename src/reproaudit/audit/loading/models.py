@@ -335,6 +335,11 @@ def _own(one: Complaint) -> tuple[str, str]:
     return (words if isinstance(one.value, dict) else f"found {one.found}; {words}"), ""
 
 
+def _words(one: Complaint) -> tuple[str, str]:
+    found, most = one.context["found"], one.context["most"]
+    return f"found {found} words; expected at most {most}", "Shorten it."
+
+
 def _union(one: Complaint) -> tuple[str, str]:
     return f"found {one.found}; expected {one.context['expected']}", ""
 
@@ -353,8 +358,9 @@ _SPECIAL: dict[str, Callable[[Complaint], tuple[str, str]]] = {
     "string_too_long": _long,
     "union": _union,
     **dict.fromkeys(
-        ("value_error", "bound", "too_many_words", "unexplained_guess", "unlocated_setting"), _own
+        ("value_error", "bound", "bound_form", "unexplained_guess", "unlocated_setting"), _own
     ),
+    "too_many_words": _words,
 }
 
 _RULES = {
@@ -369,6 +375,7 @@ _RULES = {
     "unexplained_guess": "RA060",
     "unlocated_setting": "RA061",
     "bound": "RA063",
+    "bound_form": "RA062",
     "too_many_words": "RA066",
 }
 """The rule of an error, by pydantic's name of it."""

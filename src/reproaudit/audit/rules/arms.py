@@ -97,6 +97,7 @@ def _measured_alike(audit: Audit) -> Iterator[Violation]:
                 message = f"found {found} '{name}' in experiment '{use.experiment}'; expected it "
                 message += f"as in '{use.claim.experiment}', since '{use.claim.id}' reads it"
                 yield Violation((*use.written, "experiment"), message)
+                break
 
 
 def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:

@@ -218,10 +218,11 @@ def _training_loss_is_a_series(audit: Audit) -> Iterator[Violation]:
         found = [audit.declaration(one, name) for one in experiments if name is not None]
         kinds = {one.kind for one in found if one is not None}
         if found and kinds != {MeasurementKind.SERIES}:
-            known = {one for e in experiments for one in audit.measurements_of(e)}
+            known = [one for e in experiments for one in audit.measurements_of(e)]
             what = f"the {next(iter(kinds))} " if kinds else "the unknown measurement "
             message = f"found {what}'{name}'; expected a series"
-            yield Violation((*loc, "training_loss"), message, about=name, known=known)
+            about = None if kinds else name
+            yield Violation((*loc, "training_loss"), message, about=about, known=known)
 
 
 @warning(

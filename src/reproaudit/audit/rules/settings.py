@@ -166,14 +166,15 @@ def _others_keep_coordinates(audit: Audit) -> Iterator[Violation]:
 )
 def _together_exist(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
+        users = [e for e in audit.experiments if audit.setting_of(e, name) is setting]
         for i, reading in enumerate(setting.readings):
-            for experiment in audit.experiments:
-                if audit.setting_of(experiment, name) is setting:
-                    known = known_settings(audit, experiment)
-                    for other in (one for one in reading.together if one not in known):
-                        place = (*loc, "readings", i, "with", other)
-                        message = not_of("setting", other, experiment)
-                        yield Violation(place, message, about=other, known=known, at_key=True)
+            for other in reading.together:
+                lacking = [e for e in users if audit.setting_of(e, other) is None]
+                if lacking:
+                    place = (*loc, "readings", i, "with", other)
+                    known = known_settings(audit, lacking[0])
+                    message = not_of("setting", other, lacking[0])
+                    yield Violation(place, message, about=other, known=known, at_key=True)
 
 
 @error(

@@ -132,7 +132,7 @@ _ERRORS = (
     (
         "RA066",
         "What a page says of a claim is brief.",
-        "Shorten it: 'says' has at most 25 words, 'short' at most 10.",
+        "Shorten it.",
     ),
     (
         "RA067",
