@@ -13,6 +13,7 @@ from reproaudit.checks import Bound, Check
 from reproaudit.checks.quantities import Quantity
 from reproaudit.declarations import Coordinate, Name, StrictModel
 
+
 class StartBound(Bound):
     """What holds of an arm before training; where it does not, the run is void."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
-from reproaudit.audit.loading import Fault, read_audit, read_reviews
+from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
 from reproaudit.audit.loading.fault import Place
 from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
@@ -102,7 +102,7 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     audit, faults = read_audit(file)
     yield from faults
-    yield from read_reviews(entry_of(file).review_file, audit)[1]
+    yield from faults_of_reviews(entry_of(file).review_file, audit)
     log = entry_of(file).results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)

@@ -28,11 +28,21 @@ from reproaudit.audit.loading.models import validate
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import Rule, Violation, broken_by_reviews, broken_rules
+from reproaudit.audit.rules.looks import MOST_WORK, work
 from reproaudit.audit.rules.papers import doubtful_texts
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
-__all__ = ["Fault", "Place", "load_audit", "load_reviews", "read_as", "read_audit", "read_text"]
+__all__ = [
+    "Fault",
+    "Place",
+    "faults_of_reviews",
+    "load_audit",
+    "load_reviews",
+    "read_as",
+    "read_audit",
+    "read_text",
+]
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -82,9 +92,9 @@ def read_text(
         return None, faults.in_order()
     audit = validate(Audit, document, faults)
     if audit is not None and not faults.refuse:
-        if _shared(audit) > MOST_SHARED:
-            message = f"found shared measurements that are made {_shared(audit)} times"
-            faults.add(START, (), "RA016", f"{message}; expected a few thousand")
+        if (much := work(audit)) > MOST_WORK:
+            message = f"found {much} values, counted wherever they are used; expected thousands"
+            faults.add(START, (), "RA016", message)
         else:
             named = _by_its_stem(audit, Path(file).stem, document, faults)
             _take(broken_rules(named), document, faults)
@@ -102,25 +112,29 @@ def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
     Raises:
         SpecError: if the file has errors; the text lists every fault.
     """
-    reviews, faults = read_reviews(path, audit)
-    if reviews is None:
-        raise SpecError("\n".join(map(str, faults)))
+    faults = Faults(str(path))
+    reviews = _reviews(path, audit, date.today(), faults)
+    if reviews is None or faults.refuse:
+        raise SpecError("\n".join(map(str, faults.in_order())))
     return reviews
 
 
-def read_reviews(
-    path: Path, audit: Audit | None, *, today: date | None = None
-) -> tuple[Reviews | None, list[Fault]]:
-    """Return the reviews in a file, and its faults by itself and held against the audit."""
-    if not path.exists():
-        return Reviews(), []
+def faults_of_reviews(path: Path, audit: Audit | None, today: date | None = None) -> list[Fault]:
+    """Return the faults of a review file, by itself and held against its audit if there is one."""
     faults = Faults(str(path))
+    _reviews(path, audit, today or date.today(), faults)
+    return faults.in_order()
+
+
+def _reviews(path: Path, audit: Audit | None, today: date, faults: Faults) -> Reviews | None:
+    if not path.exists():
+        return Reviews()
     reviews, document = _read(Reviews, path, "the reviews of an audit", faults)
     if document is not None:
         if reviews is not None and audit is not None:
             _take(broken_by_reviews(audit, reviews), document, faults)
-        _take(doubtful_texts(document.data, today or date.today(), faults.locs), document, faults)
-    return (None if faults.refuse else reviews), faults.in_order()
+        _take(doubtful_texts(document.data, today, faults.locs), document, faults)
+    return reviews
 
 
 def read_as(
@@ -211,14 +225,6 @@ def _is_current(document: Document, faults: Faults) -> bool:
 
 
 # --- rules --------------------------------------------------------------------------------------
-
-MOST_SHARED = 200_000
-"""Measurements, each counted in every experiment that makes it."""
-
-
-def _shared(audit: Audit) -> int:
-    made = (one.measures for one in audit.experiments.values())
-    return sum(len(audit.measurements if one is None else one) for one in made)
 
 
 def _by_its_stem(audit: Audit, stem: str, document: Document, faults: Faults) -> Audit:

@@ -35,7 +35,7 @@ from reproaudit.audit.rules.values import quoted
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
 
-MAX_VALUES = 100_000
+MAX_VALUES = 150_000
 """Values and names in a file; the largest audit so far has four thousand."""
 
 UNREADABLE = re.compile(

@@ -27,11 +27,9 @@ RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))
 RETIRED = frozenset(
     f"RA{number:03}"
     for number in (
-        *(64, 65, 105, 108, 109, 112, 116, 117, 152, 155, 164, 166, 167),
-        *range(174, 206),
-        *(213, 215, 216),
+        *(64, 65, 105, 108, 109, 112, 116, 117, 152, 155, 164, 166, 167, 174),
+        *(*range(181, 189), 191, 193, *range(195, 200), *range(201, 206)),
     )
-    if number not in (192, 194, 200)
 )
 """Ids of rules that are gone; no other rule gets them."""
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from reproaudit.audit.claims import ArmSpec
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import OWN, quantities_of
-from reproaudit.audit.rules.looks import JUDGED, Use, looks, named_arms, uses
+from reproaudit.audit.rules.looks import JUDGED, Look, Use, among, looks, named_arms, uses
 from reproaudit.audit.rules.names import known_settings, not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error
-from reproaudit.audit.rules.values import keys, repeated, same, shown
+from reproaudit.audit.rules.values import repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
 
@@ -28,7 +28,7 @@ def _runnable(audit: Audit) -> Iterator[Use]:
     "Name a setting of the experiment.",
 )
 def _settings_exist(audit: Audit) -> Iterator[Violation]:
-    for use in _runnable(audit):
+    for use in {(one.written, one.experiment): one for one in _runnable(audit)}.values():
         for name in use.arm.settings:
             if audit.setting_of(use.experiment, name) is None:
                 yield Violation(
@@ -46,7 +46,8 @@ def _settings_exist(audit: Audit) -> Iterator[Violation]:
     "Remove the override, or write a value that differs.",
 )
 def _something_changes(audit: Audit) -> Iterator[Violation]:
-    for use in _runnable(audit):
+    each = {(use.written, use.experiment, use.claim.experiment): use for use in _runnable(audit)}
+    for use in each.values():
         for tier in JUDGED:
             idle = [
                 name
@@ -110,15 +111,16 @@ def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:
     "Keep the coordinate in the override.",
 )
 def _coordinates_stay(audit: Audit) -> Iterator[Violation]:
+    read: dict[int, list[Look]] = {}
+    for look in looks(audit):
+        read.setdefault(id(look.claim), []).append(look)
     for use in _runnable(audit):
-        for look in looks(audit) if use.arm.settings else ():
+        for look in read.get(id(use.claim), ()) if use.arm.settings else ():
             declaration = audit.declaration(use.experiment, look.name)
-            if look.claim is not use.claim or declaration is None:
-                continue
-            for axis in declaration.axes:
+            for axis in declaration.axes if declaration is not None else ():
                 left = use.arm.settings.get(str(axis.setting))
                 at = look.fixed.get(axis.name)
-                if isinstance(left, tuple) and at is not None and not keys([at]) <= keys(left):
+                if isinstance(left, tuple) and at is not None and not among(at, left):
                     message = f"found {shown(left)}, which leaves out {axis.name} {shown(at)}"
                     place = (*use.written, "settings", str(axis.setting))
                     yield Violation(place, f"{message} that '{use.claim.id}' reads")

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.looks import JUDGED, Look, coordinates, declared, free_axes, looks
+from reproaudit.audit.rules.looks import (
+    JUDGED,
+    Look,
+    among,
+    coordinates,
+    declared,
+    free_axes,
+    looks,
+)
 from reproaudit.audit.rules.names import not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error
-from reproaudit.audit.rules.values import keys, shown
+from reproaudit.audit.rules.values import shown
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
 from reproaudit.checks.separates import Separates
@@ -80,13 +88,12 @@ def _coordinates_exist(audit: Audit) -> Iterator[Violation]:
             missing = [
                 (axis, at, found)
                 for axis, at in look.fixed.items()
-                if (found := known.get(axis)) is not None and not keys([at]) <= keys(found)
+                if (found := known.get(axis)) is not None and not among(at, found)
             ]
-            every = tuple(one for found in known.values() for one in found or ())
             missing += [
-                ("coordinate", at, every)
+                ("coordinate", at, next(iter(known.values()), ()) or ())
                 for at in look.quantity.coordinates
-                if not keys([at]) <= keys(every)
+                if not any(among(at, found or ()) for found in known.values())
             ]
             if missing:
                 axis, at, found = missing[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.looks import JUDGED, coordinates, declared, uses
+from reproaudit.audit.rules.looks import JUDGED, among, coordinates, declared, uses
 from reproaudit.audit.rules.names import (
     ids_of_their_own,
     known_settings,
@@ -13,7 +13,8 @@ from reproaudit.audit.rules.names import (
     unknown_experiment,
 )
 from reproaudit.audit.rules.rule import Loc, Violation, error
-from reproaudit.audit.rules.values import keys, repeated, shown
+from reproaudit.audit.rules.values import repeated, shown
+from reproaudit.declarations import Axis
 
 
 @error("RA101", "A claim is judged on an experiment of this audit.", "Name a declared experiment.")
@@ -87,20 +88,19 @@ def _readings_are_sourced(audit: Audit) -> Iterator[Violation]:
     "Name an axis of the headline's measurements, and coordinates of it.",
 )
 def _grade_is_along_an_axis(audit: Audit) -> Iterator[Violation]:
+    read: dict[int, dict[str, tuple[str, Axis]]] = {}
+    for look, declaration in declared(audit):
+        if look.loc[2:3] == ("headline",):
+            for axis in declaration.axes:
+                if axis.name not in look.fixed:
+                    read.setdefault(id(look.claim), {})[axis.name] = look.experiment, axis
     for i, claim in enumerate(audit.claims):
-        grade, loc = claim.grade, ("claims", i, "grade")
+        grade, loc, axes = claim.grade, ("claims", i, "grade"), read.get(id(claim), {})
         if grade is None:
             continue
         for j in repeated(grade.easiest_first):
             message = f"found {shown(grade.easiest_first[j])} again; expected it once"
             yield Violation((*loc, "easiest_first", j), message)
-        axes = {
-            axis.name: (look.experiment, axis)
-            for look, declaration in declared(audit)
-            if look.claim is claim and look.loc[2] == "headline"
-            for axis in declaration.axes
-            if axis.name not in look.fixed
-        }
         if grade.axis not in axes:
             message = f"found the axis '{grade.axis}', which nothing in the headline leaves free"
             yield Violation((*loc, "axis"), message, about=grade.axis, known=axes)
@@ -110,7 +110,7 @@ def _grade_is_along_an_axis(audit: Audit) -> Iterator[Violation]:
             known = coordinates(audit, experiment, axis, tier)
             for j, one in enumerate(grade.easiest_first if known is not None else ()):
                 wanted = tier == "paper" or one in grade.primary
-                if wanted and not keys([one]) <= keys(known or ()):
+                if wanted and not among(one, known or ()):
                     message = f"found {axis.name} {shown(one)}; expected one of "
                     message += f"{shown(known or ())} at the {tier} tier"
                     yield Violation((*loc, "easiest_first", j), message)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reproaudit.audit.claims import ArmSpec, Claim
@@ -62,8 +63,13 @@ def _arms_of(i: int, claim: Claim) -> Iterator[tuple[Loc, ArmSpec | str]]:
 
 
 def uses(audit: Audit) -> Iterator[Use]:
-    """Yield every use of an arm by a claim; unknown names are left out."""
+    """Yield every use of an arm by a claim, each once; unknown names are left out."""
+    seen: set[tuple[int, object]] = set()
     for loc, claim, one in named_arms(audit):
+        again = id(claim), one if isinstance(one, str) else id(one)
+        if again in seen:
+            continue
+        seen.add(again)
         if isinstance(one, ArmSpec):
             name, arm, written = str(getattr(one, "name", "")), one, loc
         elif one in audit.arms:
@@ -105,12 +111,12 @@ class Look(NamedTuple):
 
 def looks(audit: Audit) -> Iterator[Look]:
     """Yield every quantity of every claim and arm; of unknown arms none."""
-    arms = {(one.claim.id, one.name): one for one in uses(audit)}
+    arms = {(id(one.claim), one.name): one for one in uses(audit)}
     for i, claim in enumerate(audit.claims):
         for loc, check, quantity in _read_by(i, claim):
             if quantity.arm is None or quantity.arm == OWN:
                 yield Look(loc, claim, check, quantity, claim.experiment, quantity.measurement)
-            elif (use := arms.get((claim.id, quantity.arm))) is not None:
+            elif (use := arms.get((id(claim), quantity.arm))) is not None:
                 name = use.arm.reads.get(quantity.measurement, quantity.measurement)
                 yield Look(loc, claim, check, quantity, use.experiment, name)
     for one in {(one.written, one.experiment): one for one in arms.values()}.values():
@@ -149,19 +155,20 @@ def declared(audit: Audit) -> Iterator[tuple[Look, Declaration]]:
 
 
 def coordinates(
-    audit: Audit,
-    experiment: str,
-    axis: Axis,
-    tier: TierName,
-    overrides: Mapping[str, SettingValue] | None = None,
-) -> tuple[Coordinate, ...] | None:
+    audit: Audit, experiment: str, axis: Axis, tier: TierName
+) -> Sequence[Coordinate] | None:
     """Return an axis's coordinates at a tier; None if the axis has a fault of its own."""
     if (axis.values, axis.setting, axis.size).count(None) != 2:
         return None
     if axis.setting is None:
-        return axis.coordinates({})
-    value = (overrides or {}).get(axis.setting, audit.value_of(experiment, axis.setting, tier))
+        return axis.values if axis.values is not None else range(axis.size or 0)
+    value = audit.value_of(experiment, axis.setting, tier)
     return value if isinstance(value, tuple) else None
+
+
+def among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
+    """Tell whether a coordinate is one of several; true is not 1."""
+    return at in found and not isinstance(found[found.index(at)], bool)
 
 
 def free_axes(audit: Audit, look: Look, declaration: Declaration, tier: TierName) -> list[Axis]:
@@ -170,9 +177,29 @@ def free_axes(audit: Audit, look: Look, declaration: Declaration, tier: TierName
     graded = look.claim.grade.axis if look.claim.grade is not None else None
     for axis in declaration.axes:
         known = coordinates(audit, look.experiment, axis, tier) or ()
-        own = next((one for one in unnamed if one in known), None)
+        own = next((one for one in unnamed if among(one, known)), None)
         if axis.name not in look.fixed and axis.name != graded and own is None:
             free.append(axis)
         elif own is not None and axis.name not in look.fixed:
             unnamed.remove(own)
     return free
+
+
+MOST_WORK = 5_000_000
+"""What rules compare at most."""
+
+
+def work(audit: Audit) -> int:
+    """Return how much the rules compare: what is written once counts wherever it is used."""
+    count, read, along = 0, Counter[int](), dict[int, int]()
+    for look, one in declared(audit):
+        if id(one) not in along:
+            axes = (coordinates(audit, look.experiment, axis, "paper") for axis in one.axes)
+            along[id(one)] = sum(1 + len(values or ()) for values in axes)
+        count += along[id(one)]
+        read[id(look.claim)] += 1
+    count += sum(len(use.arm.settings) + read[id(use.claim)] for use in uses(audit))
+    made = (one.measures for one in audit.experiments.values())
+    count += 10 * sum(len(audit.measurements if one is None else one) for one in made)
+    together = sum(len(r.together) for one in audit.settings.values() for r in one.readings)
+    return count + together * len(audit.experiments)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, Setting, Source
-from reproaudit.audit.rules.looks import declared, uses
+from reproaudit.audit.rules.looks import among, declared, uses
 from reproaudit.audit.rules.names import known_settings, not_of
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
-from reproaudit.audit.rules.values import fits, keys, kind_of, repeated, same, shown
+from reproaudit.audit.rules.values import fits, kind_of, repeated, same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate
 
@@ -37,16 +37,20 @@ def _replacing(audit: Audit) -> Iterator[tuple[Loc, str, Setting, SettingValue]]
     """Every value in place of a setting's own: in it, in arms, along with a reading."""
     for loc, name, setting in _settings(audit):
         yield from (((*loc, *where), name, setting, value) for where, value in _others(setting))
-        for experiment in [str(loc[1])] if loc[0] == "experiments" else audit.experiments:
-            if experiment in audit.experiments and audit.setting_of(experiment, name) is setting:
-                for i, reading in enumerate(setting.readings):
-                    for other, value in reading.together.items():
-                        if (known := audit.setting_of(experiment, other)) is not None:
-                            yield (*loc, "readings", i, "with", other), other, known, value
-    for use in uses(audit):
+        for i, reading in enumerate(setting.readings):
+            for experiment in _users(audit, name, setting) if reading.together else ():
+                for other, value in reading.together.items():
+                    if (known := audit.setting_of(experiment, other)) is not None:
+                        yield (*loc, "readings", i, "with", other), other, known, value
+    for use in {(one.written, one.experiment): one for one in uses(audit)}.values():
         for name, value in use.arm.settings.items() if use.experiment in audit.experiments else ():
             if (known := audit.setting_of(use.experiment, name)) is not None:
                 yield (*use.written, "settings", name), name, known, value
+
+
+def _users(audit: Audit, name: str, setting: Setting) -> list[str]:
+    """The experiments that a setting belongs to."""
+    return [one for one in audit.experiments if audit.setting_of(one, name) is setting]
 
 
 @error(
@@ -154,7 +158,7 @@ def _others_keep_coordinates(audit: Audit) -> Iterator[Violation]:
         for where, value in _others(setting):
             if not isinstance(value, tuple) or where[0] in ("quick", "smoke"):
                 continue  # of a tier's own value, RA104 tells
-            if lost := [at for at in needed if not keys([at]) <= keys(value)]:
+            if lost := [at for at in needed if not among(at, value)]:
                 message = f"found {shown(value)}, without {needed[lost[0]]} {shown(lost[0])}"
                 yield Violation((*loc, *where), f"{message}, which a claim reads")
 
@@ -166,8 +170,8 @@ def _others_keep_coordinates(audit: Audit) -> Iterator[Violation]:
 )
 def _together_exist(audit: Audit) -> Iterator[Violation]:
     for loc, name, setting in _settings(audit):
-        users = [e for e in audit.experiments if audit.setting_of(e, name) is setting]
         for i, reading in enumerate(setting.readings):
+            users = _users(audit, name, setting) if reading.together else []
             for other in reading.together:
                 lacking = [e for e in users if audit.setting_of(e, other) is None]
                 if lacking:
