@@ -27,10 +27,10 @@ from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
-from reproaudit.judge import History
 from reproaudit.running.files import explained, sha256, write_whole
 
 if TYPE_CHECKING:  # `check` starts without NumPy
+    from reproaudit.judge import History
     from reproaudit.records import Record
 
 MOST_LOG_BYTES = 2**26
@@ -166,6 +166,8 @@ def history_of(
     Raises:
         SpecError: if a log is damaged.
     """
+    from reproaudit.judge import History  # what only reads a log starts without the engine
+
     lines = [one for file in _logs(entry, store) for one in sound_lines(file)]
     now = _digest_of(judged)
     earlier = [one for one in lines if not isinstance(one, Result) or one.digest != now]

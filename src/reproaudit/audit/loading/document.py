@@ -84,7 +84,7 @@ class Document:
         return value
 
 
-def child(value: Any, step: str | int) -> bool:
+def has_step(value: Any, step: str | int) -> bool:
     """Tell whether plain data has something one step further down."""
     if isinstance(value, dict):
         return step in value

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from reproaudit.audit.field_docs import description
-from reproaudit.audit.loading.document import Document, child
+from reproaudit.audit.loading.document import Document, has_step
 from reproaudit.audit.loading.fault import MOST_FAULTS, Faults
 from reproaudit.audit.rules.papers import UNFINISHED
 from reproaudit.audit.rules.rule import Loc
@@ -150,9 +150,9 @@ def _lead_back(error: Any, document: Document, top: type[BaseModel]) -> Complain
     loc: Loc = ()
     value = document.data
     for step in steps[:-1] if at_key else steps:
-        if child(value, step):  # else it is the tag of a union's member
+        if has_step(value, step):  # else it is the tag of a union's member
             loc, value = (*loc, step), value[step]
-    if kind == "union_tag_invalid" and child(value, "kind"):
+    if kind == "union_tag_invalid" and has_step(value, "kind"):
         loc = (*loc, "kind")
     if kind == "extra_forbidden":
         name, at_key = str(steps[-1]), True

@@ -237,12 +237,12 @@ def _enough_runs(audit: Audit) -> Iterator[Violation]:
         if runs is None or (len(loc) > 1 and loc[1] not in judged) or not judged:
             continue
         for field in ("quick", "paper", "arms"):
-            if (number := getattr(runs, field)) < FEWEST:
-                message = f"found {number}; expected at least {FEWEST}"
+            if (number := getattr(runs, field)) < FEWEST_RUNS:
+                message = f"found {number}; expected at least {FEWEST_RUNS}"
                 yield Violation((*loc, field), message)
 
 
-FEWEST = 5
+FEWEST_RUNS = 5
 """The fewest valid runs by which a claim is decided."""
 
 
