@@ -7,8 +7,7 @@ LOGGERS := .venv-importers
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 COMPUTES := torch|torchvision|triton|nvidia|cuda|numpy|scipy|scikit-learn|numba|llvmlite|sympy|setuptools
-COMPAT := tests/papers tests/test_training.py tests/test_papers.py tests/test_stats.py \
-  tests/test_checks.py tests/test_movement.py tests/test_sharing.py
+COMPAT := tests/papers tests/engine tests/test_training.py tests/test_papers.py
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # One tester more than there are cores: tests that wait for a process leave one idle.
 TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
@@ -79,8 +78,7 @@ bench-check: $(READY)
 
 # How often each kind of check is met by chance, how many parts a claim may have, and what is found.
 calibrate: $(READY)
-	$(BIN)/python -m benchmarks.calibrate --jobs $(JOBS)
-	$(BIN)/python -m benchmarks.multiplicity
+	$(BIN)/python -m benchmarks.calibrate
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json

@@ -25,11 +25,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from reproaudit.scorecard.from_store import cells_of_tier
 
 from reproaudit.audit.catalog import PACKAGE, Catalog, Entry, shipped_audits
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
+from reproaudit.commands.answers import cells_of_tier
 from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running.code import closure_of

@@ -76,6 +76,8 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def _section(name: str, model: Schema, models: dict[str, Schema]) -> list[str]:
+    if "properties" not in model:  # a short form beside the whole one
+        model = {**model["anyOf"][-1], "description": model.get("description", "")}
     kind = model["properties"].get("kind", {}).get("const")
     title = f"Check: {kind}" if kind else name
     lines = [f"\n## {title} {{#{name.lower()}}}\n", _plain(model.get("description", "")), ""]
@@ -115,7 +117,10 @@ def _type(schema: Schema, models: dict[str, Schema]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {_type(schema['items'], models)}" if "items" in schema else "list"
+        items = schema.get("items")
+        if isinstance(items, list):  # one schema for each place
+            return f"list of {', '.join(_type(one, models) for one in items)}"
+        return f"list of {_type(items, models)}" if items else "list"
     if schema.get("type") == "object":
         values = [*schema.get("patternProperties", {}).values()]
         values += [schema["additionalProperties"]] if schema.get("additionalProperties") else []

@@ -33,7 +33,7 @@ def test_the_manual_builds_without_a_warning(tmp_path: Path) -> None:
     assert {"fields", "names", "module", "tutorial", "review", "ci", "chair"} <= pages
     fields = (tmp_path / "site" / "fields" / "index.html").read_text(encoding="utf-8")
     kinds = set(re.findall(r"Check: (\w+)", fields))
-    assert kinds >= {"converges", "ordered_onsets", "grows_like"}
+    assert kinds >= {"converges", "stages", "grows_like"}
     for page in (tmp_path / "site").rglob("index.html"):
         loaded = r'(?:<script[^>]*src|<img[^>]*src|<link[^>]*rel="stylesheet"[^>]*href)="https?:'
         assert not re.search(loaded, page.read_text(encoding="utf-8")), page

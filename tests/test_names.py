@@ -15,8 +15,8 @@ from reproaudit import lab
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = PACKAGE / "papers"
 
-TWICE = {"judge_measurements", "Run"}
-"""Of the API and the command line; judged and submitted."""
+TWICE = {"judge_measurements", "Run", "plain"}
+"""Of the API and the command line; judged and submitted; a node and a text."""
 
 
 def public_names(file: Path) -> Iterator[tuple[str, str]]:

@@ -179,6 +179,8 @@ def history_of(
         for name, answer in one.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
+    from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
+
     return History(_was_committed(entry, audit, store, lines), frozenset(changed), len(earlier))
 
 

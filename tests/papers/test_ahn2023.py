@@ -220,7 +220,9 @@ def test_a_seed_that_diverges_once_training_goes_on_has_not_diverged(
 
 def test_going_on_leaves_what_was_measured_before_as_it_was() -> None:
     chosen = settings("full")
-    alone = runs.train_models(Memory(1), "training", [RunTask.of(1, 20, chosen)], 3, lambda *_: {})
+    alone = runs.train_models(
+        Memory(1), "training", [RunTask.of(1, chosen.pairs, chosen)], 3, lambda *_: {}
+    )
     whole = measure("full", 1)[1]
     np.testing.assert_array_equal(whole.series["loss"].values, alone.series["loss"].values[:, 0])
     np.testing.assert_array_equal(whole.arrays["final_b"], alone.end[1][0][:-1])

@@ -211,7 +211,7 @@ def test_a_container_that_takes_too_long_is_killed_by_its_engine(
     log = engine(tmp_path, "docker", monkeypatch)
     (record,) = run(tmp_path).values()
     assert "took longer than 2 s" in str(record.error)
-    started, ended = [json.loads(line) for line in log.read_text().splitlines()]
+    started, ended, *_again = [json.loads(line) for line in log.read_text().splitlines()]
     assert ended == ["kill", started[started.index("--name") + 1]]
 
 

@@ -14,6 +14,10 @@ from jaxtyping import Float
 from reproaudit.lab import Array
 from reproaudit.papers.chen2024.model import Subset
 
+SMALLEST_CHANCE = 1e-30
+"""A chance below this counts as this: a row of a small Dirichlet parameter may hold zeros, and a
+chain that cannot leave a context has no single stationary law."""
+
 
 def stationary_law(tables: Float[Array, "chain V**order V"]) -> Float[Array, "chain V**order"]:
     """The stationary law of each chain's contexts.
@@ -22,6 +26,7 @@ def stationary_law(tables: Float[Array, "chain V**order V"]) -> Float[Array, "ch
     deterministic make a chain nearly reducible, and an ordinary solver then loses all digits.
     """
     count, contexts, vocabulary = tables.shape
+    tables = np.maximum(tables, SMALLEST_CHANCE)
     moves = np.zeros((count, contexts, contexts))
     for context in range(contexts):
         for token in range(vocabulary):
@@ -63,7 +68,10 @@ def modified_information(
         )
         with_next = joint.sum(axis=away).reshape(len(tables), -1, tables.shape[2])
         alone, following = with_next.sum(axis=2), with_next.sum(axis=1)
-        match = (with_next**2 / following[:, None, :]).sum(axis=(1, 2))
+        shares = np.zeros_like(with_next)  # a token that never comes adds nothing
+        law = np.broadcast_to(following[:, None, :], with_next.shape)
+        np.divide(with_next**2, law, out=shares, where=law > 0)
+        match = shares.sum(axis=(1, 2))
         values.append(float((match - (alone**2).sum(axis=1)).mean()))
     return np.array(values)
 
