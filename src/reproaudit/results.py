@@ -166,8 +166,6 @@ def history_of(
     Raises:
         SpecError: if a log is damaged.
     """
-    from reproaudit.judge import History  # what only reads a log starts without the engine
-
     lines = [one for file in _logs(entry, store) for one in sound_lines(file)]
     now = _digest_of(judged)
     earlier = [one for one in lines if not isinstance(one, Result) or one.digest != now]
