@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.rules.looks import (
     JUDGED,
     Look,
@@ -91,7 +91,7 @@ def _coordinates_exist(audit: Audit) -> Iterator[Violation]:
                 if (found := known.get(axis)) is not None and not among(at, found)
             ]
             missing += [
-                ("coordinate", at, next(iter(known.values()), ()) or ())
+                ("coordinate", at, next((found for found in known.values() if found), ()))
                 for at in look.quantity.coordinates
                 if not any(among(at, found or ()) for found in known.values())
             ]
@@ -152,11 +152,12 @@ def _compared_are_paired(audit: Audit) -> Iterator[Violation]:
                     break
 
 
-def _spread(audit: Audit, look: Look, declaration: Declaration, tier: str) -> list[tuple[str, int]]:
+def _spread(
+    audit: Audit, look: Look, declaration: Declaration, tier: TierName
+) -> list[tuple[str, int]]:
     """The free axes of a quantity with their lengths."""
-    at = "quick" if tier == "quick" else "paper"
-    axes = free_axes(audit, look, declaration, at)
-    return [(one.name, len(coordinates(audit, look.experiment, one, at) or ())) for one in axes]
+    axes = free_axes(audit, look, declaration, tier)
+    return [(one.name, len(coordinates(audit, look.experiment, one, tier) or ())) for one in axes]
 
 
 def _shape(axes: list[tuple[str, int]]) -> str:

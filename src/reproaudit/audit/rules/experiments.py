@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reproaudit.audit.model import Audit, Figure
+from reproaudit.audit.model import Audit, Figure, RunCounts
 from reproaudit.audit.rules.names import known_settings, not_of, unknown, unknown_experiment
 from reproaudit.audit.rules.rule import Loc, Violation, error, warning
 from reproaudit.audit.rules.values import repeated, shown
@@ -201,9 +201,10 @@ FEWEST_RUNS = 5
 @warning("RA221", "Fewer than five valid runs decide nothing.", "Ask for five runs or more.")
 def _enough_runs(audit: Audit) -> Iterator[Violation]:
     judged = {one.experiment for one in audit.claims if not one.exact}
-    stated = {("experiments", name, "runs"): audit.experiments[name].runs
-              for name in judged & audit.experiments.keys()}  # fmt: skip
-    for loc, runs in {("runs",): audit.runs if judged else None, **stated}.items():
+    stated: dict[Loc, RunCounts | None] = {("runs",): audit.runs if judged else None}
+    for name in judged & audit.experiments.keys():
+        stated["experiments", name, "runs"] = audit.experiments[name].runs
+    for loc, runs in stated.items():
         for field in ("quick", "paper", "arms") if runs is not None else ():
             if (number := getattr(runs, field)) < FEWEST_RUNS:
                 message = f"found {number}; expected at least {FEWEST_RUNS}"

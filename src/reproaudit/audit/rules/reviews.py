@@ -72,7 +72,7 @@ def _violations(audit: Audit, reviews: Reviews) -> Iterator[tuple[str, Violation
 
 def _disputes(audit: Audit, reviews: Reviews) -> Iterator[tuple[str, Violation]]:
     claims, settings = {claim.id for claim in audit.claims}, every_setting(audit)
-    arms = {*audit.arms, *(getattr(arm, "name", arm) for _, _, arm in named_arms(audit))}
+    arms = {*audit.arms, *(str(getattr(arm, "name", arm)) for _, _, arm in named_arms(audit))}
     for i, one in enumerate(reviews.disputes):
         for field, name, known in (
             ("claim", one.claim, claims),

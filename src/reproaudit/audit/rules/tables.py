@@ -90,7 +90,8 @@ RA088 about run files."""
 
 for _row in re.split(r"\n(?=RA)", ERRORS.strip()):
     _id, _, _text = " ".join(_row.split()).partition(" ")
-    define(_id, *_text.split(" → "))
+    _why, _, _remedy = _text.partition(" → ")
+    define(_id, _why, _remedy)
 define(
     "RA017",
     "Nobody reads more than a thousand faults at once.",
