@@ -13,7 +13,7 @@ import pytest
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_text
 from reproaudit.audit.loading.fault import MOST_FAULTS
 from reproaudit.audit.rules import Severity
-from test_loading import TEXT, TODAY
+from test_loading import TEXT
 
 SECONDS, MEBIBYTES = 2.0, 300.0
 CLAIMS = TEXT[TEXT.index("claims:\n") : TEXT.index("not_audited:")].removeprefix("claims:\n")
@@ -119,14 +119,13 @@ GOOD = {"alternatives", "one text", "coordinates", "TODOs"}
 
 MEASURE = r"""
 import json, os, re, sys, time
-from datetime import date
 from reproaudit.audit.loading import read_audit
 for path in sys.argv[1:]:
     if os.fork():  # each is read in a process of its own, after one import for all
         os.wait()
         continue
     began = time.process_time()
-    audit, faults = read_audit(path, today=date(2026, 11, 20))
+    audit, faults = read_audit(path)
     printed = len("\n".join(map(str, faults)))
     print(json.dumps({
         "seconds": time.process_time() - began,
@@ -164,7 +163,7 @@ def test_crafted_audits_are_read_in_bounded_time_and_memory(quarter: int, tmp_pa
 
 def test_faults_beyond_a_thousand_are_counted() -> None:
     text = CRAFTED["wrong types"]()
-    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    audit, faults = read_text(text, "toy.yaml")
     assert audit is None
     *listed, last = faults
     assert [fault.rule for fault in listed] == ["RA052"] * MOST_FAULTS
@@ -177,7 +176,7 @@ def test_an_error_is_listed_before_any_number_of_warnings() -> None:
     text = TEXT.replace("not_audited:\n", "not_audited:\n" + stale * 1500).replace(
         "axis: model\n", "axis: mode\n"
     )
-    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    audit, faults = read_text(text, "toy.yaml")
     assert audit is None
     assert [f.rule for f in faults if f.severity is Severity.ERROR] == ["RA128"]
     assert len(faults) == MOST_FAULTS + 1
@@ -186,6 +185,6 @@ def test_an_error_is_listed_before_any_number_of_warnings() -> None:
 def test_warnings_without_number_do_not_refuse() -> None:
     stale = "  - {statement: TODO, locator: x, reason: x}\n"
     text = TEXT.replace("not_audited:\n", "not_audited:\n" + stale * 1500)
-    audit, faults = read_text(text, "toy.yaml", today=TODAY)
+    audit, faults = read_text(text, "toy.yaml")
     assert audit is not None
     assert faults[-1].message == "found 500 further faults; listed are 1000"

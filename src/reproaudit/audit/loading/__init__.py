@@ -15,7 +15,6 @@ else: values, nesting and listed faults are limited.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +28,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import Rule, Violation, broken_by_reviews, broken_rules
 from reproaudit.audit.rules.looks import MOST_WORK, work
-from reproaudit.audit.rules.papers import doubtful_texts
+from reproaudit.audit.rules.papers import unfinished
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
@@ -59,32 +58,26 @@ VERSION = 2
 """The version of the format of audits."""
 
 
-def load_audit(path: Path | str, *, today: date | None = None) -> Audit:
-    """Return the audit in a file.
-
-    Args:
-        path: the YAML file; its stem is the paper's slug.
-        today: the day against which dates are held; the current one if None.
+def load_audit(path: Path | str) -> Audit:
+    """Return the audit in a file, whose stem is the paper's slug.
 
     Raises:
         SpecError: if the file has errors; the text lists every fault, warnings as well.
     """
-    audit, faults = read_audit(path, today=today)
+    audit, faults = read_audit(path)
     if audit is None:
         raise SpecError("\n".join(map(str, faults)))
     return audit
 
 
-def read_audit(path: Path | str, *, today: date | None = None) -> tuple[Audit | None, list[Fault]]:
+def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a file and its faults by place; no audit if one of them is an error."""
     faults = Faults(str(path))
     text = _text_of(Path(path), faults)
-    return (None, faults.in_order()) if text is None else read_text(text, str(path), today=today)
+    return (None, faults.in_order()) if text is None else read_text(text, str(path))
 
 
-def read_text(
-    text: str, file: str, *, today: date | None = None
-) -> tuple[Audit | None, list[Fault]]:
+def read_text(text: str, file: str) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a text and its faults; the slug is held against the file's stem."""
     faults = Faults(file)
     document = _document(text, faults, "an audit")
@@ -98,7 +91,7 @@ def read_text(
         else:
             named = _by_its_stem(audit, Path(file).stem, document, faults)
             _take(broken_rules(named), document, faults)
-    _take(doubtful_texts(document.data, today or date.today(), faults.locs), document, faults)
+    _take(unfinished(document.data, faults.locs), document, faults)
     return (None if faults.refuse else audit), faults.in_order()
 
 
@@ -113,27 +106,27 @@ def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
         SpecError: if the file has errors; the text lists every fault.
     """
     faults = Faults(str(path))
-    reviews = _reviews(path, audit, date.today(), faults)
+    reviews = _reviews(path, audit, faults)
     if reviews is None or faults.refuse:
         raise SpecError("\n".join(map(str, faults.in_order())))
     return reviews
 
 
-def faults_of_reviews(path: Path, audit: Audit | None, today: date | None = None) -> list[Fault]:
+def faults_of_reviews(path: Path, audit: Audit | None) -> list[Fault]:
     """Return the faults of a review file, by itself and held against its audit if there is one."""
     faults = Faults(str(path))
-    _reviews(path, audit, today or date.today(), faults)
+    _reviews(path, audit, faults)
     return faults.in_order()
 
 
-def _reviews(path: Path, audit: Audit | None, today: date, faults: Faults) -> Reviews | None:
+def _reviews(path: Path, audit: Audit | None, faults: Faults) -> Reviews | None:
     if not path.exists():
         return Reviews()
     reviews, document = _read(Reviews, path, "the reviews of an audit", faults)
     if document is not None:
         if reviews is not None and audit is not None:
             _take(broken_by_reviews(audit, reviews), document, faults)
-        _take(doubtful_texts(document.data, today, faults.locs), document, faults)
+        _take(unfinished(document.data, faults.locs), document, faults)
     return reviews
 
 

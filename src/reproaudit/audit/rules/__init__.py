@@ -27,7 +27,7 @@ RULES: dict[str, Rule] = dict(sorted(DEFINED_RULES.items()))
 RETIRED = frozenset(
     f"RA{number:03}"
     for number in (
-        *(64, 65, 105, 108, 109, 112, 116, 117, 152, 155, 164, 166, 167, 174),
+        *(18, 19, 64, 65, 105, 108, 109, 112, 116, 117, 152, 154, 155, 164, 166, 167, 174),
         *(*range(181, 189), 191, 193, *range(195, 200), *range(201, 206)),
     )
 )

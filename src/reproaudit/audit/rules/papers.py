@@ -1,10 +1,9 @@
-"""Rules of the audit as a whole: variables, findings, dates and unfinished text."""
+"""Rules of the audit as a whole: variables, findings and unfinished text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from datetime import date
 from typing import Any
 
 from reproaudit.audit.model import Audit
@@ -20,8 +19,6 @@ from reproaudit.audit.rules.rule import (
 )
 from reproaudit.audit.rules.values import repeated
 from reproaudit.audit.variables import VariableName
-
-STALE_AFTER_YEARS = 2
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
@@ -72,24 +69,10 @@ def _finding_claims_exist(audit: Audit) -> Iterator[Violation]:
 # --- of any file --------------------------------------------------------------------------------
 
 define("RA153", "Unfinished text has not been reviewed.", "Finish the text.", Severity.WARNING)
-define(
-    "RA154",
-    "A card, a repository and a reviewer's decision change with time.",
-    "Look again and write today's date.",
-    Severity.WARNING,
-)
 
 
-def doubtful_texts(
-    data: Any, today: date, told: Collection[Loc] = ()
-) -> Iterator[tuple[Rule, Violation]]:
-    """Yield every TODO in a file's data, and every date that is stale or lies in the future.
-
-    Args:
-        data: what the file holds.
-        today: the day against which dates are held.
-        told: places that have a fault already.
-    """
+def unfinished(data: Any, told: Collection[Loc] = ()) -> Iterator[tuple[Rule, Violation]]:
+    """Yield every TODO in a file's data, but for places that have a fault already."""
     waiting: list[tuple[Loc, Any]] = [((), data)]
     while waiting:
         loc, value = waiting.pop()
@@ -97,21 +80,6 @@ def doubtful_texts(
             waiting += (((*loc, step), below) for step, below in value.items())
         elif isinstance(value, list):
             waiting += (((*loc, step), below) for step, below in enumerate(value))
-        elif isinstance(value, str) and loc not in told:
-            if (mark := UNFINISHED.search(value)) is not None:
-                message = f"found '{mark.group()}' in the text; expected finished text"
-                yield DEFINED_RULES["RA153"], Violation(loc, message)
-            elif loc[-1:] == ("as_of",) and (message := _doubt_about(value, today)):
-                yield DEFINED_RULES["RA154"], Violation(loc, message)
-
-
-def _doubt_about(text: str, today: date) -> str:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return ""
-    if day > today:
-        return f"found {day}, which lies in the future; expected a past date"
-    if (day.year + STALE_AFTER_YEARS, day.month, day.day) < (today.year, today.month, today.day):
-        return f"found {day}; expected a date within {STALE_AFTER_YEARS} years of {today}"
-    return ""
+        elif isinstance(value, str) and (mark := UNFINISHED.search(value)) and loc not in told:
+            message = f"found '{mark.group()}' in the text; expected finished text"
+            yield DEFINED_RULES["RA153"], Violation(loc, message)
