@@ -212,36 +212,6 @@ def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path
 # --- imports by an old name -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("from reproaudit.training import train", "from reproaudit.lab import train"),
-        ("from reproaudit.training import (\n    per_seed,\n    train,\n)",
-         "from reproaudit.lab import per_seed, train"),
-        ("from reproaudit.experiment import Experiment, Session",
-         "from reproaudit.lab import Experiment, Session"),
-        ("from reproaudit.components import observation_steps as at",
-         "from reproaudit.lab import observation_steps"),
-        ("from reproaudit.lab.training import generator", "from reproaudit.lab import generator"),
-        ("import reproaudit.training", "It has DATA_VARIABLE"),
-        ("from reproaudit.training import nothing", "It has DATA_VARIABLE"),
-    ],
-)  # fmt: skip
-def test_an_import_by_an_old_name_gets_one_line_with_the_new_one(
-    old: str, new: str, tmp_path: Path
-) -> None:
-    folder = write_paper(tmp_path)
-    file = folder / "mini.py"
-    file.write_text(f"{MODULE.read_text()}\n{old}\n")
-    with pytest.raises(SpecError) as caught:
-        Catalog(folder).locate("mini").load()
-    (line,) = str(caught.value).splitlines()
-    number = MODULE.read_text().count("\n") + 2
-    assert line.startswith(f"{file}:{number}: found an import from 'reproaudit.")
-    assert new in line
-    assert caught.value.exit_code == 2
-
-
 def test_another_import_that_fails_is_told_as_it_is(tmp_path: Path) -> None:
     folder = write_paper(tmp_path)
     (folder / "mini.py").write_text("import no_such_library\n")

@@ -13,7 +13,7 @@ from reproaudit.audit.loading import Fault, read_text
 from reproaudit.audit.rules import RULES
 from reproaudit.cli import run_command
 from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
-from test_loading import TEXT, TODAY
+from test_loading import TEXT
 
 BAD = TEXT.replace("year: 2024", "year: 24").replace("why: As in Figure 2.", "why: TODO")
 
@@ -29,7 +29,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def faults_in(text: str, file: str = "toy.yaml") -> list[Fault]:
-    return read_text(text, file, today=TODAY)[1]
+    return read_text(text, file)[1]
 
 
 def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:

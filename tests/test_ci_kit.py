@@ -181,7 +181,7 @@ def test_the_hook_checks_the_audits_that_a_commit_changes(
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert {"id", "name", "entry", "language", "files"} <= set(hook)
     assert (hook["language"], hook["types"]) == ("python", ["yaml"])
-    wanted = ("audits/smith2020.yaml", "papers/audits/smith2020.yml")
+    wanted = ("audits/s2020.yaml", "audits/s2020.review.yaml", "papers/audits/s2020.yml")
     others = ("audits/smith2020.run.yaml", "audits/schema.json", "my_audits/a.yaml", "train.yaml")
     assert all(re.search(hook["files"], name) for name in wanted)
     assert not any(re.search(hook["files"], name) for name in others)

@@ -8,6 +8,8 @@ import pytest
 
 from reproaudit.audit.disputes import version_of
 from reproaudit.audit.loading import faults_of_reviews, load_audit, load_reviews
+from reproaudit.cli import run_command
+from reproaudit.errors import SpecError
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"
 AUDIT = load_audit(TOY)
@@ -51,6 +53,22 @@ def test_a_fault_has_its_rule_and_place(tmp_path: Path, text: str, rule: str) ->
     ((found, line),) = faults(tmp_path, text)
     assert found == rule
     assert line >= 2
+
+
+def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "toy.yaml").write_text(TOY.read_text())
+    faults(tmp_path, f"disputes:\n- {{arm: solvd, reviewer: R1, reason: So., {DAY}}}")
+    for name in ("toy.yaml", "toy.review.yaml"):
+        assert run_command(["check", str(tmp_path / name)]) == 2
+        (line, _) = capsys.readouterr().out.splitlines()
+        place = f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found the unknown arm"
+        assert line.startswith(place)
+        assert line.endswith("Did you mean 'solved'? [RA171]")
+    with pytest.raises(SpecError, match="unknown arm 'solvd'"):
+        load_reviews(tmp_path / "toy.review.yaml", AUDIT)
+    assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"
 
 
 def test_sign_offs(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.audit import rules
 from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 
@@ -63,7 +62,6 @@ def test_every_command_does_what_is_shown(
     shutil.copytree(DOCS / "tutorial", tmp_path / "docs" / "tutorial")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(rules, "date", Today)
     monkeypatch.setattr(new_command, "date", Today)
     ran = 0
     for command, shown in commands():

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reproaudit.audit.variables import UNSCORED, VariableName
+from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import CardError
 
 MAX_CARD_BYTES = 2**18
@@ -34,49 +35,36 @@ LONGEST_TEXT = {"title": 400, "author": 100, "venue": 100, "result": 60}
 MOST_AUTHORS = 500
 
 
-@dataclass(frozen=True)
-class CardRow:
-    """One variable on a card.
-
-    Attributes:
-        result: the classification; None if it cannot be read.
-        response: the classifier's quotation or reason.
-        line: the line of the file, counted from 1.
-    """
-
-    result: str | None
-    response: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A note about something that could not be read, or was read without a label.
-
-    Attributes:
-        about: title, authors, venue, or a variable's name.
-        text: the words that were found instead.
-    """
+class Remark(NamedTuple):
+    """A note about something that could not be read, or was read without a label."""
 
     about: str
+    """title, authors, venue, or a variable's name."""
     text: str
+    """The words that were found instead."""
 
     def __str__(self) -> str:
-        """On one line."""
         return f"{self.about}: {self.text}"
 
 
 @dataclass(frozen=True)
 class Card:
-    """A card as far as it can be read."""
+    """A card as far as it can be read.
+
+    Attributes:
+        title: the paper's title.
+        authors: their names.
+        venue: where it was published.
+        year: when.
+        rows: the classification of each variable that has a row; None if it cannot be read.
+        remarks: what could not be read.
+    """
 
     title: str | None = None
     authors: tuple[str, ...] = ()
     venue: str | None = None
     year: int | None = None
-    rows: Mapping[VariableName, CardRow] = field(default_factory=dict)
-    has_notice: bool = False
-    """True if the card warns that its classification is automated."""
+    rows: Mapping[VariableName, str | None] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
 
 
@@ -84,15 +72,8 @@ NO_CARD = Card()
 """A card that says nothing."""
 
 
-class CardLine(NamedTuple):
-    """A line that is not blank, its blanks run together."""
-
-    number: int
-    text: str
-
-
 def read_card(path: Path) -> Card:
-    """The card in a file.
+    """Return the card in a file.
 
     Raises:
         CardError: if the file cannot be read, is no text, or is no card.
@@ -101,19 +82,18 @@ def read_card(path: Path) -> Card:
 
 
 def read_card_text(path: Path) -> str:
-    """The text of a file of at most `MAX_CARD_BYTES`.
+    """Return the text of a file of at most `MAX_CARD_BYTES`.
 
     Raises:
         CardError: if the file cannot be read, is too large or is no readable text.
     """
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_CARD_BYTES + 1)
+        data = read_regular(path, MAX_CARD_BYTES)
+    except UnfitFileError as error:
+        raise CardError(f"{path}: found {error.strerror}; a card is a page of text") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CardError(f"{path}: found no readable file ({reason.lower()})") from error
-    if len(data) > MAX_CARD_BYTES:
-        raise CardError(f"{path}: found more than {MAX_CARD_BYTES} bytes; a card is a page of text")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -124,11 +104,18 @@ def read_card_text(path: Path) -> str:
         ) from error
 
 
+class CardLine(NamedTuple):
+    """A line that is not blank, its blanks run together."""
+
+    number: int
+    text: str
+
+
 def parse_card(text: str, file: str = "card") -> Card:
-    """The card in a text.
+    """Return the card in a text.
 
     Args:
-        text: one card.
+        text: a card.
         file: its name, for the error.
 
     Raises:
@@ -143,33 +130,26 @@ def parse_card(text: str, file: str = "card") -> Card:
     if not lines:
         raise CardError(f"{file}: found an empty file; expected a reproducibility card")
     start = next((i for i, line in enumerate(lines) if _ends_head(line)), len(lines))
-    head = _Head.read(lines[:start])
-    rows = _rows(lines[start:])
+    head, rows = _Head.read(lines[:start]), _rows(lines[start:])
     if not rows and (head.title is None or head.venue is None):
         names = ", ".join(list(VariableName)[:3])
         raise CardError(
             f"{file}: found no row of a reproducibility variable ({names} …), nor a title and a "
             "venue; expected a reproducibility card"
         )
-    return Card(
-        title=head.title,
-        authors=head.authors,
-        venue=head.venue,
-        year=head.year,
-        rows={name: rows[name].row for name in VariableName if name in rows},
-        has_notice=head.has_notice,
-        remarks=(*head.remarks, *_remarks(rows, lines)),
-    )
+    results = {name: _decided(rows[name]) for name in VariableName if name in rows}
+    remarks = (*head.remarks, *_remarks(rows, lines))
+    return Card(head.title, head.authors, head.venue, head.year, results, remarks)
 
 
 _UNREADABLE = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
-"""Control characters, besides those that are blanks; and those that turn the order of a text."""
+"""Control characters but for those that are blanks; and those that turn the order of a text."""
 
 
 def refuse_control_characters(text: str, file: str) -> None:
-    """Raises a `CardError` with the first control character's place."""
+    """Raise a `CardError` with the first control character's place."""
     match = _UNREADABLE.search(text)
     if match is not None:
         line = text[: match.start()].count("\n") + 1
@@ -187,30 +167,17 @@ def _bare(text: str) -> str:
 # --- rows ---------------------------------------------------------------------------------------
 
 
-class _Candidate(NamedTuple):
-    """A line that may be a variable's row."""
+class _Row(NamedTuple):
+    """A line that may be a variable's row: what stands in the place of the result, and its line."""
 
     name: VariableName
     result: str | None
     found: str
-    """The word in the place of the result."""
-    response: list[str]
-    """The rest of the line, and the lines below that begin no row."""
     line: int
-
-    def row(self) -> CardRow:
-        return CardRow(self.result, " ".join(part for part in self.response if part), self.line)
-
-
-class _Reading(NamedTuple):
-    """The card's row about a variable, with the problem if it cannot be read."""
-
-    row: CardRow
-    problem: str
 
 
 _BY_NAME = {name.value: name for name in VariableName}
-_PLAIN_ROW = re.compile(rf"({'|'.join(map(re.escape, _BY_NAME))})(?: ?: | |:|$)(.*)")
+_PLAIN_ROW = re.compile(rf"({'|'.join(map(re.escape, _BY_NAME))})(?: ?: | |:|$)(\S*)")
 _WORDS = {
     VariableName.RESEARCH_TYPE: ("Experimental", "Theoretical"),
     VariableName.RESEARCHER_AFFILIATION: ("Academia", "Industry", "Collaboration"),
@@ -220,72 +187,61 @@ _SCORED_WORDS = ("Yes", "No")
 
 def _ends_head(line: CardLine) -> bool:
     """True if the rows or the abstract begin here."""
-    if re.match(r"\W*Reproducibility Variable\b", line.text) or _is_abstract(line.text):
+    if re.match(r"\W*Reproducibility Variable\b", line.text):
         return True
-    candidate = _candidate(line)
-    return candidate is not None and candidate.result is not None
+    if re.fullmatch(r"(#+ )?\**abstract\**[:.]?", line.text, re.IGNORECASE):
+        return True
+    row = _row(line)
+    return row is not None and row.result is not None
 
 
-def _is_abstract(text: str) -> bool:
-    return re.fullmatch(r"(#+ )?\**abstract\**[:.]?", text, re.IGNORECASE) is not None
-
-
-def _candidate(line: CardLine) -> _Candidate | None:
+def _row(line: CardLine) -> _Row | None:
     """The row in a line, if it begins with the name of a variable."""
     cells = [_bare(cell) for cell in line.text.strip("| ").split("|", 2)]
     if len(cells) > 1 and cells[0] in _BY_NAME:
         name, found = _BY_NAME[cells[0]], cells[1]
-        return _Candidate(name, _cell_result(name, found), found, cells[2:], line.number)
+        known = {word.casefold(): word for word in _WORDS.get(name, _SCORED_WORDS)}
+        result = known.get(found.casefold())
+        if name in UNSCORED and 0 < len(found) <= LONGEST_TEXT["result"]:
+            result = result or found  # a table says where it ends
+        return _Row(name, result, found, line.number)
     match = _PLAIN_ROW.match(line.text)
     if match is None:
         return None
-    name = _BY_NAME[match[1]]
-    found, _, response = match[2].strip().partition(" ")
+    name, found = _BY_NAME[match[1]], match[2]
     result = found if found in _WORDS.get(name, _SCORED_WORDS) else None
-    return _Candidate(name, result, found, [response], line.number)
+    return _Row(name, result, found, line.number)
 
 
-def _cell_result(name: VariableName, cell: str) -> str | None:
-    """The result in a table's cell, where the shape says where it ends."""
-    known = {word.casefold(): word for word in _WORDS.get(name, _SCORED_WORDS)}
-    if name in UNSCORED and 0 < len(cell) <= LONGEST_TEXT["result"]:
-        return known.get(cell.casefold(), cell)
-    return known.get(cell.casefold())
+def _rows(lines: Iterable[CardLine]) -> dict[VariableName, list[_Row]]:
+    """The rows of every variable on the card."""
+    found: dict[VariableName, list[_Row]] = {}
+    for row in map(_row, lines):
+        if row is not None:
+            found.setdefault(row.name, []).append(row)
+    return found
 
 
-def _rows(lines: Sequence[CardLine]) -> dict[VariableName, _Reading]:
-    """Every variable on the card; a line that begins no row goes on the one above."""
-    candidates: dict[VariableName, list[_Candidate]] = {}
-    last: _Candidate | None = None
-    for line in lines:
-        candidate = _candidate(line)
-        if candidate is not None:
-            last = candidate
-            candidates.setdefault(candidate.name, []).append(candidate)
-        elif last is not None:
-            last.response.append(line.text.strip("| "))
-    return {name: _decided(several) for name, several in candidates.items()}
+def _decided(rows: Iterable[_Row]) -> str | None:
+    """The result of the lines that begin with a variable's name, if they agree."""
+    results = {row.result for row in rows} - {None}
+    return results.pop() if len(results) == 1 else None
 
 
-def _decided(several: Sequence[_Candidate]) -> _Reading:
-    """One reading of the lines that begin with a variable's name."""
-    readable = [one for one in several if one.result is not None]
-    if len({one.result for one in readable}) == 1:
-        return _Reading(readable[0].row(), "")
-    if readable:
-        found = ", ".join(f"{one.result} on line {one.line}" for one in readable[:5])
-        return _Reading(CardRow(None, "", readable[0].line), f"found {found}")
-    first = several[0]
-    shown = repr(first.found[:40]) if first.found else "nothing"
-    return _Reading(first.row(), f"found {shown} as the result on line {first.line}")
-
-
-def _remarks(rows: Mapping[VariableName, _Reading], lines: Sequence[CardLine]) -> Iterator[Remark]:
+def _remarks(
+    rows: Mapping[VariableName, Sequence[_Row]], lines: Sequence[CardLine]
+) -> Iterator[Remark]:
     for name in VariableName:
-        if name not in rows:
+        several = rows.get(name, ())
+        if not several:
             yield Remark(name.value, f"found no row{_misnamed(name.value, lines)}")
-        elif rows[name].problem:
-            yield Remark(name.value, rows[name].problem)
+        elif readable := [one for one in several if one.result is not None]:
+            if _decided(several) is None:
+                found = ", ".join(f"{one.result} on line {one.line}" for one in readable[:5])
+                yield Remark(name.value, f"found {found}")
+        else:
+            shown = repr(several[0].found[:40]) if several[0].found else "nothing"
+            yield Remark(name.value, f"found {shown} as the result on line {several[0].line}")
 
 
 def _misnamed(name: str, lines: Sequence[CardLine]) -> str:
@@ -319,7 +275,6 @@ class _Head:
     authors: tuple[str, ...] = ()
     venue: str | None = None
     year: int | None = None
-    has_notice: bool = False
     remarks: list[Remark] = field(default_factory=list)
 
     @classmethod
@@ -334,7 +289,6 @@ class _Head:
                 labelled[label[1].lower().removesuffix("s")].append(label[2])
             else:
                 rest.append(line)
-        head.has_notice = bool(labelled["notice"])
         venues = [line.text for line in rest if _venue(line.text) is not None]
         head._take_venue([*labelled["venue"], *venues])
         rest = [line for line in rest if _venue(line.text) is None]

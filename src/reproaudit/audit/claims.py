@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from reproaudit.audit.findings import ClaimId
 from reproaudit.audit.settings import Value
-from reproaudit.audit.variables import Text
+from reproaudit.audit.variables import Text, at_most_words
 from reproaudit.checks import Bound, Check
 from reproaudit.checks.quantities import Quantity
 from reproaudit.declarations import Coordinate, Name, StrictModel
-
-MOST_WORDS_SAID = 25
-MOST_WORDS_SHORT = 10
-
-
-def _words(text: str, most: int, field: str) -> None:
-    if (found := len(text.split())) > most:
-        raise PydanticCustomError("too_many_words", f"'{field}' has {found} words; at most {most}")
 
 
 class StartBound(Bound):
@@ -125,9 +116,9 @@ class Claim(StrictModel):
 
     id: ClaimId
     """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
-    says: Text
+    says: Annotated[Text, at_most_words(25)]
     """The paper's claim in at most 25 of our words."""
-    short: Text
+    short: Annotated[Text, at_most_words(10)]
     """A finite clause of at most ten words, from which sentences are made."""
     wording: Literal["from_source", "recalled", "derived"] = "from_source"
     """Whether the claim's words were read in the source, are from memory, or follow by algebra."""
@@ -161,9 +152,3 @@ class Claim(StrictModel):
     """Whether one run decides, as of a construction or an identity."""
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
-
-    @model_validator(mode="after")
-    def _brief(self) -> Self:
-        _words(self.says, MOST_WORDS_SAID, "says")
-        _words(self.short, MOST_WORDS_SHORT, "short")
-        return self

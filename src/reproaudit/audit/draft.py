@@ -1,4 +1,4 @@
-"""Drafts a paper's two files from its card and checklist: the audit, and its experiment's skeleton.
+"""Drafts a paper's files from its card and checklist: audit, reviews, skeleton of an experiment.
 
 A draft holds what they say, and `TODO` for everything else. `reproaudit check` lists each TODO
 with its place. A TODO in place of a number, a date or a decision refuses the audit, so that no
@@ -55,6 +55,11 @@ def draft_audit(
     )
 
 
+def draft_reviews(slug: str) -> str:
+    """Return the text of ``SLUG.review.yaml``, in which nobody has decided anything yet."""
+    return _REVIEWS.format(slug=slug)
+
+
 def draft_module(slug: str) -> str:
     """The text of ``SLUG.py``, in which one function is left to write."""
     return _MODULE.replace("SLUG", slug)
@@ -66,13 +71,12 @@ def _variable(
     today: date,
     answers: Sequence[ChecklistAnswer],
 ) -> str:
-    row = card.rows.get(name)
     return _VARIABLE.format(
         name=name.value,
-        result=_quoted(row.result if row is not None else None),
+        result=_quoted(card.rows.get(name)),
         as_of=today.isoformat(),
         authors=_authors(answers, today),
-        locator=f"card, row {name.value}" if row is not None else TODO,
+        locator=f"card, row {name.value}" if name in card.rows else TODO,
     )
 
 
@@ -165,6 +169,11 @@ _ANSWER = """\
       - answer: {answer}
 {said}        locator: {locator}
         as_of: {as_of}
+"""
+
+_REVIEWS = """\
+# Reviewers decide here: `reproaudit review {slug}` writes this file whole.
+schema_version: 2
 """
 
 _MODULE = '''\

@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 
 def description(model: type[BaseModel], field: str) -> str:
-    """The description of a field on one line; empty if it has none."""
+    """Return the description of a field, by its name in a file; empty if it has none."""
+    field = next((name for name, one in model.model_fields.items() if one.alias == field), field)
     for one in model.__mro__:
         if field in (texts := _written_in(one.__module__).get(one.__qualname__, {})):
             return texts[field]

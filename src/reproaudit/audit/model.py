@@ -21,7 +21,7 @@ from pydantic import Field, PrivateAttr
 from reproaudit.audit.claims import ArmSpec, Claim
 from reproaudit.audit.findings import Finding, NotAudited
 from reproaudit.audit.settings import TIERS, Setting, Source, TierName
-from reproaudit.audit.variables import Text, Variable
+from reproaudit.audit.variables import Text, Variable, at_most_words
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration, Name, StrictModel
 
@@ -149,7 +149,7 @@ class Audit(StrictModel):
     """The version of this format, 2."""
     paper: Paper
     """The paper that is audited."""
-    about: Text | None = None
+    about: Annotated[Text, at_most_words(45)] | None = None
     """What a reader must know of the task and its symbols, in at most 45 words."""
     runs: RunCounts = RunCounts()
     """The numbers of runs of each tier; an experiment may have its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import sys
@@ -62,9 +61,7 @@ class Module:
         except ImportError as error:
             if str(error.name).partition(".")[0] in OF_THE_EXTRA_RUN:
                 raise
-            raise SpecError(
-                _moved(error) or f"{self.file}: cannot be imported: {one_line(error)}"
-            ) from error
+            raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
         except Exception as error:
             raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
         experiments = getattr(module, "EXPERIMENTS", None)
@@ -122,30 +119,6 @@ def _sources_within(root: str, path: str) -> FileFinder:
     if not Path(path).resolve().is_relative_to(root):
         raise ImportError(f"{path} lies outside {root}")
     return FileFinder(path, (_FromSource, SOURCE_SUFFIXES))
-
-
-def _moved(error: ImportError) -> str | None:
-    """One line about an import of ours from a place that is no longer there; None of any other.
-
-    What a paper may import is in `reproaudit.lab`; it was spread over several modules once.
-    """
-    if not (error.name or "").startswith("reproaudit."):
-        return None
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if "<" not in one.filename]
-    file, line = frames[-1].filename, frames[-1].lineno or 1
-    names = [
-        alias.name
-        for node in ast.walk(ast.parse(Path(file).read_bytes()))
-        if isinstance(node, ast.ImportFrom) and node.lineno <= line <= (node.end_lineno or line)
-        for alias in node.names
-    ]
-    public = importlib.import_module("reproaudit.lab").__all__
-    found = [name for name in names if name in public]
-    remedy = "Write: from reproaudit.lab import" if found else "It has"
-    return (
-        f"{file}:{line}: found an import from '{error.name}'; expected one from 'reproaudit.lab', "
-        f"where everything is that a paper may import. {remedy} {', '.join(found or public)}"
-    )
 
 
 def one_line(error: BaseException, within: Path | None = None) -> str:

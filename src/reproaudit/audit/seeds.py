@@ -12,15 +12,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.errors import UsageError
-
-if TYPE_CHECKING:
-    from reproaudit.audit.catalog import Entry
 
 _WORDS = """
 ablations about elsewhere excused lacks locator main meaning noun notes origin reported says short
@@ -138,6 +135,14 @@ def known_salt(word: str | None, tier: str | None) -> str:
     return word
 
 
-def stored_tier(of: Audit | Entry, tier: TierName) -> str:
+class Salted(Protocol):
+    """What may draw other seeds: an audit, or a paper before its audit is read."""
+
+    @property
+    def salt(self) -> str:
+        """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
+
+
+def stored_tier(of: Salted, tier: TierName) -> str:
     """The name under which the records and pages of a tier are kept: apart if they are salted."""
     return f"{tier}-{of.salt}" if of.salt and tier == "paper" else tier

@@ -22,6 +22,20 @@ Text = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
 """Text of at least one character that is no space."""
 
 
+def at_most_words(most: int) -> AfterValidator:
+    """Return a validator of a text's length."""
+
+    def is_brief(text: str) -> str:
+        if (found := len(text.split())) > most:
+            context = {"found": found, "most": most}
+            raise PydanticCustomError(
+                "too_many_words", "found {found} words; expected at most {most}", context
+            )
+        return text
+
+    return AfterValidator(is_brief)
+
+
 class VariableName(StrEnum):
     """The nine reproducibility variables."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Provenance, Side
 from reproaudit.checks.quantities import Quantity, Run
@@ -34,6 +35,14 @@ class Beats(Kind):
     """Where the comparison, or the factor, comes from."""
     why: str | None = Field(default=None, min_length=1)
     """Of a factor of ours: the reason for it."""
+
+    @model_validator(mode="after")
+    def _with_reason(self) -> Self:
+        if self.by is not None and self.origin is Provenance.OURS and self.why is None:
+            raise PydanticCustomError(
+                "bound", "a factor from 'ours' needs 'why': the reason for it, in one line"
+            )
+        return self
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""

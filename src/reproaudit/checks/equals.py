@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.quantities import NumberOrQuantity, Quantity, Run
 from reproaudit.lazy import np
 
 
@@ -23,7 +23,7 @@ class Equals(Kind):
     """The kind of check."""
     value: Quantity
     """The quantity that is judged."""
-    to: float | Quantity
+    to: NumberOrQuantity
     """The number, or the quantity of the same run, that it equals."""
     within: Positive
     """The largest distance that still counts as equal."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.quantities import Quantity, Run
@@ -147,7 +147,7 @@ class Bound(StrictModel):
     def _one_side(self) -> Self:
         if len(list(self._sides())) != 1:
             raise PydanticCustomError(
-                "bound", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
+                "bound_form", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
             )
         return self._with_reason()
 
@@ -169,6 +169,16 @@ class Bound(StrictModel):
         """Return the bound as a number is held against it."""
         side, at = next(self._sides())
         return Limit(side, at, self.origin, zero, why=self.why)
+
+
+def _form(value: Any) -> str:
+    return "number" if isinstance(value, int | float) else "bound"
+
+
+NumberOrBound = Annotated[
+    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], Discriminator(_form)
+]
+"""A number, or a bound on it."""
 
 
 class Kind(StrictModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from reproaudit.declarations import (
     Coordinate,
@@ -65,6 +65,16 @@ class Quantity(StrictModel):
             "coordinates": tuple(map(_coordinate, inside)),
             "step": "first" if found[3] else "last",
         }
+
+
+def _form(value: Any) -> str:
+    return "number" if isinstance(value, int | float) else "quantity"
+
+
+NumberOrQuantity = Annotated[
+    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], Discriminator(_form)
+]
+"""A number, or a quantity of the run."""
 
 
 def _coordinate(text: str) -> int | float | str:

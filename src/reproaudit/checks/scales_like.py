@@ -6,7 +6,16 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
+from reproaudit.checks.kind import (
+    Bound,
+    Condition,
+    Kind,
+    Limit,
+    NumberOrBound,
+    Positive,
+    Provenance,
+    Side,
+)
 from reproaudit.checks.quantities import Quantity, Run
 from reproaudit.declarations import MeasurementMissingError, Name
 from reproaudit.lazy import np
@@ -31,7 +40,7 @@ class ScalesLike(Kind):
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name
     """The axis of sizes: positive numbers, at least three."""
-    exponent: float | Bound
+    exponent: NumberOrBound
     """The exponent of the power law, or a bound on it."""
     within: Positive | None = None
     """The largest difference from a claimed exponent that still counts as equal."""

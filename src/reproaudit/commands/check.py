@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from reproaudit.audit.catalog import RUN_FILE, Catalog, audits_in, entry_of
+from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
 from reproaudit.audit.loading.fault import Place
 from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.rule import Severity
-from reproaudit.audit.rules.run_files import BROKEN_LOG
+from reproaudit.audit.rules.tables import BROKEN_LOG
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -85,12 +85,12 @@ def check_files(
 
 
 def _faults(file: Path, run: bool) -> list[Fault]:
-    """The faults of an audit and of the run file beside it, or of a run file that is named."""
-    audit, run_file = file, file.with_suffix(RUN_FILE)
-    if file.name.endswith(RUN_FILE):
-        audit = file.with_name(f"{file.name.removesuffix(RUN_FILE)}.yaml")
-        run_file = file
-    faults = list(_faults_of(audit, run)) if audit == file else []
+    """The faults of an audit with its reviews and run file, or of one of these that is named."""
+    if file.name.endswith(REVIEW_FILE):
+        audit = file.with_name(f"{file.name.removesuffix(REVIEW_FILE)}.yaml")
+        return faults_of_reviews(file, read_audit(audit)[0])
+    run_file = file if file.name.endswith(RUN_FILE) else file.with_suffix(RUN_FILE)
+    faults = list(_faults_of(file, run)) if run_file != file else []
     if run_file.is_file() or run_file == file:
         from reproaudit.repositories.reading import check_run_file
 

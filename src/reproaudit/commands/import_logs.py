@@ -12,7 +12,6 @@ from rich.text import Text
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.values import shown
-from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
 from reproaudit.commands.output import print_json, say, terminal
@@ -28,6 +27,7 @@ from reproaudit.elsewhere.roles import (
     place_runs,
     role_words,
 )
+from reproaudit.elsewhere.scope import Scope, scope_of
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.elsewhere.writing import Header, notes_on, protocol_of, some, write_folder
 from reproaudit.errors import UsageError

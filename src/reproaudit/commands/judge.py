@@ -8,8 +8,8 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.scope import scope_of
 from reproaudit.commands.output import print_json, say, say_written, show
+from reproaudit.elsewhere.scope import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.elsewhere.template import template_files
 from reproaudit.folders import new_folder

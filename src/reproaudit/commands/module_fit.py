@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.loading import Fault
-from reproaudit.audit.loading.fault import START
-from reproaudit.audit.loading.tree import TreeBuilder, place_of
+from reproaudit.audit.loading.document import read_yaml
+from reproaudit.audit.loading.fault import START, Faults
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.plan import Role, plan
 from reproaudit.audit.rules import RULES, Loc
-from reproaudit.audit.rules.run_files import MISFIT
+from reproaudit.audit.rules.tables import MISFIT
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, did_you_mean
 
@@ -40,14 +40,14 @@ def module_faults(file: Path, entry: Entry, audit: Audit) -> Iterator[Fault]:
     """
     if entry.code is None or isinstance(entry.code, CommandModule):
         return
-    root = TreeBuilder(str(file)).build(file.read_text(encoding="utf-8"))
+    document = read_yaml(file.read_text(encoding="utf-8"), Faults(str(file)))
     try:
         experiments = entry.code.load()
     except AuditError as error:
         yield Fault(str(file), START, (), f"found {error}", RULES[MISFIT].remedy, MISFIT)
         return
     for loc, found in dict.fromkeys(_misfits(audit, experiments, entry.code.file)):
-        place = START if root is None else place_of(root, loc)
+        place = START if document is None else document.place(loc)
         yield Fault(str(file), place, loc, f"found {found}", RULES[MISFIT].remedy, MISFIT)
 
 

@@ -1,4 +1,4 @@
-"""`reproaudit new`: the two files of a new paper, drafted from its card and checklist."""
+"""`reproaudit new`: the files of a new paper, drafted from its card and checklist."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 
 from reproaudit.audit.card import NO_CARD, Card, read_card
-from reproaudit.audit.catalog import PACKAGE, SLUG, shipped_audits
+from reproaudit.audit.catalog import PACKAGE, REVIEW_FILE, SLUG, shipped_audits
 from reproaudit.audit.checklist import NO_CHECKLIST, read_checklist
-from reproaudit.audit.draft import draft_audit, draft_module
+from reproaudit.audit.draft import draft_audit, draft_module, draft_reviews
 from reproaudit.audit.loading import read_text
 from reproaudit.commands.output import print_json, say, say_written
 from reproaudit.errors import UsageError
@@ -68,7 +68,7 @@ def draft(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Writes ``OUT/SLUG.yaml`` and ``OUT/SLUG.py``, and prints the lines that it could not read.
+    """Write ``SLUG.yaml``, ``SLUG.review.yaml`` and ``SLUG.py``; print what could not be read.
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. Without a
     card its nine results are left TODO.
@@ -88,6 +88,7 @@ def draft(
     shipped = out.resolve() == shipped_audits().resolve()
     texts = {
         out / f"{slug}.yaml": draft_audit(slug, card, date.today(), schema, known.arxiv, checklist),
+        out / f"{slug}{REVIEW_FILE}": draft_reviews(slug),
         (PACKAGE / "papers" if shipped else out) / f"{slug}.py": draft_module(slug),
     }
     _write(texts, force)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
-from reproaudit.audit.scope import Scope
-from reproaudit.audit.training_length import end_beside
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.elsewhere.configurations import normal
@@ -33,6 +31,8 @@ from reproaudit.elsewhere.logged import (
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
 from reproaudit.elsewhere.roles import PlacedRun, role_words
+from reproaudit.elsewhere.scope import Scope
+from reproaudit.elsewhere.training_length import end_beside
 from reproaudit.errors import did_you_mean
 
 MAX_CELLS = 2**24

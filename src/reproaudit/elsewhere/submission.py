@@ -29,7 +29,6 @@ from pydantic import Field
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.values import fits, kind_of, same, shown
-from reproaudit.audit.training_length import end_beside, stated_length
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.elsewhere.files import FileReader, Found
 from reproaudit.elsewhere.fitting import fit
@@ -42,6 +41,7 @@ from reproaudit.elsewhere.manifest import (
     settings_for,
 )
 from reproaudit.elsewhere.misfit import Misfits, clipped
+from reproaudit.elsewhere.training_length import end_beside, stated_length
 from reproaudit.elsewhere.writing import PROTOCOL, some
 from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records

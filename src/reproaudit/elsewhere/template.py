@@ -14,8 +14,8 @@ import yaml
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, arms_of, batch_of
-from reproaudit.audit.scope import Scope, scope_of
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
+from reproaudit.elsewhere.scope import Scope, scope_of
 
 
 def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[str, str]:

@@ -14,9 +14,9 @@ from typing import Any
 
 from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
-from reproaudit.audit.training_length import stated_length
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.declarations import Declaration
+from reproaudit.elsewhere.training_length import stated_length
 from reproaudit.errors import SpecError
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import RUN_FILE
 from reproaudit.audit.loading import Fault, Place, read_as, read_audit
+from reproaudit.audit.loading.document import Document
 from reproaudit.audit.loading.fault import START, in_order
-from reproaudit.audit.loading.tree import Node, as_written, place_of
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.values import keys, same, shown
@@ -38,7 +38,7 @@ def check_run_file(path: Path) -> list[Fault]:
 
 
 def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
-    run_file, root, faults = read_as(RunFile, path, "a run file")
+    run_file, document, faults = read_as(RunFile, path, "a run file")
     audit, audit_faults = read_audit(_audit_file(path))
     if audit is None:
         message = f"found {len(audit_faults)} faults in {_audit_file(path)}; expected an audit"
@@ -49,8 +49,8 @@ def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
             message = f"found {other}, too; expected one way to run this paper"
             faults = [*faults, _fault(path, START, (), "RA087", message)]
     if run_file is not None and audit is not None:
-        assert root is not None, "what was read has a tree"
-        faults = [*faults, *_against(run_file, audit, root, path)]
+        assert document is not None, "what was read has its places"
+        faults = [*faults, *_against(run_file, audit, document, path)]
     return run_file, audit, in_order(faults)
 
 
@@ -62,12 +62,14 @@ def _fault(path: Path, place: Place, loc: Loc, rule: str, message: str, remedy: 
     return Fault(str(path), place, loc, message, remedy or RULES[rule].remedy, rule)
 
 
-def _against(run_file: RunFile, audit: Audit, root: Node, path: Path) -> Iterator[Fault]:
+def _against(
+    run_file: RunFile, audit: Audit, document: Document, path: Path
+) -> Iterator[Fault]:
     for name, experiment in run_file.experiments.items():
         found = _of_experiment(name, experiment, audit)
         for loc, at_key, rule, message, remedy in found:
-            place = place_of(root, loc, at_key=at_key)
-            yield _fault(path, place, as_written(root, loc), rule, message, remedy)
+            place = document.place(loc, at_key=at_key)
+            yield _fault(path, place, loc, rule, message, remedy)
 
 
 _Finding = tuple[Loc, bool, str, str, str]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reproaudit.audit.rules import RULES, Loc, Severity
+from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Severity
 
 
 class Place(NamedTuple):
@@ -20,7 +20,7 @@ START = Place(1, 1)
 """The first character of a file."""
 
 MOST_FAULTS = 1_000
-"""Faults of one file that are listed; the others are counted."""
+"""Faults of one file that are listed; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Fault:
     @property
     def severity(self) -> Severity:
         """An error if the audit cannot be used, else a warning."""
-        return RULES[self.rule].severity
+        return DEFINED_RULES[self.rule].severity
 
     @property
     def path(self) -> str:
-        """The place in the audit as a reviewer reads it: ``claims[0].checks[1].reason``."""
+        """The place in the audit as a reviewer reads it: ``claims[0].headline[1].within``."""
         parts = [f"[{p}]" if isinstance(p, int) else f".{_brief(p)}" for p in self.loc]
         return "".join(parts).removeprefix(".")
 
@@ -63,25 +63,56 @@ class Fault:
         return f"{where}: {mark}{path}{self.message}{end} {self.remedy} [{self.rule}]"
 
 
-def in_order(faults: Iterable[Fault], unlisted: int = 0) -> list[Fault]:
-    """The faults by place, each once; if there are too many, the errors first and then a count.
+class Faults:
+    """The faults of one file: the first errors and warnings, and the number of further ones."""
 
-    Args:
-        faults: the faults of one file.
-        unlisted: the number of further faults, which were counted only.
-    """
-    kept = list(dict.fromkeys(faults))
-    kept.sort(key=lambda f: (f.severity is not Severity.ERROR, f.place, f.rule, f.message))
-    unlisted += max(0, len(kept) - MOST_FAULTS)
-    kept = sorted(kept[:MOST_FAULTS], key=lambda f: (f.place, f.rule, f.message))
-    if unlisted:
-        message = f"found {unlisted} further faults; listed are {len(kept)}"
-        kept.append(Fault(kept[0].file, START, (), message, RULES["RA017"].remedy, "RA017"))
-    return kept
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._kept: dict[Severity, dict[Fault, None]] = {one: {} for one in Severity}
+        self._unlisted = 0
+
+    def add(self, place: Place, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
+        """Keep a fault; without a remedy it has that of its rule."""
+        kept = self._kept[DEFINED_RULES[rule].severity]
+        if len(kept) >= MOST_FAULTS:
+            self._unlisted += 1
+            return
+        remedy = remedy or DEFINED_RULES[rule].remedy
+        kept[Fault(self.file, place, loc, message, remedy, rule)] = None
+
+    def count(self, further: int) -> None:
+        """Count faults that nobody keeps."""
+        self._unlisted += further
+
+    @property
+    def refuse(self) -> bool:
+        """Whether there is an error."""
+        return bool(self._kept[Severity.ERROR])
+
+    @property
+    def locs(self) -> frozenset[Loc]:
+        """The places that have a fault."""
+        return frozenset(one.loc for kept in self._kept.values() for one in kept)
+
+    def in_order(self) -> list[Fault]:
+        """Return the faults by place; of too many the errors first, and then a count."""
+        found = [*self._kept[Severity.ERROR], *self._kept[Severity.WARNING]]
+        unlisted = self._unlisted + max(0, len(found) - MOST_FAULTS)
+        listed = in_order(found[:MOST_FAULTS])
+        if unlisted:
+            message = f"found {unlisted} further faults; listed are {len(listed)}"
+            remedy = DEFINED_RULES["RA017"].remedy
+            listed.append(Fault(self.file, START, (), message, remedy, "RA017"))
+        return listed
+
+
+def in_order(faults: Iterable[Fault]) -> list[Fault]:
+    """Return faults by place, each once."""
+    return sorted(dict.fromkeys(faults), key=lambda f: (f.place, f.rule, f.message))
 
 
 def has_errors(faults: Iterable[Fault]) -> bool:
-    """True if one of the faults refuses the audit."""
+    """Tell whether one of the faults refuses the audit."""
     return any(fault.severity is Severity.ERROR for fault in faults)
 
 

@@ -1,47 +1,70 @@
 """Errors of the models in plain words, each with its place in the file.
 
 pydantic names a place by field names and positions, mixed with the tags of the union members that
-it chose. Here each error is led back to the node of the file, and put into a reviewer's words with
-the nearest known name as a remedy.
+it chose. Here each error is led back to the file, and put into a reviewer's words with the nearest
+known name as a remedy.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import types
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from reproaudit.audit.field_docs import description
-from reproaudit.audit.loading.fault import Fault
-from reproaudit.audit.loading.tree import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    as_written,
-    child_node,
-    place_of,
-)
-from reproaudit.audit.model import Audit
-from reproaudit.audit.rules import RULES, Loc
+from reproaudit.audit.loading.document import Document, has_step
+from reproaudit.audit.loading.fault import MOST_FAULTS, Faults
 from reproaudit.audit.rules.papers import UNFINISHED
+from reproaudit.audit.rules.rule import Loc
 from reproaudit.audit.rules.values import quoted
-from reproaudit.checks import Check
-from reproaudit.declarations import StrictModel
+from reproaudit.checks import Check, Kind
 from reproaudit.errors import closest, did_you_mean
 
-CHECKS: tuple[type[BaseModel], ...] = get_args(get_args(Check)[0])
-"""The models of every kind of check."""
+_Model = TypeVar("_Model", bound=BaseModel)
 
-FIELDS = frozenset(
-    field for one in (*StrictModel.__subclasses__(), *CHECKS) for field in one.model_fields
-)
-"""The names of every model's fields."""
+
+def validate(model: type[_Model], document: Document, faults: Faults) -> _Model | None:
+    """Return a document as a model; None if the model refuses it, with a fault for each reason."""
+    try:
+        return model.model_validate_json(json.dumps(document.data))
+    except ValidationError as error:
+        count, found = error.error_count(), error
+    if count > MOST_FAULTS:  # each of pydantic's errors takes a kilobyte
+        try:
+            model.model_validate_json(json.dumps(_shortened(document.data)))
+        except ValidationError as error:
+            found = error
+    errors = found.errors(include_url=False, include_input=False)
+    complaints = [_lead_back(one, document, model) for one in errors[:MOST_FAULTS]]
+    faults.count(max(0, count - len(complaints)))
+    for one in _without_echoes(complaints):
+        if not any(one.loc[:depth] in document.doubtful for depth in range(len(one.loc) + 1)):
+            place = document.place(one.loc, at_key=one.at_key)
+            faults.add(place, one.loc, one.rule, *one.words())
+    return None
+
+
+def _shortened(value: Any) -> Any:
+    """Plain data with the first entries of each list and mapping, and every field's name."""
+    if isinstance(value, dict):
+        names = [name for i, name in enumerate(value) if i < MOST_FAULTS or name in _fields()]
+        return {name: _shortened(value[name]) for name in names}
+    return list(map(_shortened, value[:MOST_FAULTS])) if isinstance(value, list) else value
+
+
+def _fields() -> frozenset[str]:
+    from reproaudit.audit.model import Audit
+
+    return frozenset(Audit.model_fields)
+
+
+# --- from pydantic's loc to the file ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -49,160 +72,158 @@ class Complaint:
     """One of pydantic's errors, led back to the file.
 
     Attributes:
-        loc: the place in the file, without the tags of union members.
-        node: the node at this place.
+        document: the file.
+        top: the model of the whole file.
+        loc: the place, without the tags of union members.
         type: pydantic's name of the error.
-        field: the name of a missing or unknown field, else empty.
-        at_key: True if a name is at fault, False if the node below it is.
+        name: the name of a missing or unknown field, else empty.
+        at_key: whether a name is at fault, and not the value below it.
         context: the numbers and words of the error.
         text: pydantic's own words.
-        top: the model of the whole file.
     """
 
+    document: Document
+    top: type[BaseModel]
     loc: Loc
-    node: Node
     type: str
-    field: str
+    name: str
     at_key: bool
-    context: Mapping[str, Any]
+    context: dict[str, Any]
     text: str
-    top: Any = Audit
+
+    @property
+    def value(self) -> Any:
+        """What the file has there."""
+        return self.document.at(self.loc)
+
+    @property
+    def found(self) -> str:
+        """The value as a message names it."""
+        value = self.value
+        if isinstance(value, dict | list):
+            noun = "mapping" if isinstance(value, dict) else "list"
+            return f"a {noun}" if value else f"an empty {noun}"
+        if value is None:
+            return "nothing"
+        return quoted(value) if isinstance(value, str) else self.document.written[self.loc]
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the value is a text with a TODO."""
+        value = None if self.at_key else self.value
+        return isinstance(value, str) and UNFINISHED.search(value) is not None
+
+    @property
+    def rule(self) -> str:
+        """The id of the rule that is broken."""
+        if self.unfinished:
+            return "RA058"
+        if self.type == "missing" and self.name == "from":
+            return "RA063"
+        if self.type == "value_error":
+            model = model_at(self.document.data, self.loc, self.top)
+            return "RA062" if model is not None and issubclass(model, Kind) else "RA059"
+        return "RA056" if self.type.startswith("date") else _RULES.get(self.type, "RA059")
+
+    def words(self) -> tuple[str, str]:
+        """Return the message and the remedy; an empty remedy stands for the rule's own."""
+        special = _SPECIAL.get(self.type)
+        if special is not None:
+            message, remedy = special(self)
+        elif self.type in _TYPES:
+            message, remedy = f"found {self.found}; expected {_TYPES[self.type]}", _of_type(self)
+        elif self.type in _LIMITS:
+            words, limit = _LIMITS[self.type]
+            message = f"found {self.found}; expected {words} {self.context[limit]:g}"
+            remedy = ""
+        elif self.type.startswith("date"):
+            message, remedy = f"found {self.found}; expected a date, YYYY-MM-DD", ""
+        else:
+            message, remedy = f"found {self.found}; expected something else: {self.text}", ""
+        return message, "" if self.unfinished else remedy
 
 
-def complaints(error: ValidationError, root: Node, top: type[BaseModel] = Audit) -> list[Complaint]:
-    """The complaints of the models, one for each fault; `top` is the model of the whole file."""
-    errors = error.errors(include_url=False, include_input=False)
-    return _without_echoes([_lead_back(one, root, top) for one in errors])
-
-
-def faults_of(found: Sequence[Complaint], root: Node, file: str) -> Iterator[Fault]:
-    """The complaints as faults, besides those about a node that already has one."""
-    for one in found:
-        place = place_of(root, one.loc, at_key=one.at_key)
-        loc = as_written(root, one.loc)
-        if one.node.damaged and one.type != "extra_forbidden":
-            if isinstance(one.node, ScalarNode) and type(one.node.value) is bool:
-                meant = _meant_as_text(one, one.node)
-                if meant:
-                    yield Fault(file, place, loc, *meant, "RA010")
-            continue
-        message, remedy = _words(one, root)
-        rule = _rule_of(one, root)
-        if is_unfinished(one.node) and not one.at_key:
-            rule, remedy = "RA058", ""
-        yield Fault(file, place, loc, message, remedy or RULES[rule].remedy, rule)
-
-
-def _meant_as_text(one: Complaint, node: ScalarNode) -> tuple[str, str] | None:
-    """Message and remedy for an unquoted ``No`` in a field that takes text."""
-    if one.type != "string_type":
-        return None
-    meaning = "true" if node.value else "false"
-    return f"found {node.text}, which YAML reads as {meaning}; expected text", _quote(node)
-
-
-def _quote(node: ScalarNode) -> str:
-    return f"Quote it: '{node.text}'."
-
-
-def is_unfinished(node: Node) -> bool:
-    """True if the node is a text with a TODO."""
-    text = node.value if isinstance(node, ScalarNode) else None
-    return isinstance(text, str) and UNFINISHED.search(text) is not None
-
-
-# --- from pydantic's loc to the file ------------------------------------------------------------
-
-
-def _lead_back(error: Any, root: Node, top: type[BaseModel]) -> Complaint:
-    steps = list(error["loc"])
-    kind = error["type"]
-    field = str(steps.pop()) if kind == "missing" else ""
+def _lead_back(error: Any, document: Document, top: type[BaseModel]) -> Complaint:
+    steps, kind = list(error["loc"]), error["type"]
+    name = str(steps.pop()) if kind == "missing" else ""
     at_key = bool(steps) and steps[-1] == "[key]"
-    node = root
     loc: Loc = ()
+    value = document.data
     for step in steps[:-1] if at_key else steps:
-        below = child_node(node, step)
-        if below is not None:  # else the tag of a union's member
-            node, loc = below, (*loc, step)
-    if kind == "union_tag_invalid":
-        below = child_node(node, "kind")
-        node, loc = below if below is not None else node, (*loc, "kind")
+        if has_step(value, step):  # else it is the tag of a union's member
+            loc, value = (*loc, step), value[step]
+    if kind == "union_tag_invalid" and has_step(value, "kind"):
+        loc = (*loc, "kind")
     if kind == "extra_forbidden":
-        field, at_key = str(steps[-1]), True
-    return Complaint(loc, node, kind, field, at_key, error.get("ctx") or {}, error["msg"], top)
+        name, at_key = str(steps[-1]), True
+    context = error.get("ctx") or {}
+    return Complaint(document, top, loc, kind, name, at_key, context, error["msg"])
 
 
 def _without_echoes(found: list[Complaint]) -> list[Complaint]:
-    """The complaints without those that only follow from another one.
+    """The complaints without those that only follow from another.
 
     A list whose entries are all refused counts as too short; a misspelt field counts as missing.
     """
-    missing: dict[Loc, list[str]] = defaultdict(list)
-    for one in found:
-        if one.type == "missing":
-            missing[one.loc].append(one.field)
+    absent = {(one.loc, one.name) for one in found if one.type == "missing"}
     misspelt = {
-        (one.loc[:-1], close)
-        for one in found
+        (one.loc[:-1], closest(one.name, [name for loc, name in absent if loc == one.loc[:-1]]))
+        for one in (found if absent else ())
         if one.type == "extra_forbidden"
-        and (close := closest(one.field, missing.get(one.loc[:-1], ())))
     }
     return [
         one
         for one in found
-        if not (one.type == "too_short" and _length(one.node) >= one.context["min_length"])
-        and not (one.type == "missing" and (one.loc, one.field) in misspelt)
+        if not (one.type == "too_short" and len(one.value) >= one.context["min_length"])
+        and not (one.type == "missing" and (one.loc, one.name) in misspelt)
     ]
-
-
-def known_field(extra: Complaint, root: Node) -> bool:
-    """True if an unknown field is a known one misspelt."""
-    model = model_at(extra.loc[:-1], root, extra.top)
-    return model is not None and closest(extra.field, model.model_fields) is not None
-
-
-def _length(node: Node) -> int:
-    if isinstance(node, MappingNode):
-        return len(node.entries)
-    return len(node.items) if isinstance(node, SequenceNode) else 0
 
 
 # --- the model of a node ------------------------------------------------------------------------
 
 
-def _annotations_at(loc: Loc, root: Node, top: type[BaseModel]) -> list[Any]:
-    """The types that the models allow at a place, without Annotated and Union around them."""
-    annotations: list[Any] = [top]
-    node: Node | None = root
+def model_at(data: Any, loc: Loc, top: type[BaseModel]) -> type[BaseModel] | None:
+    """Return the model of the value at a place; None if none of ours belongs there."""
+    members: list[Any] = [top]
     for step in loc:
-        model = _likeliest(annotations, node)
-        below = [model] if model is not None else annotations
-        annotations = [m for one in below for m in _below(one, step)]
-        node = child_node(node, step) if node is not None else None
-    return annotations
+        model = _likeliest(members, data)
+        members = [m for one in ([model] if model else members) for m in _below(one, step)]
+        data = data[step]
+    return _likeliest(members, data)
 
 
-def model_at(loc: Loc, root: Node, top: type[BaseModel] = Audit) -> type[BaseModel] | None:
-    """The model of the node at a place; None if none of ours belongs there."""
-    node: Node | None = root
-    for step in loc:
-        node = child_node(node, step) if node is not None else None
-    return _likeliest(_annotations_at(loc, root, top), node)
+def _likeliest(members: list[Any], data: Any) -> type[BaseModel] | None:
+    """Of several models the one that was meant: of the kind that is written, or with most fields.
 
-
-def _likeliest(annotations: list[Any], node: Node | None) -> type[BaseModel] | None:
-    """Of several models the one that the node was meant as: of its kind, or with most fields."""
-    models = [one for one in annotations if _is_model(one)]
-    if len(models) < 2 or not isinstance(node, MappingNode):
+    Only kinds of check have the field `kind` with a single word.
+    """
+    models = [one for one in members if isinstance(one, type) and issubclass(one, BaseModel)]
+    if len(models) < 2 or not isinstance(data, dict):
         return models[0] if models else None
-    kind = node.entries.get("kind")
-    word = kind.value if isinstance(kind, ScalarNode) else None
-    likeliest: type[BaseModel] = max(
-        models,
-        key=lambda m: (_kind(m) == word, sum(field in node.entries for field in m.model_fields)),
-    )
-    return likeliest
+    word = data.get("kind")
+
+    def likeness(model: type[BaseModel]) -> tuple[bool, int]:
+        fields = fields_of(model)
+        kinds = get_args(fields["kind"].annotation) if "kind" in fields else ()
+        return word in kinds, sum(name in data for name in fields)
+
+    return max(models, key=likeness)
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the names that a file has for them."""
+    return {one.alias or name: one for name, one in model.model_fields.items()}
+
+
+def _below(annotation: Any, step: str | int) -> Iterator[Any]:
+    origin = get_origin(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if (one := fields_of(annotation).get(str(step))) is not None:
+            yield from _members(one.annotation)
+    elif origin is dict:
+        yield from _members(get_args(annotation)[1])
+    elif origin is tuple:
+        yield from _members(get_args(annotation)[0])
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -212,37 +233,6 @@ def _members(annotation: Any) -> list[Any]:
     if get_origin(annotation) in (Union, types.UnionType):
         return [m for one in get_args(annotation) for m in _members(one)]
     return [annotation]
-
-
-def _below(annotation: Any, step: str | int) -> Iterator[Any]:
-    if _is_model(annotation):
-        for name, field in annotation.model_fields.items():
-            if step == (field.alias or name):
-                yield from _members(field.annotation)
-    elif get_origin(annotation) is dict:
-        yield from _members(get_args(annotation)[1])
-    elif get_origin(annotation) is tuple:
-        yield from _members(get_args(annotation)[0])
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _kind(model: type[BaseModel]) -> str | None:
-    """The word in `kind` that stands for a check's model."""
-    field = model.model_fields.get("kind")
-    words = _choices(field.annotation) if field is not None else []
-    return words[0] if len(words) == 1 else None
-
-
-def _choices(annotation: Any) -> list[str]:
-    """The words of an enumeration or of a Literal."""
-    if get_origin(annotation) is Literal:
-        return [str(word) for word in get_args(annotation)]
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [str(one.value) for one in annotation]
-    return []
 
 
 # --- words --------------------------------------------------------------------------------------
@@ -271,176 +261,121 @@ _FORMS = (
     (r"[a-z0-9_]*", "lower-case words joined by underscores, beginning with a letter"),
     (r"\d{4}\.", "an arXiv identifier without version, such as '2410.01082'"),
 )
+_CHECKS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
+KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in _CHECKS)
+"""The kinds of check."""
 
 
-def found_words(node: Node) -> str:
-    """The node as an error message names it."""
-    if isinstance(node, MappingNode):
-        return "a mapping" if node.entries else "an empty mapping"
-    if isinstance(node, SequenceNode):
-        return "a list" if node.items else "an empty list"
-    if node.value is None:
-        return "nothing"
-    return quoted(node.text) if isinstance(node.value, str) else node.text
-
-
-def _words(one: Complaint, root: Node) -> tuple[str, str]:
-    """The message and the remedy; if the remedy is empty, the rule's own is meant."""
-    special = _SPECIAL.get(one.type)
-    if special is not None:
-        return special(one, root)
-    found = f"found {found_words(one.node)}; expected"
-    if one.type in _TYPES:
-        return f"{found} {_TYPES[one.type]}", _type_remedy(one)
-    if one.type in _LIMITS:
-        words, key = _LIMITS[one.type]
-        return f"{found} {words} {one.context[key]:g}", ""
-    if one.type.startswith("date"):
-        return f"{found} a date, YYYY-MM-DD", ""
-    return f"{found} something else: {one.text}", ""
-
-
-def _type_remedy(one: Complaint) -> str:
-    if isinstance(one.node, ScalarNode) and one.node.value is None:
+def _of_type(one: Complaint) -> str:
+    scalar = not isinstance(one.value, dict | list)
+    if one.value is None:
         return "Write a value, or leave the field out if it is optional."
-    if one.type == "string_type" and isinstance(one.node, ScalarNode):
-        return _quote(one.node)
+    if one.type == "string_type" and scalar:
+        return f"Quote it: '{one.document.written.get(one.loc, one.value)}'."
     if one.type == "tuple_type":
         return "Write it as a list: one '- …' per line, or [a, b]."
-    if one.type.startswith("model"):
-        return "Write its fields, one 'name: value' per line."
-    return ""
+    return "Write its fields, one 'name: value' per line." if one.type.startswith("model") else ""
 
 
-def _unknown(one: Complaint, root: Node) -> tuple[str, str]:
-    model = model_at(one.loc[:-1], root, one.top)
-    fields = model.model_fields if model is not None else {}
-    known = [field.alias or name for name, field in fields.items()]
+def _unknown(one: Complaint) -> tuple[str, str]:
+    model = model_at(one.document.data, one.loc[:-1], one.top)
+    known = fields_of(model) if model is not None else {}
     name = model.__name__ if model is not None else "mapping"
-    return (
-        f"found the unknown field {quoted(one.field)}; expected a field of {name}",
-        did_you_mean(one.field, known),
-    )
+    message = f"found the unknown field {quoted(one.name)}; expected a field of {name}"
+    return message, did_you_mean(one.name, known)
 
 
-def _missing(one: Complaint, root: Node) -> tuple[str, str]:
-    model = model_at(one.loc, root, one.top)
-    about = description(model, one.field) if model is not None else ""
-    message = f"found no '{one.field}'; expected one"
-    return message, f"Add '{one.field}': {about}" if about else f"Add '{one.field}'."
+def _missing(one: Complaint) -> tuple[str, str]:
+    model = model_at(one.document.data, one.loc, one.top)
+    about = description(model, one.name) if model is not None else ""
+    add = f"Add '{one.name}'"
+    return f"found no '{one.name}'; expected one", f"{add}: {about}" if about else f"{add}."
 
 
-def _one_of(one: Complaint, root: Node) -> tuple[str, str]:
-    options = [word for a in _annotations_at(one.loc, root, one.top) for word in _choices(a)]
-    return _choice(found_words(one.node), getattr(one.node, "value", None), options)
+def _choice(one: Complaint) -> tuple[str, str]:
+    """A word that is none of those that the field takes."""
+    found, value, expected = one.found, one.value, str(one.context.get("expected", ""))
+    options = re.findall(r"'([^']*)'", expected) or [expected]
+    if one.type == "union_tag_invalid":
+        found, value, options = f"the kind {one.found}", one.context["tag"], KINDS
+    close = closest(value, options) if isinstance(value, str) else None
+    words = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
+    return f"found {found}; expected {words}", f"Did you mean '{close}'?" if close else ""
 
 
-def _choice(found: str, word: Any, options: list[str]) -> tuple[str, str]:
-    close = closest(word, options) if isinstance(word, str) else None
-    expected = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
-    return f"found {found}; expected {expected}", f"Did you mean '{close}'?" if close else ""
+def _no_kind(_: Complaint) -> tuple[str, str]:
+    kinds = ", ".join(KINDS)
+    return "found a check without 'kind'; expected one", f"Add 'kind': one of {kinds}."
 
 
-_KINDS = sorted(filter(None, map(_kind, CHECKS)))
-
-
-def _unknown_kind(one: Complaint, _: Node) -> tuple[str, str]:
-    kind = str(one.context["tag"])
-    return _choice(f"the kind {quoted(kind)}", kind, _KINDS)
-
-
-def _no_kind(_: Complaint, __: Node) -> tuple[str, str]:
-    return "found a check without 'kind'; expected one", f"Add 'kind': one of {', '.join(_KINDS)}."
-
-
-def _form(one: Complaint, _: Node) -> tuple[str, str]:
-    word = str(one.loc[-1]) if one.at_key else str(getattr(one.node, "value", ""))
-    pattern = str(one.context["pattern"])
+def _form(one: Complaint) -> tuple[str, str]:
+    word, pattern = str(one.loc[-1]) if one.at_key else str(one.value), one.context["pattern"]
     form = next((words for part, words in _FORMS if part in pattern), f"the form {pattern}")
     return f"found {quoted(word)}; expected {form}", ""
 
 
-def _too_short(one: Complaint, _: Node) -> tuple[str, str]:
-    least, length = one.context["min_length"], _length(one.node)
-    entries = "entry" if least == 1 else "entries"
-    return f"found {length or 'none'}; expected at least {least} {entries}", ""
+def _length(one: Complaint) -> tuple[str, str]:
+    least, most = one.context.get("min_length"), one.context.get("max_length")
+    words = f"at least {least}" if least is not None else f"at most {most}"
+    entries = "entry" if (least or most) == 1 else "entries"
+    return f"found {len(one.value) or 'none'}; expected {words} {entries}", ""
 
 
-def _empty_text(_: Complaint, __: Node) -> tuple[str, str]:
+def _empty(_: Complaint) -> tuple[str, str]:
     return "found empty text; expected some", "Write the text, or leave an optional field out."
 
 
-def _too_long(one: Complaint, _: Node) -> tuple[str, str]:
-    most = one.context["max_length"]
-    return f"found {found_words(one.node)}; expected at most {most} characters", ""
+def _long(one: Complaint) -> tuple[str, str]:
+    return f"found {one.found}; expected at most {one.context['max_length']} characters", ""
 
 
-def _own_words(one: Complaint, _: Node) -> tuple[str, str]:
+def _own(one: Complaint) -> tuple[str, str]:
     """The words of a validator of ours: a ValueError's, or a custom error's."""
-    return str(one.context.get("error", one.text)), ""
+    words = str(one.context.get("error", one.text))
+    return (words if isinstance(one.value, dict) else f"found {one.found}; {words}"), ""
 
 
-def _no_such_type(one: Complaint, _: Node) -> tuple[str, str]:
-    return f"found {found_words(one.node)}; expected {one.context['expected']}", ""
+def _words(one: Complaint) -> tuple[str, str]:
+    found, most = one.context["found"], one.context["most"]
+    return f"found {found} words; expected at most {most}", "Shorten it."
 
 
-_SPECIAL: dict[str, Callable[[Complaint, Node], tuple[str, str]]] = {
+def _union(one: Complaint) -> tuple[str, str]:
+    return f"found {one.found}; expected {one.context['expected']}", ""
+
+
+_SPECIAL: dict[str, Callable[[Complaint], tuple[str, str]]] = {
     "extra_forbidden": _unknown,
     "missing": _missing,
-    "enum": _one_of,
-    "literal_error": _one_of,
-    "union_tag_invalid": _unknown_kind,
+    "enum": _choice,
+    "literal_error": _choice,
+    "union_tag_invalid": _choice,
     "union_tag_not_found": _no_kind,
     "string_pattern_mismatch": _form,
-    "too_short": _too_short,
-    "string_too_short": _empty_text,
-    "string_too_long": _too_long,
-    "value_error": _own_words,
-    "bound": _own_words,
-    "too_many_words": _own_words,
-    "unexplained_guess": _own_words,
-    "unlocated_setting": _own_words,
-    "union": _no_such_type,
+    "too_short": _length,
+    "too_long": _length,
+    "string_too_short": _empty,
+    "string_too_long": _long,
+    "union": _union,
+    **dict.fromkeys(
+        ("value_error", "bound", "bound_form", "unexplained_guess", "unlocated_setting"), _own
+    ),
+    "too_many_words": _words,
 }
 
-# --- the rule of a complaint --------------------------------------------------------------------
-
-_BY_TYPE = {
+_RULES = {
     "extra_forbidden": "RA050",
     "missing": "RA051",
-    "union": "RA052",
-    "string_too_short": "RA053",
-    "string_too_long": "RA053",
-    "enum": "RA054",
-    "literal_error": "RA054",
-    "union_tag_invalid": "RA054",
     "union_tag_not_found": "RA051",
+    **dict.fromkeys((*_TYPES, "union"), "RA052"),
+    **dict.fromkeys((*_LIMITS, "string_too_short", "string_too_long"), "RA053"),
+    **dict.fromkeys(("enum", "literal_error", "union_tag_invalid"), "RA054"),
     "string_pattern_mismatch": "RA055",
-    "too_short": "RA057",
-    "bound": "RA063",
-    "too_many_words": "RA066",
+    **dict.fromkeys(("too_short", "too_long"), "RA057"),
     "unexplained_guess": "RA060",
     "unlocated_setting": "RA061",
-    **dict.fromkeys(_TYPES, "RA052"),
-    **dict.fromkeys(_LIMITS, "RA053"),
+    "bound": "RA063",
+    "bound_form": "RA062",
+    "too_many_words": "RA066",
 }
-
-_ABSENT = frozenset({"missing", "too_short", "string_too_short"})
-
-
-def _rule_of(one: Complaint, root: Node) -> str:
-    if one.type == "value_error":
-        return "RA062" if model_at(one.loc, root, one.top) in CHECKS else "RA059"
-    if one.type.startswith("date"):
-        return "RA056"
-    if one.type in _ABSENT:
-        loc = (*one.loc, one.field) if one.field else one.loc
-        return _rule_of_absent(loc) or _BY_TYPE[one.type]
-    return _BY_TYPE.get(one.type, "RA059")
-
-
-def _rule_of_absent(loc: Loc) -> str | None:
-    """The rule of a field that must not be left out, if it has its own."""
-    if loc and loc[-1] == "from":
-        return "RA063"
-    return None
+"""The rule of an error, by pydantic's name of it."""

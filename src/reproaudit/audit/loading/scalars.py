@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +25,7 @@ class Doubt:
 
     rule: str
     message: str
-    remedy: str | None = None
+    remedy: str = ""
 
 
 _RESOLVER: Any = Resolver()  # its stub has no types
@@ -34,31 +33,46 @@ _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?")
 _LOOKS_LIKE_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 _LOOKS_LIKE_INTEGER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0[xX][0-9a-fA-F]+)")
-_TRUE = frozenset({"yes", "on", "true"})
 
 
 @lru_cache(maxsize=4096)  # an audit repeats its few dozen words
 def read_plain(text: str) -> tuple[Plain, Doubt | None]:
-    """The value of an unquoted scalar in YAML 1.1, and a doubt if a reviewer may read another.
+    """Return the value of an unquoted scalar in YAML 1.1, and a doubt if there is one.
 
     Resolving is PyYAML's own, so that it agrees with what other Python tools load; a value in doubt
     is returned as it was most likely meant. Dates stay text.
     """
-    return _READERS.get(_tag(text), _read_text)(text)
+    kind = _kind(text)
+    if kind == "null":
+        return None, None
+    if kind == "bool":
+        return _truth(text)
+    if kind in ("int", "float"):
+        return _number(text, kind)
+    return _text(text)
 
 
-def _tag(text: str) -> str:
+@lru_cache(maxsize=4096)
+def doubt_about_name(text: str) -> Doubt | None:
+    """Return the doubt about an unquoted name that YAML does not read as text, else None."""
+    if text == "<<":
+        return Doubt("RA007", "found the merge key <<; expected the fields themselves")
+    kind = _kind(text)
+    if kind == "bool":
+        return Doubt("RA010", f"found the name {text}, which YAML reads as a truth value")
+    if kind in ("null", "int", "float"):
+        return Doubt("RA015", f"found the name {quoted(text)}; expected text")
+    return None
+
+
+def _kind(text: str) -> str:
     """The type that YAML 1.1 gives an unquoted scalar: null, bool, int, float, timestamp …, str."""
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
     return tag.rpartition(":")[2]
 
 
-def _read_null(_: str) -> tuple[Plain, Doubt | None]:
-    return None, None
-
-
-def _read_bool(text: str) -> tuple[Plain, Doubt | None]:
-    value = text.lower() in _TRUE
+def _truth(text: str) -> tuple[bool, Doubt | None]:
+    value = text.lower() in ("yes", "on", "true")
     if text in ("true", "false"):
         return value, None
     word = str(value).lower()
@@ -69,65 +83,55 @@ def _read_bool(text: str) -> tuple[Plain, Doubt | None]:
     )
 
 
-def _read_int(text: str) -> tuple[Plain, Doubt | None]:
-    if _INTEGER.fullmatch(text) is None:
-        return _as_loaded(text, "int"), _odd_number(text)
+def _number(text: str, kind: str) -> tuple[int | float, Doubt | None]:
+    if re.fullmatch(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", text):
+        return 0, Doubt("RA012", f"found {text}; expected a finite number")
+    if (_INTEGER if kind == "int" else _DECIMAL).fullmatch(text) is None:
+        return _as_loaded(text, kind), _odd(text)
+    if kind == "float":
+        return _finite(text, None)
     if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
         return 0, Doubt("RA012", f"found {quoted(text)}; expected a number of at most 63 bits")
     return int(text), None
 
 
-def _read_float(text: str) -> tuple[Plain, Doubt | None]:
-    if re.fullmatch(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", text):
-        return 0.0, Doubt("RA012", f"found {text}; expected a finite number")
-    if _DECIMAL.fullmatch(text) is None:
-        return _as_loaded(text, "float"), _odd_number(text)
-    value = float(text)
-    if not math.isfinite(value):
-        return 0.0, Doubt("RA012", f"found {quoted(text)}, which is infinite; expected a number")
-    return value, None
+def _finite(text: str, doubt: Doubt | None) -> tuple[float, Doubt | None]:
+    if not math.isfinite(value := float(text)):
+        words = f"found {quoted(text)}, which is infinite; expected a number"
+        return 0.0, Doubt("RA012", words)
+    return value, doubt
 
 
-def _as_loaded(text: str, kind: str) -> Plain:
+def _as_loaded(text: str, kind: str) -> int | float:
     """A number in unusual notation, as PyYAML reads it."""
     construct = getattr(SafeConstructor(), f"construct_yaml_{kind}")
     try:
-        value = construct(yaml.ScalarNode(f"tag:yaml.org,2002:{kind}", text))
+        value: int | float = construct(yaml.ScalarNode(f"tag:yaml.org,2002:{kind}", text))
     except ValueError:  # the pattern also takes 0b_
         return 0
     return value if abs(value) <= LARGEST_INTEGER else 0
 
 
-def _odd_number(text: str) -> Doubt:
-    words = {":": "a number to base 60", "_": "a number with underscores"}
-    meant = next(
-        (w for c, w in words.items() if c in text), "an octal, hexadecimal or binary number"
-    )
-    return Doubt(
-        "RA011",
-        f"found {quoted(text)}, which YAML 1.1 reads as {meant}; expected a decimal number",
-    )
+def _odd(text: str) -> Doubt:
+    meant = "an octal, hexadecimal or binary number"
+    for sign, words in ((":", "a number to base 60"), ("_", "a number with underscores")):
+        if sign in text:
+            meant = words
+            break
+    words = f"found {quoted(text)}, which YAML 1.1 reads as {meant}; expected a decimal number"
+    return Doubt("RA011", words)
 
 
-def _read_text(text: str) -> tuple[Plain, Doubt | None]:
+def _text(text: str) -> tuple[Plain, Doubt | None]:
     if text == "<<":
         return text, Doubt("RA007", "found the merge mark <<; expected a value")
     if _LOOKS_LIKE_FLOAT.fullmatch(text):
-        value = float(text)
-        if not math.isfinite(value):
-            return 0.0, Doubt(
-                "RA012", f"found {quoted(text)}, which is infinite; expected a number"
-            )
-        return value, Doubt(
-            "RA009",
-            f"found {quoted(text)}, which YAML reads as text; expected a number",
-            f"Write {_with_point(text)}, or '{text}' in quotes if it is text.",
-        )
+        found = f"found {quoted(text)}, which YAML reads as text; expected a number"
+        remedy = f"Write {_with_point(text)}, or '{text}' in quotes if it is text."
+        return _finite(text, Doubt("RA009", found, remedy))
     if _LOOKS_LIKE_INTEGER.fullmatch(text):
-        return 0, Doubt(
-            "RA011",
-            f"found {quoted(text)}, which YAML 1.1 reads as text; expected a decimal number",
-        )
+        found = f"found {quoted(text)}, which YAML 1.1 reads as text; expected a decimal number"
+        return 0, Doubt("RA011", found)
     return text, None
 
 
@@ -137,24 +141,3 @@ def _with_point(text: str) -> str:
     whole, _, fraction = mantissa.partition(".")
     sign = "" if exponent[0] in "+-" else "+"
     return f"{whole or '0'}.{fraction or '0'}e{sign}{exponent}"
-
-
-_READERS: dict[str, Callable[[str], tuple[Plain, Doubt | None]]] = {
-    "null": _read_null,
-    "bool": _read_bool,
-    "int": _read_int,
-    "float": _read_float,
-}
-
-
-@lru_cache(maxsize=4096)
-def doubt_about_name(text: str) -> Doubt | None:
-    """The doubt about an unquoted name that YAML does not read as text, else None."""
-    if text == "<<":
-        return Doubt("RA007", "found the merge key <<; expected the fields themselves")
-    tag = _tag(text)
-    if tag == "bool":
-        return Doubt("RA010", f"found the name {text}, which YAML reads as a truth value")
-    if tag in ("null", "int", "float"):
-        return Doubt("RA015", f"found the name {quoted(text)}; expected text")
-    return None

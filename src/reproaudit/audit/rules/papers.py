@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.names import every_setting, ids_of_their_own, unknown
-from reproaudit.audit.rules.rule import Leaves, Loc, Violation, error, warning
+from reproaudit.audit.rules.rule import (
+    DEFINED_RULES,
+    Loc,
+    Rule,
+    Severity,
+    Violation,
+    define,
+    error,
+)
 from reproaudit.audit.rules.values import repeated
 from reproaudit.audit.variables import VariableName
 
-_MARKS = ("TODO", "FIXME", "XXX", "TBD")
-
-UNFINISHED = re.compile(rf"\b({'|'.join(_MARKS)})\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
 
 
@@ -26,19 +32,12 @@ UNFINISHED = re.compile(rf"\b({'|'.join(_MARKS)})\b")
 def _variables_complete(audit: Audit) -> Iterator[Violation]:
     names = [variable.name for variable in audit.variables]
     for i in repeated(names):
-        yield Violation(
-            ("variables", i, "name"),
-            f"found '{names[i]}' a second time; expected each variable once",
-            "Remove one of the two, or merge them.",
-        )
+        message = f"found '{names[i]}' a second time; expected each variable once"
+        yield Violation(("variables", i, "name"), message, "Remove one of the two, or merge them.")
     for missing in VariableName:
         if missing not in names:
-            yield Violation(
-                ("variables",),
-                f"found no variable '{missing}'; expected all nine",
-                f"Add an entry with 'name: {missing}'.",
-                about=missing.value,
-            )
+            message = f"found no variable '{missing}'; expected all nine"
+            yield Violation(("variables",), message, f"Add an entry with 'name: {missing}'.")
 
 
 @error(
@@ -59,9 +58,7 @@ def _finding_settings_exist(audit: Audit) -> Iterator[Violation]:
 
 
 @error(
-    "RA163",
-    "A finding names the claims whose answer it changes.",
-    "Name a claim of this audit.",
+    "RA163", "A finding names the claims whose answer it changes.", "Name a claim of this audit."
 )
 def _finding_claims_exist(audit: Audit) -> Iterator[Violation]:
     known = {claim.id for claim in audit.claims}
@@ -69,28 +66,20 @@ def _finding_claims_exist(audit: Audit) -> Iterator[Violation]:
         yield from unknown(("findings", i, "changes"), "claim", finding.changes, known)
 
 
-@warning("RA153", "Unfinished text has not been reviewed.", "Finish the text.")
-def _nothing_unfinished(leaves: Leaves) -> Iterator[Violation]:
-    everything = "\n".join([text for _, _, text in leaves.texts])
-    if any(mark in everything for mark in _MARKS):  # nearly always there is none
-        for above, step, text in leaves.texts:
-            violation = unfinished((*above, step), text)
-            if violation is not None:
-                yield violation
+# --- of any file --------------------------------------------------------------------------------
+
+define("RA153", "Unfinished text has not been reviewed.", "Finish the text.", Severity.WARNING)
 
 
-def unfinished(loc: Loc, value: Any) -> Violation | None:
-    """The violation of a value at a place, if it is a text with a TODO."""
-    match = UNFINISHED.search(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    return Violation(loc, f"found '{match.group()}' in the text; expected finished text")
-
-
-@error("RA155", "A blank reason or statement is none.", "Write the text.")
-def _nothing_blank(leaves: Leaves) -> Iterator[Violation]:
-    for above, step, text in leaves.texts:
-        if not text or text.isspace():
-            loc = (*above, step)
-            if not {"value", "alternatives", "arms", "settings"} & set(loc):
-                yield Violation(loc, "found a blank text; expected words")
+def unfinished(data: Any, told: Collection[Loc] = ()) -> Iterator[tuple[Rule, Violation]]:
+    """Yield every TODO in a file's data, but for places that have a fault already."""
+    waiting: list[tuple[Loc, Any]] = [((), data)]
+    while waiting:
+        loc, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += (((*loc, step), below) for step, below in value.items())
+        elif isinstance(value, list):
+            waiting += (((*loc, step), below) for step, below in enumerate(value))
+        elif isinstance(value, str) and (mark := UNFINISHED.search(value)) and loc not in told:
+            message = f"found '{mark.group()}' in the text; expected finished text"
+            yield DEFINED_RULES["RA153"], Violation(loc, message)

@@ -5,9 +5,9 @@ In Python ``True == 1 == 1.0``; in an audit ``true`` and ``1`` are different set
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from reproaudit.cell import SettingValue
+from reproaudit.cell import Scalar, SettingValue
 
 MOST_SHOWN = 20
 """Entries of a list that a message shows at most."""
@@ -63,11 +63,11 @@ def kind_of(value: SettingValue) -> str:
     return words[type(value)]
 
 
-def shown(value: SettingValue) -> str:
+def shown(value: SettingValue | Sequence[Scalar]) -> str:
     """The value as it is written in an audit; of a long list or text, the beginning."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | range):
         more = [f"and {len(value) - MOST_SHOWN} more"] if len(value) > MOST_SHOWN else []
         return f"[{', '.join([*map(shown, value[:MOST_SHOWN]), *more])}]"
     return quoted(value) if isinstance(value, str) else repr(value)
