@@ -198,6 +198,11 @@ class Audit(StrictModel):
         own = self.experiments[experiment].settings.get(name)
         return own if own is not None else self.settings.get(name)
 
+    def value_of(self, experiment: str, name: str, tier: TierName) -> SettingValue | None:
+        """The value of one setting of an experiment at a tier; None if it has no such setting."""
+        setting = self.setting_of(experiment, name)
+        return setting.at(tier) if setting is not None else None
+
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
     ) -> dict[str, SettingValue]:
