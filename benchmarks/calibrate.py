@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from reproaudit.checks import Check, Kind, Run
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Measurements, Series
-from reproaudit.stats import Decision, decide_count
+from reproaudit.stats.binomial import Decision, decide_count
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Array | float]]

@@ -160,7 +160,8 @@ def test_a_bound_that_changed_after_results_costs_certainty(
     tmp_path: Path, audits: Path, command: Command
 ) -> None:
     assert "rule" not in reasons(command("run", "--tier", "paper"), "supported")
-    claims = [claim("mini", "supported", main=True, headline=[aligns(0.2)])]
+    ours = {**aligns(0.2), "from": "ours", "why": "near enough"}
+    claims = [claim("mini", "supported", main=True, headline=[ours])]
     write_paper(audits, claims=[*claims, *audit_data()["claims"][1:]])
     card = command("run", "--tier", "paper")
     assert card["earlier_results"] == 1

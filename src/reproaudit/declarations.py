@@ -7,12 +7,14 @@ measurements made elsewhere can be judged by the same rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import yaml
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from reproaudit.lazy import np
 
@@ -164,3 +166,61 @@ def values_of(
     if declaration.kind is MeasurementKind.SERIES and name in measurements.series:
         return measurements.series[name].values
     return None
+
+
+# --- quantities ---------------------------------------------------------------------------------
+
+_SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(@first)?$")
+
+
+class Quantity(StrictModel):
+    """A measurement of a run, whole or at some coordinates.
+
+    In an audit mostly a short text: ``test_loss``, ``baseline_loss[preconditioned]``,
+    ``subset_share[1+2]@first``. An axis without a coordinate stays free: a check then holds for
+    each of its coordinates, and the run's number is the worst of them.
+    """
+
+    measurement: Name
+    """The name of the measurement."""
+    at: dict[Name, Coordinate] = Field(default_factory=dict)
+    """Coordinates by the axis's name: `{layer: 1}`."""
+    coordinates: tuple[Coordinate, ...] = ()
+    """Coordinates without their axis's name; each belongs to the first axis that has it."""
+    step: Literal["first", "last"] = "last"
+    """The observation of a series that is read: `first`, before training, or `last`."""
+    arm: Name | None = None
+    """Another arm, by name, in whose run with the same seed the measurement is read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_form(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        found = _SHORT.match(value.strip())
+        if found is None:
+            raise ValueError(
+                "expected a measurement's name, such as test_loss or baseline_loss[preconditioned]"
+            )
+        inside = [one.strip() for one in (found[2] or "").split(",") if one.strip()]
+        return {
+            "measurement": found[1],
+            "coordinates": tuple(map(_coordinate, inside)),
+            "step": "first" if found[3] else "last",
+        }
+
+
+def _form(value: Any) -> str:
+    return "number" if isinstance(value, int | float) else "quantity"
+
+
+NumberOrQuantity = Annotated[
+    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], Discriminator(_form)
+]
+"""A number, or a quantity of the run."""
+
+
+def _coordinate(text: str) -> int | float | str:
+    """A number where the text is one, as in YAML."""
+    value = yaml.safe_load(text)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else text

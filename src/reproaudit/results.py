@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry, is_installed
+from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import RULES
 from reproaudit.audit.rules.tables import BROKEN_LOG
@@ -42,7 +43,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class LoggedAnswer(StrictModel):
-    """A claim's outcome in a word, the digest of its bounds, and how many of n runs say yes."""
+    """A claim's outcome, the digest of its bounds of ours, and how many of n runs say yes."""
 
     answer: str
     bounds: Digest
@@ -169,7 +170,7 @@ def history_of(
     lines = [one for file in _logs(entry, store) for one in sound_lines(file)]
     now = _digest_of(judged)
     earlier = [one for one in lines if not isinstance(one, Result) or one.digest != now]
-    bounds = {claim.id: digest(decisive(claim.headline)) for claim in audit.claims}
+    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
     changed = {
         name
         for one in earlier
@@ -180,6 +181,11 @@ def history_of(
     from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
 
     return History(_was_committed(entry, audit, store, lines), frozenset(changed), len(earlier))
+
+
+def _bounds_of(claim: Claim) -> str:
+    """The digest of the bounds of ours in a claim's headline."""
+    return digest([decisive(one) for check in claim.headline for one in check.ours()])
 
 
 def _was_committed(
@@ -265,7 +271,7 @@ def append(
         claims={
             claim.id: LoggedAnswer(
                 answer=answers[claim.id][0],
-                bounds=digest(decisive(claim.headline)),
+                bounds=_bounds_of(claim),
                 yes=answers[claim.id][1],
                 n=answers[claim.id][2],
             )

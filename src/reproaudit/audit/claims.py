@@ -10,8 +10,7 @@ from reproaudit.audit.findings import ClaimId
 from reproaudit.audit.settings import Value
 from reproaudit.audit.variables import Text, at_most_words
 from reproaudit.checks import Bound, Check
-from reproaudit.checks.quantities import Quantity
-from reproaudit.declarations import Coordinate, Name, StrictModel
+from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
 
 class StartBound(Bound):
@@ -146,8 +145,8 @@ class Claim(StrictModel):
     """The settings whose other sourced values (`readings` of the setting) are run and judged."""
     grade: Grade | None = None
     """The axis along which the headline is judged, coordinate by coordinate."""
-    share: float | None = Field(default=None, gt=0.5, lt=1)
-    """The share of all runs of which more must say yes; a half if left out."""
+    share: float = Field(default=0.5, ge=0.5, lt=1)
+    """The share of all runs of which more must say yes."""
     exact: bool = False
     """Whether one run decides, as of a construction or an identity."""
     elsewhere: Elsewhere | None = None

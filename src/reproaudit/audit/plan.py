@@ -14,7 +14,7 @@ from reproaudit.audit.claims import ArmSpec, Claim, StartBound
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Quantity
 
 OWN = "own"
 """The name of a claim's own arm."""

@@ -16,7 +16,7 @@ from pydantic_core.core_schema import ModelSchema
 
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.model import Audit
-from reproaudit.checks.quantities import Quantity
+from reproaudit.declarations import Quantity
 
 Schema = dict[str, Any]
 

@@ -20,7 +20,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.errors import UsageError
 
 _WORDS = """
-ablations about elsewhere excused lacks locator main meaning noun notes origin reported says short
+about elsewhere excused lacks locator main meaning noun notes origin reported says short
 source stands_for symbol unit why wording words
 """
 INFORMING = frozenset(_WORDS.split())

@@ -22,8 +22,8 @@ from reproaudit.checks.equals import Equals
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.quantities import Run
 from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.run import Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.stages import Stages

@@ -7,7 +7,8 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.kind import Condition, OneBound, Side
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity
 
 
 class Aligns(OneBound):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from reproaudit.checks.kind import Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
 
-class Beats(Kind):
+class Beats(Kind, Sourced):
     """One quantity is smaller than another, run by run: a model beats a baseline, a loss falls.
 
     The number is the larger quantity over the smaller one, above 1 (or `by`); of quantities with a
@@ -31,18 +31,6 @@ class Beats(Kind):
     """Whether the two are subtracted, since they may have either sign."""
     by: float | None = Field(default=None, gt=1)
     """The factor by which the larger must exceed the smaller; left out, any excess counts."""
-    origin: Provenance = Field(alias="from")
-    """Where the comparison, or the factor, comes from."""
-    why: str | None = Field(default=None, min_length=1)
-    """Of a factor of ours: the reason for it."""
-
-    @model_validator(mode="after")
-    def _with_reason(self) -> Self:
-        if self.by is not None and self.origin is Provenance.OURS and self.why is None:
-            raise PydanticCustomError(
-                "bound", "a factor from 'ours' needs 'why': the reason for it, in one line"
-            )
-        return self
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity
 
 
 class Concentrates(OneBound):

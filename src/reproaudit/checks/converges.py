@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pydantic import Field
 
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
 if TYPE_CHECKING:
@@ -49,31 +50,22 @@ class Converges(Kind):
         losses = list(values.T) if values.min() > 0 else []
         course = (float(values[0].max()), float(values[-1].max()))
         return tuple(
-            self._condition(
-                map(number, losses), limit, self.loss, name, unit=_UNITS[name], course=course
-            )
-            for name, limit, number in self._asked(grid)
+            self._condition(map(number, losses), limit, self.loss, name, unit=unit, course=course)
+            for name, unit, limit, number in self._asked(grid)
         )
 
-    def _asked(self, grid: _Array) -> Iterator[tuple[str, Limit, Callable[[_Array], float]]]:
-        """Name, bound and number of every condition that the audit asks for."""
+    def _asked(self, grid: _Array) -> Iterator[tuple[str, str, Limit, Callable[[_Array], float]]]:
+        """Name, unit, bound and number of every condition that the audit asks for."""
         if self.falls is not None:
-            yield "falls", self.falls.limit(1.0), lambda loss: loss[0] / loss[-1]
+            yield "falls", "factor", self.falls.limit(1.0), lambda loss: loss[0] / loss[-1]
         if self.flattens is not None:
-            yield "flattens", self.flattens.limit(), lambda loss: abs(_late_change(grid, loss))
+            limit = self.flattens.limit()
+            yield "flattens", "share", limit, lambda loss: abs(_late_change(grid, loss))
         if self.ends is not None:
-            yield "ends", self.ends.limit(), lambda loss: loss[-1]
+            yield "ends", "plain", self.ends.limit(), lambda loss: loss[-1]
         if self.to_zero:
             down = Limit(Side.BELOW, 0.0, Provenance.DERIVED)
-            yield "slope", down, lambda loss: _late_slope(grid, loss)
-
-
-_UNITS = {
-    "falls": "factor",
-    "flattens": "share",
-    "ends": "plain",
-    "slope": "plain",
-}
+            yield "slope", "plain", down, lambda loss: _late_slope(grid, loss)
 
 
 def _late_change(steps: _Array, loss: _Array) -> float:

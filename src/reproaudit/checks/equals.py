@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
-
-from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.quantities import NumberOrQuantity, Quantity, Run
+from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.run import Run
+from reproaudit.declarations import NumberOrQuantity, Quantity
 from reproaudit.lazy import np
 
 
-class Equals(Kind):
+class Equals(Kind, Sourced):
     """A quantity equals a number, or another quantity of the same run, within a margin.
 
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
@@ -29,18 +27,6 @@ class Equals(Kind):
     """The largest distance that still counts as equal."""
     relative: bool = False
     """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
-    origin: Provenance = Field(alias="from")
-    """Where the margin comes from."""
-    why: str | None = Field(default=None, min_length=1)
-    """Of a margin of ours: the reason for it."""
-
-    @model_validator(mode="after")
-    def _with_reason(self) -> Self:
-        if (self.origin is Provenance.OURS) != (self.why is not None):
-            raise PydanticCustomError(
-                "bound", "a margin from 'ours', and only it, needs 'why': the reason in one line"
-            )
-        return self
 
     @property
     def by_mean(self) -> bool:

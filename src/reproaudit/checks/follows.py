@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.quantities import Quantity, Run
-from reproaudit.declarations import MeasurementMissingError
+from reproaudit.checks.run import Run
+from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 
 FEWEST_POINTS = 10

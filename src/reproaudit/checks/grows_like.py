@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.quantities import Quantity, Run
-from reproaudit.declarations import MeasurementMissingError
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.run import Run
+from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import Law, misfits
 
@@ -16,7 +16,7 @@ FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
 
 
-class GrowsLike(Kind):
+class GrowsLike(Kind, Sourced):
     """A quantity grows by a law late in training: like log t, or like a power of t.
 
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
@@ -40,8 +40,6 @@ class GrowsLike(Kind):
     """The share of training from which on the law is fitted."""
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
-    origin: Provenance = Field(alias="from")
-    """Where the law comes from."""
 
     @model_validator(mode="after")
     def _exponent_of_a_power(self) -> Self:

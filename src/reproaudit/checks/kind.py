@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.quantities import Quantity, Run
-from reproaudit.declarations import Coordinate, Name, StrictModel
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
 
 class Provenance(StrEnum):
@@ -126,7 +126,27 @@ class Condition:
 # --- in an audit --------------------------------------------------------------------------------
 
 
-class Bound(StrictModel):
+class Sourced(StrictModel):
+    """What comes from somewhere: a bound, a margin, a law that competes with rivals."""
+
+    origin: Provenance = Field(alias="from")
+    """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a constructed
+    solution reaches (`ceiling`), or us (`ours`)."""
+    why: str | None = Field(default=None, min_length=1)
+    """Of a bound of ours, and only there: the reason for it, in one line."""
+
+    @model_validator(mode="after")
+    def _with_reason(self) -> Self:
+        if self.origin is Provenance.OURS and self.why is None:
+            raise PydanticCustomError(
+                "bound", "a bound from 'ours' needs 'why': the reason for it, in one line"
+            )
+        if self.origin is not Provenance.OURS and self.why is not None:
+            raise PydanticCustomError("bound", "'why' belongs to a bound from 'ours' alone")
+        return self
+
+
+class Bound(Sourced):
     """A bound with its provenance."""
 
     at_most: float | None = None
@@ -137,11 +157,6 @@ class Bound(StrictModel):
     """The number that must not be reached from below."""
     above: float | None = None
     """The number that must be exceeded."""
-    origin: Provenance = Field(alias="from")
-    """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
-    constructed solution reaches (`ceiling`), or us (`ours`)."""
-    why: str | None = Field(default=None, min_length=1)
-    """Of a bound of ours, and only there: the reason for it, in one line."""
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:
@@ -149,15 +164,6 @@ class Bound(StrictModel):
             raise PydanticCustomError(
                 "bound_form", "a bound has one of 'at_most', 'at_least', 'below' and 'above'"
             )
-        return self._with_reason()
-
-    def _with_reason(self) -> Self:
-        if self.origin is Provenance.OURS and self.why is None:
-            raise PydanticCustomError(
-                "bound", "a bound from 'ours' needs 'why': the reason for it, in one line"
-            )
-        if self.origin is not Provenance.OURS and self.why is not None:
-            raise PydanticCustomError("bound", "'why' belongs to a bound from 'ours' alone")
         return self
 
     def _sides(self) -> Iterator[tuple[Side, float]]:
@@ -216,10 +222,10 @@ class Kind(StrictModel):
         """
         raise NotImplementedError
 
-    def bounds(self) -> tuple[Bound, ...]:
-        """Return every bound that the check states."""
-        own = (self,) if isinstance(self, Bound) else ()
-        return (*own, *(one for one in self.__dict__.values() if isinstance(one, Bound)))
+    def ours(self) -> tuple[Sourced, ...]:
+        """Return what of the check is ours: bounds, margins, laws."""
+        parts = [one for one in (self, *self.__dict__.values()) if isinstance(one, Sourced)]
+        return tuple(one for one in parts if one.origin is Provenance.OURS)
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""

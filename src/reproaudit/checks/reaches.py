@@ -7,7 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, OneBound
-from reproaudit.checks.quantities import Quantity, Run
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
 

@@ -16,8 +16,8 @@ from reproaudit.checks.kind import (
     Provenance,
     Side,
 )
-from reproaudit.checks.quantities import Quantity, Run
-from reproaudit.declarations import MeasurementMissingError, Name
+from reproaudit.checks.run import Run
+from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
 
 FEWEST_SIZES = 3

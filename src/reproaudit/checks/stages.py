@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Provenance, Side
-from reproaudit.checks.quantities import Quantity, Run
-from reproaudit.declarations import StrictModel
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.run import Run
+from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import np
-from reproaudit.stats import crossing, half_change
-from reproaudit.stats.onsets import final_value
+from reproaudit.stats.onsets import crossing, final_value, half_change
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,14 +26,12 @@ class Onset(StrictModel):
     """The smallest change that counts, in the series' units."""
 
 
-class Wait(StrictModel):
+class Wait(Sourced):
     """How little the later quantity may have changed at the earlier one's onset."""
 
     below: Literal["one_clock"]
     """one_clock: the share that the later quantity would have made if it took the same course as
     the earlier one, only slower by the ratio of their onsets."""
-    origin: Provenance = Field(alias="from")
-    """Where the bound comes from."""
 
 
 class Stages(Kind):
@@ -58,13 +53,9 @@ class Stages(Kind):
     wait: Wait | None = None
     """Whether the later quantity waits; left out, the order alone is judged."""
 
-    def onsets(self, run: Run) -> tuple[float | None, float | None]:
-        """Return the training steps of the earlier and the later onset; None if not come."""
-        return _onset(run, self.earlier), _onset(run, self.later)
-
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
-        early, late = self.onsets(run)
+        early, late = _onset(run, self.earlier), _onset(run, self.later)
         ratio = late / early if early and late is not None else None
         order = self._condition(
             () if ratio is None else (ratio,),

@@ -15,9 +15,8 @@ from reproaudit.judge.model import (
     Note,
     Outcome,
     Specificity,
-    Status,
 )
-from reproaudit.judge.outcomes import judge, judge_claim
+from reproaudit.judge.outcomes import judge
 from reproaudit.judge.runs import Records, index_records
 
 __all__ = [
@@ -29,8 +28,6 @@ __all__ = [
     "Outcome",
     "Records",
     "Specificity",
-    "Status",
     "index_records",
     "judge",
-    "judge_claim",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit
@@ -10,49 +10,37 @@ from reproaudit.audit.plan import Role, alternatives_of
 from reproaudit.checks import Provenance
 from reproaudit.judge.decisions import FEWEST, scaled
 from reproaudit.judge.model import ClaimAnswer, History, Level, Note, Specificity
-from reproaudit.records import Record
-from reproaudit.stats import Decision, share_interval
+from reproaudit.judge.runs import Bundles
+from reproaudit.stats.binomial import Decision, share_interval
 
 SURE_SHARE = 2 / 3
 """The share of all runs that must agree with the outcome, at the interval's lower end."""
 
-LEVELS = (Level.HIGH, Level.MODERATE, Level.LOW, Level.VERY_LOW)
-
 
 def certainty(
-    audit: Audit,
-    claim: Claim,
-    tier: str,
-    records: Sequence[Record],
-    found: ClaimAnswer,
-    history: History,
+    bundles: Bundles, found: ClaimAnswer, history: History
 ) -> tuple[Level, tuple[Note, ...]]:
-    """Start at high and step down for each reason that fires.
-
-    Args:
-        audit: the paper.
-        claim: a decided one.
-        tier: of the records.
-        records: by which the headline was judged.
-        found: the answer, without certainty.
-        history: what happened before.
-    """
+    """Start at high and step down for each reason that fires, for a decided claim."""
+    claim = bundles.claim
     reasons = (
-        *_of_records(tier, records),
+        *_of_records(bundles, found),
         *_indirect(claim),
         *_readings(found),
-        *_guesses(audit, claim, found),
+        *_guesses(bundles.audit, claim, found),
         *_runs(claim, found),
         *_nulls(found),
         *_our_bounds(claim, found),
         *_history(claim, history),
     )
-    return LEVELS[min(len(reasons), len(LEVELS) - 1)], reasons
+    return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(tier: str, records: Sequence[Record]) -> Iterator[Note]:
-    if tier != "paper":
-        yield Note("scale", {"tier": tier})
+def _of_records(bundles: Bundles, found: ClaimAnswer) -> Iterator[Note]:
+    """What is the matter with the records by which the headline was judged, nulls' included."""
+    arms = [found.base.arm, *(one.arm for one in found.nulls)]
+    records = [record for one in arms for record in bundles.of(one).values()]
+    if bundles.tier != "paper":
+        yield Note("scale", {"tier": bundles.tier})
     if proxies := sorted({one.proxy for one in records if one.proxy}):
         yield Note("proxy", {"proxy": proxies[0]})
     if origins := sorted({one.origin.who for one in records if one.origin is not None}):
@@ -113,15 +101,14 @@ def _nulls(found: ClaimAnswer) -> Iterator[Note]:
 
 def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
     """A bound of ours, halved or doubled, changes the decision."""
-    share = claim.share or 0.5
     parts = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
     for part in parts or [found.base]:
         for place, one in enumerate(part.estimates):
             if one.limit.origin is not Provenance.OURS:
                 continue
-            as_is = scaled(part, place, 1.0, share, claim.exact)
+            as_is = scaled(part, place, 1.0, claim)
             for by in (0.5, 2.0):
-                if scaled(part, place, by, share, claim.exact) is not as_is:
+                if scaled(part, place, by, claim) is not as_is:
                     bound = one.limit.scaled(by).at
                     yield Note(
                         "our bound", {"noun": one.condition.noun, "bound": bound, "at": part.at}

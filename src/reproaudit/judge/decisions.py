@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reproaudit.audit.claims import Claim
-from reproaudit.audit.plan import PlannedArm, Role, runs_of
+from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Condition, Kind, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.model import ArmAnswer, Estimate, RunAnswer, Status
 from reproaudit.judge.runs import Bundles, answers
-from reproaudit.stats import Decision, decide_count, decide_mean, mean_interval
+from reproaudit.stats.binomial import Decision, decide_count
+from reproaudit.stats.means import decide_mean, mean_interval
 
 FEWEST = 5
 """The fewest runs that can decide."""
@@ -26,64 +26,48 @@ def all_of(decisions: Iterable[Decision]) -> Decision:
     return Decision.MET if found == {Decision.MET} else Decision.OPEN
 
 
-@dataclass(frozen=True)
-class Question:
-    """Some checks that are put to the arms of a claim together.
+def ask(
+    bundles: Bundles, checks: Sequence[Kind], arm: PlannedArm, at: Coordinate | None = None
+) -> ArmAnswer:
+    """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
+    claim = bundles.claim
+    place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
+    runs = answers(checks, bundles, arm, place)
+    count = bundles.count(arm)
+    # what is the same whatever the seed needs no second run, but for the claim itself
+    exact = claim.exact or (len(runs) == 1 < count and arm.role is not Role.OWN)
+    estimates = tuple(_estimates(checks, runs))
+    decision = decide(runs, estimates, claim.share, exact)
+    kinder = [replace(r, status=Status.YES) if r.status is Status.FAILED else r for r in runs]
+    return ArmAnswer(
+        arm,
+        runs,
+        decision,
+        estimates,
+        broken=decide(kinder, estimates, claim.share, exact) is not decision,
+        same=count - len(runs),
+        at=at,
+        trained=bundles.trained(arm),
+    )
 
-    Attributes:
-        claim: whose checks they are.
-        checks: all of them must be met.
-        bundles: the claim's records.
-    """
 
-    claim: Claim
-    checks: tuple[Kind, ...]
-    bundles: Bundles
-
-    def ask(self, arm: PlannedArm, at: Coordinate | None = None) -> ArmAnswer:
-        """Return the answer of an arm's runs, at a graded coordinate if there is one."""
-        grade = self.claim.grade
-        place = {grade.axis: at} if grade is not None and at is not None else {}
-        runs = answers(self.checks, self.bundles, arm, place)
-        audit, tier = self.bundles.audit, self.bundles.tier
-        count = self.bundles.count(arm)
-        # what is the same whatever the seed needs no second run, but for the claim itself
-        exact = self.claim.exact or (len(runs) == 1 < count and arm.role is not Role.OWN)
-        estimates = tuple(self._estimates(runs))
-        decision = decide(runs, estimates, self.claim.share or 0.5, exact)
-        kinder = [replace(r, status=Status.YES) if r.status is Status.FAILED else r for r in runs]
-        return ArmAnswer(
-            arm,
-            runs,
-            runs_of(audit, self.claim, arm, tier),
-            decision,
-            estimates,
-            broken=decide(kinder, estimates, self.claim.share or 0.5, exact) is not decision,
-            same=count - len(runs),
-            at=at,
-            trained=self.bundles.trained(arm),
-        )
-
-    def _estimates(self, runs: Sequence[RunAnswer]) -> Iterator[Estimate]:
-        answered = [one for one in runs if one.conditions]
-        diverged = any(one.diverged for one in runs)
-        for place, check in enumerate(self._owners(answered)):
-            mine = [one.conditions[place] for one in answered]
-            values = tuple(one.value for one in mine if one.value is not None)
-            typical = _typical(mine)
-            if not check.by_mean:
-                yield Estimate(typical, values)
-            elif diverged or len(values) < max(2, len(mine)):
-                yield Estimate(typical, values, Decision.OPEN)
-            else:
-                log = min(values) > 0 and not check.signed if check.log is None else check.log
-                mean = mean_interval(values, log)
-                decision = decide_mean((mean[1], mean[2]), typical.limit.accepted)
-                yield Estimate(typical, values, decision, mean)
-
-    def _owners(self, answered: Sequence[RunAnswer]) -> tuple[Kind, ...]:
-        """The check to which each condition of a run belongs."""
-        return tuple(self.checks[one.check] for one in answered[0].conditions) if answered else ()
+def _estimates(checks: Sequence[Kind], runs: Sequence[RunAnswer]) -> Iterator[Estimate]:
+    answered = [one for one in runs if one.conditions]
+    diverged = any(one.diverged for one in runs)
+    for place, first in enumerate(answered[0].conditions if answered else ()):
+        check = checks[first.check]
+        mine = [one.conditions[place] for one in answered]
+        values = tuple(one.value for one in mine if one.value is not None)
+        typical = _typical(mine)
+        if not check.by_mean:
+            yield Estimate(typical, values)
+        elif diverged or len(values) < max(2, len(mine)):
+            yield Estimate(typical, values, Decision.OPEN)
+        else:
+            log = min(values) > 0 and not check.signed if check.log is None else check.log
+            mean = mean_interval(values, log)
+            decision = decide_mean((mean[1], mean[2]), typical.limit.accepted)
+            yield Estimate(typical, values, decision, mean)
 
 
 def _typical(conditions: Sequence[Condition]) -> Condition:
@@ -98,11 +82,8 @@ def decide(
 ) -> Decision:
     """Decide by a count of runs and by every mean, all of which must be met.
 
-    Args:
-        runs: what each says.
-        estimates: by condition; those with a decision of their own are decided on the mean.
-        share: of all runs, of which more must say yes.
-        exact: whether one run decides.
+    Estimates with a decision of their own are decided on the mean. More than a share of all runs
+    must say yes; where the answer is exact, one run decides.
     """
     yes = sum(one.status is Status.YES for one in runs)
     n = sum(one.status in (Status.YES, Status.NO, Status.FAILED) for one in runs)
@@ -131,11 +112,8 @@ def beats_null(own: ArmAnswer, null: ArmAnswer) -> Decision | None:
     decisions = []
     for place, condition in enumerate(pairs[0][0].conditions):
         if condition.contrast:
-            signs = [
-                _size(mine.conditions[place]) - _size(other.conditions[place])
-                for mine, other in pairs
-            ]
-            wins, losses = sum(one > 0 for one in signs), sum(one < 0 for one in signs)
+            sizes = [[_size(run.conditions[place]) for run in pair] for pair in pairs]
+            wins, losses = sum(a > b for a, b in sizes), sum(a < b for a, b in sizes)
             enough = wins + losses >= FEWEST
             decisions.append(decide_count(wins, wins + losses) if enough else Decision.OPEN)
     return all_of(decisions) if decisions else None
@@ -176,41 +154,24 @@ def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:
     )
 
 
-def scaled(answer: ArmAnswer, place: int, by: float, share: float, exact: bool) -> Decision:
-    """Decide again with one bound that allows a multiple of what it allows.
-
-    Args:
-        answer: the runs, decided on a count.
-        place: which condition's bound.
-        by: a half or two.
-        share: as in `decide`.
-        exact: as in `decide`.
-    """
-    means = {i for i, one in enumerate(answer.estimates) if one.decision is not None}
-    estimates = list(answer.estimates)
-    if place in means:
-        one = estimates[place]
-        if one.mean is not None:
-            limit = one.limit.scaled(by)
-            decision = decide_mean((one.mean[1], one.mean[2]), limit.accepted)
-            estimates[place] = replace(one, decision=decision)
-        return decide(answer.runs, estimates, share, exact)
-    runs = []
-    for run in answer.runs:
-        if run.status in (Status.YES, Status.NO) and run.conditions:
-            met = [
-                one.limit.scaled(by).met_by(one.value) if i == place else one.met
-                for i, one in enumerate(run.conditions)
-                if i not in means
-            ]
-            run = replace(run, status=Status.YES if all(met) else Status.NO)
-        runs.append(run)
-    return decide(runs, estimates, share, exact)
+def scaled(answer: ArmAnswer, place: int, by: float, claim: Claim) -> Decision:
+    """Decide again with the bound of one condition allowing a multiple of what it allows."""
+    estimates, one = list(answer.estimates), answer.estimates[place]
+    limit, runs = one.limit.scaled(by), list(answer.runs)
+    if one.mean is not None:
+        decision = decide_mean(one.mean[1:], limit.accepted)
+        estimates[place] = replace(one, decision=decision)
+    elif one.decision is None:
+        counted = [i for i, other in enumerate(estimates) if other.decision is None]
+        for k, run in enumerate(runs):
+            if run.conditions:
+                said = {i: run.conditions[i].met for i in counted}
+                said[place] = limit.met_by(run.conditions[place].value)
+                runs[k] = replace(run, status=Status.YES if all(said.values()) else Status.NO)
+    return decide(runs, estimates, claim.share, claim.exact)
 
 
-def log_effect(answer: ArmAnswer) -> float | None:
-    """Return the typical log factor of the first contrast of an arm; None if it has none."""
-    for one in answer.estimates:
-        if one.condition.contrast and one.median is not None and one.median > 0:
-            return math.log(one.median)
-    return None
+def effect(answer: ArmAnswer) -> float | None:
+    """Return the typical factor of the first contrast of an arm; None if it has none."""
+    contrasts = [one.median for one in answer.estimates if one.condition.contrast]
+    return next((one for one in contrasts if one is not None and one > 0), None)

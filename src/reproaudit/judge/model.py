@@ -11,7 +11,7 @@ from typing import Any
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Condition, Limit
 from reproaudit.declarations import Coordinate
-from reproaudit.stats import Decision
+from reproaudit.stats.binomial import Decision
 
 
 class Outcome(StrEnum):
@@ -58,12 +58,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """A reason, a clause or a phrase as data.
-
-    Attributes:
-        kind: which, from the table of its renderer.
-        values: what it is about.
-    """
+    """A reason, a clause or a phrase as data: which of its renderer's table, and about what."""
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -73,10 +68,8 @@ class Note:
 class History:
     """What happened before, as far as it bears on certainty.
 
-    Attributes:
-        committed: whether the audit was committed when the first run began.
-        changed: the ids of claims of which a bound of ours was changed after results.
-        earlier: how many earlier results there are.
+    Whether the audit was committed when the first run began, the ids of claims of which a bound of
+    ours was changed after results, and how many earlier results there are.
     """
 
     committed: bool = True
@@ -86,14 +79,7 @@ class History:
 
 @dataclass(frozen=True)
 class RunAnswer:
-    """What one run says of some checks.
-
-    Attributes:
-        seed: of the run.
-        status: yes, no, or why neither.
-        conditions: every condition of every check, in order; empty without an answer.
-        diverged: whether training diverged.
-    """
+    """What one run says of some checks: yes, no, or why neither, and each condition in order."""
 
     seed: int
     status: Status
@@ -140,7 +126,6 @@ class ArmAnswer:
     Attributes:
         arm: which.
         runs: every distinct run, by seed.
-        planned: how many runs the arm should have.
         decision: met, missed or open, of all runs together.
         estimates: by condition.
         broken: whether crashed runs would change the decision.
@@ -153,7 +138,6 @@ class ArmAnswer:
 
     arm: PlannedArm
     runs: tuple[RunAnswer, ...]
-    planned: int
     decision: Decision
     estimates: tuple[Estimate, ...] = ()
     broken: bool = False
@@ -185,12 +169,9 @@ class ArmAnswer:
 
 @dataclass(frozen=True)
 class AblationAnswer:
-    """What an ablation tells.
+    """What an ablation tells: whether the effect is specific to what it lacks.
 
-    Attributes:
-        answer: its runs.
-        specificity: whether the effect is specific to what it lacks.
-        effects: the contrast's typical factor without and with it, where there is one.
+    `effects` are the contrast's typical factor without and with it, where there is a contrast.
     """
 
     answer: ArmAnswer
@@ -202,11 +183,8 @@ class AblationAnswer:
 class Alternative:
     """What the runs answer under another value of a guess.
 
-    Attributes:
-        answer: its runs.
-        tier: at which it ran.
-        flips: whether the runs answer otherwise (Fisher, one-sided, 5 %).
-        unfinished: whether training had not come half as far, so that it answers nothing.
+    It flips if they answer otherwise (Fisher, one-sided, 5 %); it is unfinished, and answers
+    nothing, if training had not come half as far.
     """
 
     answer: ArmAnswer

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
-from reproaudit.checks import Kind, Provenance
+from reproaudit.checks import Provenance
 from reproaudit.judge.certainty import certainty, phrases
-from reproaudit.judge.decisions import FEWEST, Question, all_of, beats_null, joined, log_effect
+from reproaudit.judge.decisions import FEWEST, all_of, ask, beats_null, effect, joined
 from reproaudit.judge.model import (
     DECIDED,
     AblationAnswer,
@@ -25,8 +25,7 @@ from reproaudit.judge.model import (
     Status,
 )
 from reproaudit.judge.runs import Bundles, Records
-from reproaudit.records import Record
-from reproaudit.stats import Decision, fewer_yes
+from reproaudit.stats.binomial import Decision, fewer_yes
 
 FLIP = 0.05
 """The one-sided P value of Fisher's test at which runs answer otherwise."""
@@ -42,14 +41,9 @@ def judge(
     history: History | None = None,
     lower: Records | None = None,
 ) -> tuple[ClaimAnswer, ...]:
-    """Conclude on every claim of an audit from records of one tier.
+    """Conclude on every claim of an audit from the records of one tier; smoke judges nothing.
 
-    Args:
-        audit: the paper.
-        tier: smoke judges nothing.
-        records: of the tier, alternatives' too.
-        history: what happened before; nothing, if None.
-        lower: of the paper tier, the quick tier's records, where alternatives may have run.
+    `lower` are the quick tier's records, where alternatives of the paper tier may have run.
     """
     return tuple(
         judge_claim(audit, claim, tier, records, history or History(), lower)
@@ -74,21 +68,24 @@ def judge_claim(
         claim.id,
         base,
         grades=grades if claim.grade is not None else (),
-        support=tuple(panel.ask((one,), panel.base) for one in claim.support),
-        notes=tuple(panel.ask((one,), panel.base) for one in claim.notes),
+        support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
+        notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
         readings=tuple(map(panel.headline, panel.other_readings())),
         nulls=nulls,
         ablations=tuple(
             _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
         ),
         constructed=next(map(panel.headline, panel.having(Role.CONSTRUCTED)), None),
-        alternatives=(*panel.alternatives(records), *panel.below(lower)),
-        cannot_fail=_cannot_fail(base, nulls),
+        alternatives=(
+            *panel.alternatives(records, tier),
+            *(() if lower is None else panel.alternatives(lower, "quick")),
+        ),
+        cannot_fail=_cannot_fail(claim, base, nulls),
     )
     outcome, why = _outcome(claim, tier, found)
     found = replace(found, outcome=outcome, reasons=why, clauses=_clauses(claim, found))
     if outcome in DECIDED:
-        level, reasons = certainty(audit, claim, tier, panel.records_of(found), found, history)
+        level, reasons = certainty(panel.bundles, found, history)
         found = replace(found, level=level, reasons=reasons)
     return replace(found, phrases=phrases(claim, found))
 
@@ -97,18 +94,18 @@ def judge_claim(
 class Panel:
     """A claim before its records: its arms, and the arm whose runs are the claim's own."""
 
-    claim: Claim
     bundles: Bundles
     base: PlannedArm
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
         """Return the panel of a claim; a reading is its own where the primary one has not run."""
-        bundles = Bundles(audit, tier, {one.name: one for one in arms_of(audit, claim)}, records)
+        arms = {one.name: one for one in arms_of(audit, claim)}
+        bundles = Bundles(audit, claim, tier, arms, records)
         own = bundles.arms[OWN]
         readings = [one for one in bundles.arms.values() if one.role is Role.READING]
         ran = [one for one in (own, *readings) if bundles.count(one)]
-        panel = cls(claim, bundles, ran[0] if ran else own)
+        panel = cls(bundles, ran[0] if ran else own)
         return replace(panel, bundles=panel.under(panel.base))
 
     def under(self, arm: PlannedArm) -> Bundles:
@@ -138,63 +135,44 @@ class Panel:
         if self.base.varied is None:
             return readings
         name, audit = self.base.varied[0], self.bundles.audit
-        value = audit.values_of(self.claim.experiment, self.bundles.tier)[name]
+        value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
         own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
         return [*own, *readings]
 
-    def ask(self, checks: Sequence[Kind], arm: PlannedArm) -> ArmAnswer:
-        """Put checks to an arm, away from any graded coordinate."""
-        return Question(self.claim, tuple(checks), self.bundles).ask(arm)
-
     def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        question = Question(self.claim, self.claim.headline, self.under(arm))
-        if self.claim.grade is None:
-            return question.ask(arm)
-        return joined([question.ask(arm, at) for at in self.claim.grade.primary])
+        claim, bundles = self.bundles.claim, self.under(arm)
+        places = (None,) if claim.grade is None else claim.grade.primary
+        return joined([ask(bundles, claim.headline, arm, at) for at in places])
 
     def null(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to a null, and tell whether it is weak."""
-        answer = self.headline(arm)
-        own = self.headline(self.base)
-        beaten = beats_null(own, answer)
-        in_doubt = own.decision is not Decision.MISSED and beaten is not Decision.MET
-        weak = answer.decision is Decision.OPEN and in_doubt
-        return replace(answer, weak=weak)
+        own, answer = self.headline(self.base), self.headline(arm)
+        if answer.decision is not Decision.OPEN or own.decision is Decision.MISSED:
+            return answer
+        return replace(answer, weak=beats_null(own, answer) is not Decision.MET)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
         """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
-        question = Question(self.claim, self.claim.headline, self.bundles)
-        grade = self.claim.grade
-        found = []
-        for at in grade.easiest_first if grade is not None else (None,):
-            answer = question.ask(arm, at)
-            beside = [beats_null(answer, question.ask(one, at)) for one in nulls]
-            decisions = [answer.decision, *(one for one in beside if one is not None)]
+        claim, found = self.bundles.claim, []
+        for at in (None,) if claim.grade is None else claim.grade.easiest_first:
+            answer, *theirs = (ask(self.bundles, claim.headline, one, at) for one in (arm, *nulls))
+            against = [beats_null(answer, one) for one in theirs]
             if answer.decision is Decision.MET:
+                decisions = (Decision.MET, *(one for one in against if one is not None))
                 answer = replace(answer, decision=all_of(decisions))
             found.append(answer)
         return tuple(found)
 
-    def alternatives(self, records: Records, tier: TierName | None = None) -> list[Alternative]:
+    def alternatives(self, records: Records, tier: TierName) -> list[Alternative]:
         """Put the headline to every alternative that has runs, each against the claim's own."""
-        tier = tier or self.bundles.tier
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
         own = panel.headline(panel.base)
         found = []
-        for arm in alternatives_of(self.bundles.audit, self.claim):
+        for arm in alternatives_of(self.bundles.audit, self.bundles.claim):
             if panel.bundles.count(arm):
                 found.append(_alternative(own, panel.headline(arm), tier))
         return found
-
-    def below(self, lower: Records | None) -> list[Alternative]:
-        """Put the headline to alternatives at the quick tier."""
-        return [] if lower is None else self.alternatives(lower, "quick")
-
-    def records_of(self, found: ClaimAnswer) -> list[Record]:
-        """Return the records that the headline was judged by, nulls included."""
-        arms = [found.base.arm, *(one.arm for one in found.nulls)]
-        return [record for one in arms for record in self.bundles.of(one).values()]
 
 
 def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:
@@ -212,25 +190,19 @@ def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tupl
         return Outcome.NOT_TESTED, (Note("null unfinished", values),)
     if out := _out_of_reach(found):
         return Outcome.NOT_TESTED, (out,)
-    fewest = 1 if claim.exact else FEWEST
-    if base.valid < fewest:
-        return Outcome.NOT_TESTED, (Note("too few", {"missing": fewest - base.valid}),)
-    decisions = [one.decision for one in found.grades] or [base.decision]
-    if claim.grade is not None:
-        primary = claim.grade.primary
-        decisions = [one.decision for one in found.grades if one.at in primary]
+    if (missing := (1 if claim.exact else FEWEST) - base.valid) > 0:
+        return Outcome.NOT_TESTED, (Note("too few", {"missing": missing}),)
+    primary = claim.grade.primary if claim.grade is not None else ()
+    decisions = [one.decision for one in found.grades if one.at in primary] or [base.decision]
     readings = {one.decision for one in found.readings}
     if all_of(decisions) is Decision.MISSED and Decision.MET not in decisions:
-        return _with_readings(Outcome.NOT_SUPPORTED, Decision.MET in readings), ()
+        reversed_ = Decision.MET in readings
+        return (Outcome.PARTLY_SUPPORTED if reversed_ else Outcome.NOT_SUPPORTED), ()
     if Decision.MET not in decisions:
         return Outcome.UNDECIDED, (_undecided(base),)
     support = any(one.decision is Decision.MISSED for one in found.support)
-    part = support or set(decisions) != {Decision.MET}
-    return _with_readings(Outcome.SUPPORTED, part or Decision.MISSED in readings), ()
-
-
-def _with_readings(outcome: Outcome, differs: bool) -> Outcome:
-    return Outcome.PARTLY_SUPPORTED if differs else outcome
+    part = support or set(decisions) != {Decision.MET} or Decision.MISSED in readings
+    return (Outcome.PARTLY_SUPPORTED if part else Outcome.SUPPORTED), ()
 
 
 def _out_of_reach(found: ClaimAnswer) -> Note | None:
@@ -247,22 +219,13 @@ def _out_of_reach(found: ClaimAnswer) -> Note | None:
 
 def _undecided(base: ArmAnswer) -> Note:
     """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
-    split = [
-        one for one in base.estimates if len({one.limit.met_by(value) for value in one.values}) == 2
-    ]
-    if not split:
-        return Note("few runs", {"yes": base.yes, "n": base.n})
-    limit = split[0].limit
-    return Note(
-        "straddles",
-        {
-            "noun": split[0].condition.noun,
-            "bound": limit.at,
-            "ours": limit.origin is Provenance.OURS,
-            "low": min(split[0].values),
-            "high": max(split[0].values),
-        },
-    )
+    for one in base.estimates:
+        if len({one.limit.met_by(value) for value in one.values}) == 2:
+            ours = one.limit.origin is Provenance.OURS
+            range_ = {"low": min(one.values), "high": max(one.values)}
+            of = {"noun": one.condition.noun, "bound": one.limit.at, "ours": ours}
+            return Note("straddles", {**of, **range_})
+    return Note("few runs", {"yes": base.yes, "n": base.n})
 
 
 def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
@@ -270,15 +233,9 @@ def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
     notes = []
     for role, answers in (("support", found.support), ("reading", found.readings)):
         for place, one in enumerate(answers):
-            if one.decision is Decision.OPEN or (role == "reading" and one.n):
-                notes.append(
-                    Note(
-                        f"{role} {one.decision.value}",
-                        {"place": place, "varied": one.arm.varied, "yes": one.yes, "n": one.n},
-                    )
-                )
-            elif one.decision is Decision.MISSED:
-                notes.append(Note(f"{role} missed", {"place": place, "yes": one.yes, "n": one.n}))
+            if one.decision is not Decision.MET or (role == "reading" and one.n):
+                of = {"place": place, "varied": one.arm.varied, "yes": one.yes, "n": one.n}
+                notes.append(Note(f"{role} {one.decision.value}", of))
     primary = claim.grade.primary if claim.grade is not None else ()
     for one in found.grades:
         if one.decision is not Decision.MET:
@@ -289,14 +246,19 @@ def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
-    """The headline conditions, contrasts apart, that no null misses in most of its runs."""
+def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
+    """The headline conditions that no null misses in most of its runs.
+
+    Contrasts are held against the null's, and what reads other arms only is the same in every arm.
+    """
     judged = [[run for run in one.runs if run.conditions] for one in nulls]
     judged = [runs for runs in judged if runs]
+    own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place
         for place, one in enumerate(base.estimates)
         if judged
+        and own[one.condition.check]
         and not one.condition.contrast
         and all(
             2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged
@@ -306,14 +268,13 @@ def _cannot_fail(base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the log effect."""
-    mine, theirs = log_effect(base), log_effect(answer)
-    known = mine is not None and theirs is not None
-    effects = (math.exp(theirs), math.exp(mine)) if known else None  # type: ignore[arg-type]
+    mine, theirs = effect(base), effect(answer)
+    effects = None if mine is None or theirs is None else (theirs, mine)
     if answer.decision is Decision.MISSED:
         return AblationAnswer(answer, Specificity.SPECIFIC, effects)
     if answer.decision is Decision.OPEN:
         return AblationAnswer(answer, Specificity.OPEN, effects)
-    smaller = mine is not None and theirs is not None and theirs < mine / 2
+    smaller = effects is not None and math.log(effects[0]) < math.log(effects[1]) / 2
     found = Specificity.SMALLER if smaller else Specificity.NOT_SPECIFIC
     return AblationAnswer(answer, found, effects)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
+from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.cell import canonical_settings
@@ -35,12 +36,14 @@ class Bundles:
 
     Attributes:
         audit: the paper.
+        claim: whose arms they are.
         tier: of the records.
         arms: of the claim, by name.
         records: of the paper at the tier.
     """
 
     audit: Audit
+    claim: Claim
     tier: TierName
     arms: Mapping[str, PlannedArm]
     records: Records
@@ -53,29 +56,21 @@ class Bundles:
     def of(self, arm: PlannedArm) -> Mapping[int, Record]:
         """Return the records of an arm by seed, each distinct run once."""
         seen: dict[bytes, int] = {}
-        found = self._found.get(arm.name)
-        if found is None:
-            found = self.records.get(arm.key(self.audit, self.tier), {})
+        known = self.records.get(arm.key(self.audit, self.tier), {})
+        found = self._found.get(arm.name, known)
         for seed in sorted(found):
             seen.setdefault(_digest(found[seed]), seed)
         return {seed: found[seed] for seed in seen.values()}
 
     def run(self, arm: PlannedArm, record: Record) -> Run:
         """Return a record as checks read it, with the runs of other arms beside it."""
+        bare = self._bare(arm, record)
         others = {
             name: self._bare(self.arms[name], found[record.seed])
             for name, found in self._found.items()
-            if record.seed in found and name != arm.name
+            if record.seed in found
         }
-        bare = self._bare(arm, record)
-        return Run(
-            bare.seed,
-            bare.measurements,
-            bare.declarations,
-            bare.settings,
-            bare.reads,
-            others={**others, arm.name: bare},
-        )
+        return replace(bare, others={**others, arm.name: bare})
 
     def _bare(self, arm: PlannedArm, record: Record) -> Run:
         declared = self.audit.measurements_of(arm.experiment)
@@ -115,13 +110,9 @@ def answers(
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
 ) -> tuple[RunAnswer, ...]:
-    """Return what each distinct run of an arm says of some checks.
+    """Return what each distinct run of an arm says of checks that must all be met.
 
-    Args:
-        checks: all of them must be met; those decided on a mean are only if there is no other.
-        bundles: the claim's records.
-        arm: whose runs.
-        at: the graded coordinate, by its axis.
+    Checks decided on a mean count only if there is no other. `at` is a graded coordinate, by axis.
     """
     counted = [one for one in checks if not one.by_mean] or list(checks)
     found = []

@@ -29,7 +29,7 @@ from reproaudit.report.model import (
 from reproaudit.report.numbers import at_words, bound_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import Context, Namer, against, leading, typical_words, words
-from reproaudit.stats import share_interval
+from reproaudit.stats.binomial import share_interval
 
 
 def build(

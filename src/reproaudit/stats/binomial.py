@@ -21,13 +21,8 @@ class Decision(StrEnum):
 def decide_count(yes: int, runs: int, share: float = 0.5) -> Decision:
     """Decide whether more than a share of all runs would say yes, at 95 % one-sided confidence.
 
-    *Met* if so few yes in n runs were improbable for a share this small; *missed* if so many no
-    were improbable for a share this large; *open* otherwise. Fewer than five runs are open.
-
-    Args:
-        yes: the number of runs that say yes.
-        runs: the number of runs.
-        share: of all runs, between 0 and 1.
+    *Met* if so many yes in n runs were improbable for a share this small; *missed* if so many no
+    were improbable for a share this large; *open* otherwise, as with fewer than five runs.
 
     Raises:
         ValueError: for a count that is no share of the runs.
@@ -41,10 +36,9 @@ def decide_count(yes: int, runs: int, share: float = 0.5) -> Decision:
 
 
 def share_interval(yes: int, runs: int, confidence: float = 0.9) -> tuple[float, float]:
-    """Compute the exact two-sided interval of a share (Clopper and Pearson, Biometrika 26, 1934).
+    """Compute the exact two-sided interval of a share; (0, 1) without runs.
 
-    Returns:
-        Lower and upper end; (0, 1) without runs.
+    Clopper and Pearson, Biometrika 26, 1934.
     """
     _check(yes, runs)
     tail = (1 - confidence) / 2
@@ -54,16 +48,7 @@ def share_interval(yes: int, runs: int, confidence: float = 0.9) -> tuple[float,
 
 
 def fewer_yes(few: int, of_few: int, many: int, of_many: int) -> float:
-    """Compute the one-sided P value of Fisher's exact test that the first share is the smaller.
-
-    Args:
-        few: yes among the first runs.
-        of_few: the number of first runs.
-        many: yes among the second runs.
-        of_many: the number of second runs.
-    """
-    _check(few, of_few)
-    _check(many, of_many)
+    """Compute the one-sided P value of Fisher's exact test that `few` of `of_few` is less."""
     yes, ways = few + many, math.comb(of_few + of_many, few + many)
     least = max(0, yes - of_many)
     found = (math.comb(of_few, k) * math.comb(of_many, yes - k) for k in range(least, few + 1))

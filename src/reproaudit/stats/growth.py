@@ -55,14 +55,8 @@ class Law:
 def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, FloatArray]:
     """Compute the misfit of a law, of each rival, and of a constant.
 
-    Args:
-        steps: positive and increasing; at least six.
-        values: the observations at these steps; shape (…, step).
-        law: which law is claimed.
-
-    Returns:
-        By name ("law", `Law.rivals`, and "constant" for a course that does not grow), arrays of
-        shape (…).
+    Steps are positive and increasing, values have shape (…, step). Returns arrays of shape (…) by
+    name: "law", `Law.rivals`, and "constant" for a course that does not grow.
     """
     centred = values - values.mean(axis=-1, keepdims=True)
     whole = (centred**2).sum(axis=-1)

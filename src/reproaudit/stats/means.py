@@ -14,12 +14,7 @@ _CONFIDENCE = 0.9
 def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, float, float]:
     """Compute the mean of runs and its 90 % Student-t interval, in natural units.
 
-    Args:
-        values: a number for each run; at least two.
-        log: whether the mean is taken of logarithms; the numbers are then positive.
-
-    Returns:
-        Mean (geometric for logarithms), lower and upper end.
+    With `log` the mean is the geometric one.
 
     Raises:
         ValueError: for fewer than two numbers, or one whose logarithm does not exist.
@@ -39,12 +34,7 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
 
 
 def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) -> Decision:
-    """Decide by an interval: met inside the accepted range, missed outside of it, else open.
-
-    Args:
-        interval: lower and upper end, in natural units.
-        accepted: the range that meets the bound; infinite at an open end.
-    """
+    """Decide by an interval: met inside the accepted range, missed outside of it, else open."""
     (low, high), (least, most) = interval, accepted
     if least <= low and high <= most:
         return Decision.MET

@@ -25,15 +25,10 @@ def final_value(values: NDArray[np.float64]) -> float:
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
-    """Find the step at which a series last crosses a fixed level, and stays beyond.
+    """Find the step, interpolated, at which a series last crosses a level and stays beyond.
 
-    Args:
-        steps: training steps, increasing; shape (step,).
-        values: observations; shape (step,).
-        level: the level, which the series crosses from the side on which it starts.
-
-    Returns:
-        The step, interpolated; None if the series does not end beyond the level.
+    Steps and values have shape (step,). None if the series does not end beyond the level, seen from
+    the side on which it starts.
     """
     side = math.copysign(1.0, level - float(values[0]))
     beyond = side * (values - level) >= 0
@@ -43,15 +38,10 @@ def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) ->
 
 
 def half_change(steps: Sequence[int], values: NDArray[np.float64], least: float) -> float | None:
-    """Find the step at which a series last crosses half of a change that saturates.
+    """Find the step, interpolated, at which a series last crosses half of a change that saturates.
 
-    Args:
-        steps: training steps, increasing; shape (step,).
-        values: observations; shape (step,).
-        least: the smallest size of change that counts, in the values' units.
-
-    Returns:
-        The step, interpolated; None if the change is smaller, or still goes on at the end.
+    Steps and values have shape (step,). None if the change is smaller than `least`, in the values'
+    units, or still goes on at the end.
     """
     change = final_value(values) - float(values[0])
     if abs(change) < least:

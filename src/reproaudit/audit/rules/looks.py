@@ -12,8 +12,7 @@ from reproaudit.audit.plan import OWN
 from reproaudit.audit.rules.rule import Loc
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
-from reproaudit.checks.quantities import Quantity
-from reproaudit.declarations import Axis, Coordinate, Declaration, StrictModel
+from reproaudit.declarations import Axis, Coordinate, Declaration, Quantity, StrictModel
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""

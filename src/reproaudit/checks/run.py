@@ -1,22 +1,17 @@
-"""The quantities that checks read, and a run as a check sees it."""
+"""A run as a check sees it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import yaml
-from pydantic import Discriminator, Field, Tag, model_validator
+from typing import TYPE_CHECKING, Any
 
 from reproaudit.declarations import (
     Coordinate,
     Declaration,
     MeasurementKind,
     MeasurementMissingError,
-    Name,
-    StrictModel,
+    Quantity,
     misfit,
     values_of,
 )
@@ -26,64 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reproaudit import records
-
-_SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(@first)?$")
-
-
-class Quantity(StrictModel):
-    """A measurement of a run, whole or at some coordinates.
-
-    In an audit mostly a short text: ``test_loss``, ``baseline_loss[preconditioned]``,
-    ``subset_share[1+2]@first``. An axis without a coordinate stays free: a check then holds for
-    each of its coordinates, and the run's number is the worst of them.
-    """
-
-    measurement: Name
-    """The name of the measurement."""
-    at: dict[Name, Coordinate] = Field(default_factory=dict)
-    """Coordinates by the axis's name: `{layer: 1}`."""
-    coordinates: tuple[Coordinate, ...] = ()
-    """Coordinates without their axis's name; each belongs to the first axis that has it."""
-    step: Literal["first", "last"] = "last"
-    """The observation of a series that is read: `first`, before training, or `last`."""
-    arm: Name | None = None
-    """Another arm, by name, in whose run with the same seed the measurement is read."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_short_form(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        found = _SHORT.match(value.strip())
-        if found is None:
-            raise ValueError(
-                "expected a measurement's name, such as test_loss or baseline_loss[preconditioned]"
-            )
-        inside = [one.strip() for one in (found[2] or "").split(",") if one.strip()]
-        return {
-            "measurement": found[1],
-            "coordinates": tuple(map(_coordinate, inside)),
-            "step": "first" if found[3] else "last",
-        }
-
-
-def _form(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "quantity"
-
-
-NumberOrQuantity = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], Discriminator(_form)
-]
-"""A number, or a quantity of the run."""
-
-
-def _coordinate(text: str) -> int | float | str:
-    """A number where the text is one, as in YAML."""
-    value = yaml.safe_load(text)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else text
-
-
-# --- runs ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
