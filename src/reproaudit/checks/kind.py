@@ -130,8 +130,8 @@ class Sourced(StrictModel):
     """What comes from somewhere: a bound, a margin, a law that competes with rivals."""
 
     origin: Provenance = Field(alias="from")
-    """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a constructed
-    solution reaches (`ceiling`), or us (`ours`)."""
+    """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
+    constructed solution reaches (`ceiling`), or us (`ours`)."""
     why: str | None = Field(default=None, min_length=1)
     """Of a bound of ours, and only there: the reason for it, in one line."""
 

@@ -1,0 +1,166 @@
+"""How many small faults in the engine the tests notice: mutants, drawn by a seed.
+
+A mutant changes one operator, comparison, number or branch of `checks`, `stats` or `judge`. It is
+killed if the engine's tests fail. Run with ``make mutants``. A mutant that lives is printed with
+its place: it is a gap in the tests, or changes nothing that can be observed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("checks", "stats", "judge")
+TESTS = ("tests/engine/test_outcomes.py", "tests/engine")
+MUTANTS, SEED, TIMEOUT_S = 300, 2026, 120.0
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a module that can be changed: its number in a walk of the module's tree."""
+
+    file: Path
+    node: int
+    line: int
+
+
+def mutated(node: ast.AST) -> ast.AST | None:
+    """Return a changed copy of a node; None if it has nothing to change."""
+    new = copy.deepcopy(node)
+    if isinstance(new, ast.Compare) and type(new.ops[0]) in COMPARISONS:
+        new.ops[0] = COMPARISONS[type(new.ops[0])]()
+    elif isinstance(new, ast.BinOp) and type(new.op) in OPERATORS:
+        new.op = OPERATORS[type(new.op)]()
+    elif isinstance(new, ast.BoolOp):
+        new.op = ast.Or() if isinstance(new.op, ast.And) else ast.And()
+    elif isinstance(new, ast.UnaryOp) and isinstance(new.op, ast.Not | ast.USub):
+        return new.operand
+    elif isinstance(new, ast.Constant) and isinstance(new.value, bool):
+        new.value = not new.value
+    elif isinstance(new, ast.Constant) and isinstance(new.value, int | float):
+        new.value = new.value + 1
+    elif isinstance(new, ast.IfExp):
+        new.body, new.orelse = new.orelse, new.body
+    elif isinstance(new, ast.If):
+        new.test = ast.UnaryOp(ast.Not(), new.test)
+    else:
+        return None
+    return new
+
+
+def places(file: Path) -> Iterator[Place]:
+    """Yield what can be changed in a module; annotations and fields' declarations stay."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    kept = {
+        id(inside)
+        for one in ast.walk(tree)
+        for part in (getattr(one, "annotation", None), getattr(one, "returns", None))
+        if part is not None
+        for inside in ast.walk(part)
+    }
+    for number, node in enumerate(ast.walk(tree)):
+        if id(node) not in kept and mutated(node) is not None:
+            yield Place(file, number, getattr(node, "lineno", 0))
+
+
+def with_mutant(place: Place) -> tuple[str, str]:
+    """Return the module with a place changed, and the change in words."""
+    tree = ast.parse(place.file.read_text(encoding="utf-8"))
+    old = list(ast.walk(tree))[place.node]
+    new = mutated(old) or old
+
+    class Change(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return new if node is old else self.generic_visit(node)
+
+    before = ast.unparse(old).splitlines()[0]
+    whole = ast.fix_missing_locations(Change().visit(tree))
+    return ast.unparse(whole), f"{before}  →  {ast.unparse(new).splitlines()[0]}"
+
+
+def survives(folder: Path, place: Place, text: str) -> bool:
+    """Tell whether the engine's tests pass with a changed module."""
+    target = folder / place.file.relative_to(ROOT)
+    target.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    try:
+        done = subprocess.run(
+            [*command, *TESTS],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        shutil.copy(place.file, target)
+    return done.returncode == 0
+
+
+def main() -> None:
+    """Draw mutants, test each, and print those that live and the share that was killed."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--mutants", type=int, default=MUTANTS)
+    asked.add_argument("--seed", type=int, default=SEED)
+    options = asked.parse_args()
+    source = ROOT / "src" / "reproaudit"
+    files = sorted(one for room in ROOMS for one in (source / room).glob("*.py"))
+    every = [place for file in files for place in places(file)]
+    drawn = random.Random(options.seed).sample(every, min(options.mutants, len(every)))
+    killed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("src", "tests", "benchmarks", "audits", "reports", "docs", "pyproject.toml"):
+            whole = ROOT / part
+            copied = shutil.copytree if whole.is_dir() else shutil.copy
+            copied(whole, folder / part)
+        if not survives(folder, every[0], every[0].file.read_text(encoding="utf-8")):
+            raise SystemExit("the engine's tests fail without any mutant")
+        for number, place in enumerate(drawn, 1):
+            text, change = with_mutant(place)
+            if survives(folder, place, text):
+                print(f"{place.file.relative_to(source)}:{place.line}: {change}", flush=True)
+            else:
+                killed += 1
+            if number % 25 == 0:
+                print(f"{killed} of {number} killed", file=sys.stderr, flush=True)
+    print(f"{killed} of {len(drawn)} killed ({killed / len(drawn):.0%}), of {len(every)} places")
+
+
+if __name__ == "__main__":
+    main()
