@@ -49,6 +49,8 @@ class Paper(StrictModel):
     """The identifier of the OpenReview forum."""
     code: Text | None = None
     """The authors' public repository, with the revision that was read."""
+    read: tuple[Text, ...] = ()
+    """What was read of the paper, in a few words each: its text, its card, the authors' code."""
 
 
 class LedgerEntry(StrictModel):

@@ -37,7 +37,8 @@ class Beats(Kind, Sourced):
         lower, upper = run.numbers(self.lower), run.numbers(self.upper)
         if self.difference:
             limit = Limit(Side.ABOVE, 0.0, self.origin)
-            return (self._condition(upper - lower, limit, self.lower, contrast=True),)
+            found = self._condition(upper - lower, limit, self.lower, "difference", contrast=True)
+            return (found,)
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         if np.min(lower) <= 0 or np.min(upper) < 0:
             return (self._condition((), limit, self.lower, unit="factor"),)

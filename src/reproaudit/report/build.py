@@ -8,8 +8,10 @@ from typing import Any
 
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Role
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
 from reproaudit.judge import ArmAnswer, ClaimAnswer, Note
 from reproaudit.judge.model import Estimate
@@ -26,9 +28,18 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import at_words, bound_words, number, setting_value
+from reproaudit.report.numbers import at_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
-from reproaudit.report.words import Context, Namer, against, leading, typical_words, words
+from reproaudit.report.words import (
+    SOURCES,
+    Context,
+    Namer,
+    against,
+    bound_of,
+    leading,
+    typical_words,
+    words,
+)
 from reproaudit.stats.binomial import share_interval
 
 
@@ -65,7 +76,7 @@ def build(
         tier=label,
         summary=summary(audit, tier, claims),
         ours=ours(audit, claims, unstated, earlier),
-        authors=authors_should_state(unstated),
+        authors=authors_should_state(audit, unstated),
         documentation=documentation_of(audit, reviews),
         claims=claims,
         unstated=unstated,
@@ -110,7 +121,7 @@ def claim_model(
         runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high),
         effect="no numbers" if shown is None else against(typical, shown),
         typical=typical,
-        bound="" if shown is None else bound_words(shown.limit, shown.condition.unit),
+        bound="" if shown is None else bound_of(shown),
         shown=None if shown is None else found.base.estimates.index(shown),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
@@ -176,6 +187,9 @@ class _Arms:
             called = self._namer.setting(self._claim.experiment, setting)
             said = f"{called} {setting_value(value)}"
         primary = self._grade is None or answer.at is None or answer.at in self._grade.primary
+        source = None
+        if setting is not None and value is not None and arm.role is not Role.ALTERNATIVE:
+            source = self._source(setting, value)
         return ArmModel(
             name=arm.name,
             words=said,
@@ -191,9 +205,18 @@ class _Arms:
             void=answer.void,
             same=answer.same,
             trained=answer.trained,
+            source=source,
             weak=answer.weak,
             estimates=self.estimates(answer, cannot_fail),
         )
+
+    def _source(self, setting: str, value: SettingValue) -> str | None:
+        """The source that states a reading's value."""
+        found = self._audit.setting_of(self._claim.experiment, setting)
+        if found is None:
+            return None
+        stated = {one.value: one.source for one in found.readings}
+        return SOURCES[stated.get(value, found.source)]
 
     def check(self, answer: ArmAnswer, check: Kind, role: str) -> ArmModel:
         """Return the model of a check beside the headline."""
@@ -248,14 +271,13 @@ def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context
     estimates = [one.estimates[0] for one in primary if one.estimates]
     if len(primary) < 2 or any(one.median is None or one.worst is None for one in estimates):
         return typical_words(shown, context.noun(shown.condition.noun))
-    first, last = estimates[0], estimates[-1]
-    unit = "-fold" if first.condition.unit == "factor" else ""
-    ends = [at_words(one.at) for one in (primary[0], primary[-1]) if one.at is not None]
-    return (
-        f"{number(first.median or 0.0)}{unit} at {context.symbol} = {ends[0]}, "
-        f"{number(last.median or 0.0)}{unit} at {context.symbol} = {ends[-1]}, "
-        f"worst run {number(first.worst or 0.0)}{unit}"
-    )
+    unit = "-fold" if shown.condition.unit == "factor" else ""
+    ends = [
+        f"{number(one.median or 0.0)}{unit} at {context.symbol} = {at_words(part.at or 0)}, "
+        f"worst run {number(one.worst or 0.0)}"
+        for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
+    ]
+    return "; ".join(ends)
 
 
 def _findings(audit: Audit) -> tuple[dict[str, Any], ...]:

@@ -8,7 +8,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import Setting
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
 from reproaudit.report.numbers import of, setting_value
-from reproaudit.report.words import Namer
+from reproaudit.report.words import SOURCES, Namer
 
 
 def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
@@ -21,6 +21,7 @@ def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[C
             ChoiceModel(
                 setting=name if experiment is None else f"{experiment}.{name}",
                 words=namer.setting(experiment or mine[0].experiment, name),
+                said=_said(setting),
                 value=setting.value,
                 source=setting.source.value,
                 others=setting.others,
@@ -45,6 +46,13 @@ def _open_settings(
         for name, setting in audit.experiments[experiment].settings.items():
             if setting.underspecified:
                 yield experiment, name, setting
+
+
+def _said(setting: Setting) -> str:
+    """Which source states which value: 1 in the code, 100 on the card."""
+    stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
+    each = [f"{setting_value(value)} {SOURCES[source]}" for value, source in stated]
+    return ", ".join(each) if setting.readings else ""
 
 
 def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:

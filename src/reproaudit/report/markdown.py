@@ -12,7 +12,10 @@ from reproaudit.report.outline import (
     byline,
     certainty_words,
     changed,
+    choice_name,
     choice_value,
+    common_reasons,
+    common_words,
     facts,
     grade_rows,
     main_words,
@@ -63,13 +66,16 @@ def _answers(card: Scorecard) -> Iterator[str]:
     if not card.claims:
         return
     yield from ("", "## Answers", "")
+    said = common_reasons(card)
+    if said:
+        yield from (common_words(card), "")
     yield from table(
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
                 f"[{name_of(one)}](#{name_of(one)}): {main_words(one)}{one.short}",
                 f"{mark_of(one)} **{one.outcome}**",
-                certainty_words(one),
+                certainty_words(one, said),
                 runs_words(one),
                 one.effect,
                 one.phrase,
@@ -94,14 +100,14 @@ def _choices(card: Scorecard) -> Iterator[str]:
         ("Choice", "As run", "Answer"),
         (
             (
-                f"**{one.words}**" if one.changes else one.words,
+                f"**{choice_name(one)}**" if one.changes else choice_name(one),
                 choice_value(one),
                 "; ".join(one.answers) if one.changes else "no answer changes",
             )
             for one in varied
         ),
     )
-    rest = [one.words for one in card.unstated if not one.answers]
+    rest = [choice_name(one) for one in card.unstated if not one.answers]
     if rest:
         yield from ("", f"Not varied: {listed(rest)}.")
 

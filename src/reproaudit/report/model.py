@@ -86,6 +86,8 @@ class ArmModel(ReportModel):
     """Further runs that are identical in every number."""
     trained: tuple[float, float] | None = None
     """The typical training loss at the start and at the end."""
+    source: str | None = None
+    """Of a reading: the source that states the value."""
     weak: bool = False
     """Of a null: whether it neither misses nor is beaten."""
     specificity: str | None = None
@@ -226,6 +228,8 @@ class ChoiceModel(ReportModel):
     """Where it comes from."""
     others: tuple[SettingValue, ...]
     """Readings and alternatives."""
+    said: str
+    """Of a reading: which source states which value; else empty."""
     answers: tuple[str, ...]
     """What becomes of the claims, in words; empty if it was not varied."""
     changes: bool

@@ -70,12 +70,12 @@ def share_range(low: float, high: float) -> str:
 
 
 def setting_value(value: SettingValue) -> str:
-    """Return a setting's value as an audit writes it."""
+    """Return a setting's value as a page says it."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(setting_value, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return stated(value) if isinstance(value, int | float) else str(value)
+    return stated(value) if isinstance(value, int | float) else str(value).replace("_", " ")
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
@@ -111,6 +111,6 @@ def bound_words(limit: Limit, unit: str) -> str:
     at = stated(limit.at)
     if unit == "factor" and limit.at != 1:
         at += "-fold"
-    if unit == "share" and limit.at < 0.1:
+    if unit == "percent" or (unit == "share" and limit.at < 0.1):
         at = percent(limit.at)
     return f"{limit.side.value.replace('_', ' ')} {at}"

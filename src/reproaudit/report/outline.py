@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from reproaudit.judge import Outcome
-from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel, Scorecard
+from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel, ReasonModel, Scorecard
 from reproaudit.report.numbers import at_words, listed, number, of, setting_value, share_range
 from reproaudit.report.strip import strip
-from reproaudit.report.words import OUTCOMES
+from reproaudit.report.words import COMMON, OUTCOMES
 
 LEGEND = (
     (
@@ -30,7 +30,8 @@ LEGEND = (
     (
         "Effect",
         "The typical run (median) and the worst run against the bound, or a mean with its 90 % "
-        "interval where the claim gives a number.",
+        "interval where the claim gives a number. A factor (8.3-fold) is the quantity that should "
+        "be larger over the one that should be smaller.",
     ),
     (
         "Null",
@@ -62,10 +63,40 @@ def mark_of(claim: ClaimModel) -> str:
     return OUTCOMES[Outcome(claim.outcome)].mark
 
 
-def certainty_words(claim: ClaimModel) -> str:
-    """Return the level with its reasons, or why there is no outcome."""
-    reasons = "; ".join(one.words for one in claim.certainty.reasons)
+def certainty_words(claim: ClaimModel, said: Iterable[str] = ()) -> str:
+    """Return the level with its reasons, but those said already; or why there is no outcome."""
+    reasons = "; ".join(one.words for one in reasons_of(claim, said))
     return ": ".join(filter(None, (claim.certainty.level, reasons)))
+
+
+def reasons_of(claim: ClaimModel, said: Iterable[str] = ()) -> list[ReasonModel]:
+    """Return the reasons why a claim is not surer, but kinds that were said for all claims."""
+    known = frozenset(said) if claim.certainty.level is not None else frozenset()
+    return [one for one in claim.certainty.reasons if one.kind not in known]
+
+
+def common_reasons(card: Scorecard) -> dict[str, str]:
+    """Return the reasons that fire for every decided claim, by kind, in words that fit all."""
+    decided = [one for one in card.claims if one.certainty.level is not None]
+    if len(decided) < FEWEST_COMMON:
+        return {}
+    found: dict[str, str] = {}
+    for kind in dict.fromkeys(one.kind for one in decided[0].certainty.reasons):
+        every = [[r.words for r in one.certainty.reasons if r.kind == kind] for one in decided]
+        words = {one[0] for one in every if one}
+        if all(every) and (len(words) == 1 or kind in COMMON):
+            found[kind] = COMMON.get(kind) or words.pop()
+    return found
+
+
+FEWEST_COMMON = 3
+"""The fewest decided claims for which a common reason is said once."""
+
+
+def common_words(card: Scorecard) -> str:
+    """Return what costs every claim a step; empty if nothing does."""
+    found = common_reasons(card)
+    return f"Every certainty loses a step for {listed(list(found.values()))}." if found else ""
 
 
 def runs_words(claim: ClaimModel) -> str:
@@ -102,8 +133,16 @@ def paragraphs(card: Scorecard) -> list[str]:
 
 def choice_value(one: ChoiceModel) -> str:
     """Return the value that was run, its source, and the others."""
+    if one.said:
+        return one.said
     others = ", ".join(map(setting_value, one.others))
-    return f"{setting_value(one.value)} ({one.source}); also {others}"
+    return f"{setting_value(one.value)} (guessed); also {others}"
+
+
+def choice_name(one: ChoiceModel) -> str:
+    """Return what a page calls a choice; an experiment's own with the experiment."""
+    experiment = one.setting.rpartition(".")[0].replace("_", " ")
+    return f"{one.words} ({experiment})" if experiment else one.words
 
 
 def reviewers_words(row: dict[str, Any]) -> str:
@@ -199,6 +238,8 @@ def _arm(arm: ArmModel) -> str:
 def counts_of(arm: ArmModel) -> str:
     """Return how many runs say yes; where their mean decides otherwise, that it does."""
     means = [one for one in arm.estimates if one.mean is not None]
+    if not arm.n:
+        return "not run" if not arm.void else "no valid run"
     if arm.decision == "missed" and means and arm.yes == arm.n:
         return f"missed by the mean of {arm.n}"
     return of(arm.yes, arm.n)

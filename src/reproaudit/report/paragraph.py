@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.audit.model import Audit
-from reproaudit.judge import Outcome
+from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
-from reproaudit.report.numbers import at_words, counted, listed, number, of, several, stated
+from reproaudit.report.numbers import at_words, counted, listed, number, of, several
 
 MOST_CLAIMS = 4
 """The most claims that the paragraph names; the others are counted."""
@@ -28,8 +28,8 @@ def summary(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> tuple[str,
     ordered = sorted(claims, key=_weight)
     named = [one for one in ordered if one.main or _weight(one) < PLAIN][:MOST_CLAIMS]
     sentences = [_opening(audit, tier, claims)]
-    sentences += [_sentence(one) for one in named]
-    sentences += _rest([one for one in claims if one not in named])
+    sentences += [_sentence(one, tier == "paper") for one in named]
+    sentences += _rest([one for one in claims if one not in named], tier == "paper")
     return tuple(sentences)
 
 
@@ -57,9 +57,11 @@ def _weight(claim: ClaimModel) -> int:
     return PLAIN
 
 
-def _sentence(claim: ClaimModel) -> str:
+def _sentence(claim: ClaimModel, sure: bool) -> str:
     outcome = Outcome(claim.outcome)
     name = "Main claim" if claim.main else _name(claim)
+    if sure and claim.certainty.level is not None:
+        name += f" (certainty {claim.certainty.level})"
     if outcome in (Outcome.NOT_TESTED, Outcome.FAILED, Outcome.UNDECIDED):
         return _open(claim, name)
     if outcome is Outcome.NOT_SUPPORTED:
@@ -88,14 +90,8 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
         for one in Outcome
         if outcomes[one] and one is not Outcome.NOT_TESTED
     ]
-    less = sum(
-        one.outcome == Outcome.SUPPORTED and one.certainty.level not in (None, "high")
-        for one in claims
-    )
-    which = "all" if less == outcomes[Outcome.SUPPORTED] else str(less)
-    reserved = f", {which} of these with a reservation" if less and tier == "paper" else ""
     each = f", {runs} runs each" if runs else ""
-    how = f": {listed(said)}{reserved}" if said else ""
+    how = f": {listed(said)}" if said else ""
     return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}{how}."
 
 
@@ -104,7 +100,16 @@ def _holds(claim: ClaimModel, name: str) -> str:
 
 
 def _fails(claim: ClaimModel, name: str) -> str:
-    return f"{name} does not hold: {claim.short} in only {_runs(claim)} ({_short_effect(claim)})."
+    against = [
+        f"{of(one.yes, one.n)} of the null ({one.words})" for one in claim.nulls[:1] if one.n
+    ]
+    if claim.constructed is not None and claim.constructed.n:
+        against.append(f"{of(claim.constructed.yes, claim.constructed.n)} built by hand")
+    compared = f", against {listed(against)}" if against else ""
+    return (
+        f"{name} is not confirmed: {claim.short} in only {_runs(claim)} "
+        f"({_short_effect(claim)}){compared}."
+    )
 
 
 def _open(claim: ClaimModel, name: str) -> str:
@@ -115,12 +120,17 @@ def _open(claim: ClaimModel, name: str) -> str:
 
 
 def _reading(claim: ClaimModel, name: str, other: ArmModel) -> str:
-    own = claim.base.words if claim.base.setting is not None else "as run"
-    holds = {"met": "it holds", "missed": "it does not", "open": "it is open"}
+    own = f"with {_value(claim.base)}" if claim.base.setting is not None else "as run"
+    few = ": too few to tell" if other.decision == "open" else ""
     return (
-        f"{name}: {claim.short} in {_runs(claim)} {own}; with {other.words} "
-        f"{holds[other.decision]}, {of(other.yes, other.n)}."
+        f"{name}: {claim.short} in {_runs(claim)} {own}; with {_value(other)}, "
+        f"{of(other.yes, other.n)} do{few}."
     )
+
+
+def _value(arm: ArmModel) -> str:
+    """A reading with its source: steps between redraws 100 on the card."""
+    return " ".join(filter(None, (arm.words, arm.source)))
 
 
 def _flips(claim: ClaimModel, name: str, other: ArmModel) -> str:
@@ -137,17 +147,22 @@ def _range(claim: ClaimModel, name: str) -> str:
     return f"{name}: {claim.short} at {where}, not clearly at {listed(rest)}{_tail(claim)}."
 
 
-def _rest(others: Sequence[ClaimModel]) -> Iterator[str]:
+def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
     plain = [one for one in others if one.outcome == Outcome.SUPPORTED]
     left = [one for one in others if one.outcome != Outcome.SUPPORTED]
-    all_runs = all(one.runs.yes == one.runs.n for one in plain)
     if plain:
-        names = listed([_name(one) for one in plain])
-        how = "in all their runs" if len(plain) > 1 else "in all its runs"
-        verb = "hold" if len(plain) > 1 else "holds"
-        yield f"{names[:1].upper()}{names[1:]} {verb}{f' {how}' if all_runs else ''}, too."
+        all_runs = " in all their runs" if all(one.runs.yes == one.runs.n for one in plain) else ""
+        by_level: dict[str, list[str]] = {level: [] for level in ("", *Level)}
+        for one in plain:
+            by_level[(sure and one.certainty.level) or ""].append(_name(one).lower())
+        said = [
+            f"{listed(names)}{f' ({level})' if level else ''}"
+            for level, names in by_level.items()
+            if names
+        ]
+        yield f"Also supported{all_runs}: {'; '.join(said)}."
     if left:
-        yield f"See below for {listed([_name(one) for one in left])}."
+        yield f"See below for {listed([_name(one).lower() for one in left])}."
 
 
 def _name(claim: ClaimModel) -> str:
@@ -190,54 +205,51 @@ def ours(
 def _ours(
     audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
 ) -> Iterator[str]:
-    bounds = dict.fromkeys(
-        f"{one.noun} {stated(one.bound)}{'-fold' if one.unit == 'factor' else ''}"
-        for claim in claims
-        for one in claim.headline
-        if one.origin == "ours"
-    )
-    turned = [_plain(c) for c in claims if any(r.kind == "our bound" for r in c.certainty.reasons)]
-    if bounds:
-        matters = (
-            f"half or double changes {listed(turned)}"
-            if turned
-            else "half or double changes nothing"
-        )
-        yield f"Bounds: {several(list(bounds), MOST_NAMES)}; {matters}."
-    graded = [
-        f"{claim.symbol} = {listed(_primary(claim))} decides {_plain(claim)}"
-        for claim, source in zip(claims, audit.claims, strict=False)
-        if source.grade is not None and source.grade.origin == "ours"
-    ]
-    if graded:
-        yield f"{listed(graded)}."
+    turned = [(c, r) for c in claims for r in c.certainty.reasons if r.kind == "our bound"]
+    yield from (f"{_name(claim)}: {reason.words}." for claim, reason in turned)
+    if any(one.origin == "ours" for claim in claims for one in claim.headline):
+        which = "Our other bounds" if turned else "Our bounds"
+        yield f"{which}, halved or doubled, change no answer."
+    graded: dict[str, list[str]] = {}
+    for claim, source in zip(claims, audit.claims, strict=False):
+        if source.grade is not None and source.grade.origin == "ours":
+            place = f"{claim.symbol} = {listed(_primary(claim))}"
+            graded.setdefault(place, []).append(_plain(claim))
+    chosen = [f"{place} for {listed(names)}" for place, names in graded.items()]
+    if chosen:
+        yield f"We chose where to decide: {'; '.join(chosen)}."
     for wording, said in (("recalled", "Worded from memory"), ("derived", "Derived by us")):
         if names := [_plain(one) for one in claims if one.wording == wording]:
             yield f"{said}: {listed(names)}."
     guessed = _names(one for one in unstated if not one.reading)
-    unvaried = _names(one for one in unstated if not one.answers)
+    unvaried = _names(one for one in unstated if not one.reading and not one.answers)
     if guessed:
-        yield f"Guessed: {counted(len(guessed), 'setting')}, listed below."
-    if unvaried:
-        yield f"Not varied: {several(unvaried, MOST_NAMES)}."
+        also = f"; {len(unvaried)} ran at one value only" if unvaried else ""
+        yield f"We guessed {counted(len(guessed), 'setting')}, listed below{also}."
     if earlier:
-        yield "Earlier records were in view."
+        yield "We had seen earlier results when we set the bounds."
 
 
 def _primary(claim: ClaimModel) -> list[str]:
-    return [at_words(one.at) for one in claim.grades if one.primary and one.at is not None]
+    places = [one.at for one in claim.grades if one.primary and one.at is not None]
+    return [at_words(one) for one in sorted(places, key=lambda one: (str(type(one)), one))]
 
 
 def _plain(claim: ClaimModel) -> str:
     return claim.id.partition(".")[2]
 
 
-def authors_should_state(unstated: Sequence[ChoiceModel]) -> str:
-    """Return what neither text nor code says, and where sources differ."""
-    differ = _names(one for one in unstated if one.reading)
+def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
+    """Return what sources state differently, and what was found in none of those that we read."""
+    differ = dict.fromkeys(
+        f"{one.words} ({one.said}{'' if one.answers else '; not run'})"
+        for one in unstated
+        if one.reading
+    )
     missing = _names(one for one in unstated if not one.reading)
-    parts = [f"where sources differ: {several(differ, MOST_NAMES)}"] if differ else []
-    parts += [f"what nobody says: {several(missing, MOST_NAMES)}"] if missing else []
+    read = listed(audit.paper.read) or "what we read"
+    parts = [f"which value holds: {several(list(differ), MOST_NAMES)}"] if differ else []
+    parts += [f"not found in {read}: {several(missing, MOST_NAMES)}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of, share_range
-from reproaudit.report.outline import byline, counts_of, scale_words
+from reproaudit.report.outline import (
+    byline,
+    choice_name,
+    common_reasons,
+    common_words,
+    counts_of,
+    reasons_of,
+    scale_words,
+)
 from reproaudit.report.paragraph import closing
 from reproaudit.report.words import OUTCOMES
 
@@ -30,8 +38,8 @@ def _report(
 ) -> Iterator[str]:
     yield from _wrapped(_title(card), width)
     if card.origin is not None:
-        said = f"Not ours: measured by {card.origin['who']} ({card.origin['source']})."
-        yield from _wrapped(said, width)
+        who = f"{card.origin['who']} ({card.origin['source']})"
+        yield from _wrapped(f"Not ours: measured by {who}.", width)
     yield ""
     if card.about:
         yield from _wrapped(card.about, width)
@@ -41,6 +49,8 @@ def _report(
     yield from _wrapped(f"Ours: {card.ours}", width)
     yield from _wrapped(f"The authors should state: {card.authors}", width)
     yield ""
+    said = common_reasons(card)
+    yield from _wrapped(common_words(card), width)
     names = max((len(_name(one)) for one in card.claims), default=0)
     for claim in card.claims:
         level = claim.certainty.level or ""
@@ -51,13 +61,13 @@ def _report(
             width,
         )
         yield from fitted(claim.effect, width, "      ")
-        more = [claim.phrase, _why(claim)]
+        more = [claim.phrase, _why(claim, said)]
         yield from fitted("; ".join(filter(None, more)), width, "      ")
     if choices := [one for one in card.unstated if one.changes]:
         yield ""
         yield "Unstated choices that matter"
         for one in choices:
-            yield from fitted(f"{one.words}: {'; '.join(one.answers)}", width, "  ")
+            yield from fitted(f"{choice_name(one)}: {'; '.join(one.answers)}", width, "  ")
 
 
 def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
@@ -121,8 +131,8 @@ def _head(card: Scorecard) -> str:
     return f"{card.paper['slug']} · {scale_words(card)} · {runs}"
 
 
-def _why(claim: ClaimModel) -> str:
-    reasons = ", ".join(one.words for one in claim.certainty.reasons)
+def _why(claim: ClaimModel, said: Iterable[str]) -> str:
+    reasons = ", ".join(one.words for one in reasons_of(claim, said))
     if not reasons:
         return ""
     return f"{claim.certainty.level}: {reasons}" if claim.certainty.level else reasons

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproaudit.audit.model import Audit
+from reproaudit.audit.settings import Source
 from reproaudit.checks import Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
@@ -20,7 +21,6 @@ from reproaudit.report.numbers import (
     of,
     percent,
     setting_value,
-    several,
     stated,
 )
 
@@ -61,6 +61,18 @@ OUTCOMES: Mapping[Outcome, Shown] = {
     Outcome.FAILED: Shown("!", "magenta", 0, "error", "a technical fault; the paper is not judged"),
 }
 
+SOURCES: Mapping[Source, str] = {
+    Source.PAPER: "in the text",
+    Source.CARD: "on the card",
+    Source.AUTHORS_CODE: "in the code",
+    Source.REVIEWS: "in reviews",
+    Source.REPRODUCTION: "in a reproduction",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "assumed",
+}
+"""Where a value is stated."""
+
 DOTS: Mapping[Level, str] = {
     Level.HIGH: "●●●●",
     Level.MODERATE: "●●●○",
@@ -97,14 +109,20 @@ class Namer:
 def against(typical: str, one: Estimate) -> str:
     """Return a condition's runs, in words already, against its bound."""
     verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
-    return f"{typical}; {bound_words(one.limit, one.condition.unit)} {verb}"
+    return f"{typical}; {bound_of(one)} {verb}"
+
+
+def bound_of(one: Estimate) -> str:
+    """Return a condition's bound in words."""
+    unit = "percent" if one.condition.name == "place" else one.condition.unit
+    return bound_words(one.limit, unit)
 
 
 def typical_words(one: Estimate, noun: str) -> str:
     """Return a condition's typical and worst run, or its mean, in words."""
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        noun = "exponent" if one.condition.name == "exponent" else noun
+        noun = _MEAN.get(one.condition.name, noun)
         return f"mean {noun} {mean} [{low}, {high}]"
     if one.median is None or one.worst is None:
         return _NEVER.get(one.condition.name, f"{noun} has no number")
@@ -123,7 +141,7 @@ def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
     if one.condition.unit == "factor":
         return lambda value: fold(value, bound)
-    if one.condition.unit == "share" and abs(bound) < 0.1:
+    if one.condition.name == "place" or (one.condition.unit == "share" and abs(bound) < 0.1):
         return percent
     return lambda value: apart(value, bound)
 
@@ -146,7 +164,7 @@ _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
     "wait": lambda one, noun: (
         f"{noun} has changed {_pair(one, number, ' times less than one clock gives')}"
     ),
-    "law": lambda one, _noun: f"fits {_pair(one, number, ' times better than the best rival')}",
+    "law": lambda one, _noun: f"fits {_pair(one, number, ' times as well as the best rival')}",
     "grown": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
     "place": lambda one, noun: f"{noun} comes {_pair(one, percent, ' of the way')}",
     "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the other",
@@ -156,6 +174,7 @@ _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
     "exponent": lambda one, _noun: f"exponent {_pair(one, _text(one))}",
     "bend": lambda one, _noun: f"bends by {_pair(one, percent)}",
 }
+_MEAN: Mapping[str, str] = {"exponent": "exponent", "difference": "difference"}
 _NEVER: Mapping[str, str] = {
     "order": "a change never comes",
     "wait": "a change never comes",
@@ -164,10 +183,11 @@ _NEVER: Mapping[str, str] = {
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: which the typical run misses, or the first."""
+    """Return the condition that a row shows: which the typical run misses, or a null does."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.limit.met_by(one.median)]
-    return next(iter(missed or estimates), None)
+    telling = [one for i, one in enumerate(estimates) if i not in found.cannot_fail]
+    return next(iter(missed or telling or estimates), None)
 
 
 # --- reasons, clauses, phrases ------------------------------------------------------------------
@@ -200,6 +220,14 @@ class Context:
     def noun(self, name: str) -> str:
         """Return what a page calls a measurement."""
         return self.namer.noun(self.experiment, name)
+
+
+COMMON: Mapping[str, str] = {
+    "guess not varied": "guesses that were not varied, listed under Unstated choices",
+    "scale": "reduced scale",
+    "runs": "the small number of runs",
+}
+"""A reason in words that fit every claim, for a page that says it once."""
 
 
 def words(note: Note, context: Context) -> str:
@@ -236,7 +264,7 @@ _WORDS: Mapping[str, Phrase] = {
         f" ({c.noun(v['noun'])})"
     ),
     "null unfinished": lambda v, c: (
-        f"{counted(v['missing'], 'run')} of the null missing: {c.namer.arm(v['null'])}"
+        f"the null lacks {counted(v['missing'], 'run')}: {c.namer.arm(v['null'])}"
     ),
     "too few": lambda v, _: f"{counted(v['missing'], 'run')} missing of the five that can decide",
     "few runs": lambda v, _: f"{of(v['yes'], v['n'])} decide neither way",
@@ -246,16 +274,18 @@ _WORDS: Mapping[str, Phrase] = {
     "proxy": lambda v, _: f"other data or method: {v['proxy']}",
     "origin": lambda v, _: f"measured by {v['who']}, not by us",
     "indirect": lambda v, _: (
-        "wording from memory" if v.get("recalled") else f"measured in place of {v['stands_for']}"
+        "wording from memory" if v.get("recalled") else f"stands for {v['stands_for']}"
     ),
     "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
     "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
     "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
     "guess not varied": lambda v, c: (
-        f"not varied: {several([c.namer.setting(c.experiment, one) for one in v['settings']], 2)}"
+        f"not varied: {c.namer.setting(c.experiment, v['settings'][0])}"
+        if len(v["settings"]) == 1
+        else f"{len(v['settings'])} guesses not varied"
     ),
     "runs": lambda v, _: (
-        f"{of(v['disagree'], v['n'])} disagree" if v["disagree"] else f"{v['n']} runs are few"
+        f"{of(v['disagree'], v['n'])} say otherwise" if v["disagree"] else f"{v['n']} runs are few"
     ),
     "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
     "our bound": lambda v, _: f"at our bound {stated(v['bound'])} the answer changes",
