@@ -44,7 +44,7 @@ from reproaudit.papers.wang2024.task import Batch, draw_batch, draw_codes, draw_
 from reproaudit.papers.wang2024.training import (
     Model,
     observed_steps,
-    train,
+    train_model,
     untrained_layer,
     untrained_net,
 )
@@ -360,10 +360,10 @@ def test_a_resumed_training_gives_the_same_bits(kind: str, monkeypatch: pytest.M
     whole.advance(0, 40)
     session = MemorySession(cut=25)
     with pytest.raises(Killed):
-        train(cut, session, "phase", 12, lambda: {"norm": 0.0})
+        train_model(cut, session, "phase", 12, lambda: {"norm": 0.0})
     session.cut = None
     session.told.clear()
-    train(resumed, session, "phase", 12, lambda: {"norm": 0.0})
+    train_model(resumed, session, "phase", 12, lambda: {"norm": 0.0})
     assert 0 < session.told[0][1] <= 25
     for one, other in zip(resumed.parameters, whole.parameters, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -24,7 +24,7 @@ from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_codes
 from reproaudit.papers.wang2024.training import (
     Model,
     movement,
-    train,
+    train_model,
     untrained_layer,
     untrained_net,
 )
@@ -51,10 +51,7 @@ def _start_layer(
 
 def _train_for_loss(model: Model, tests: Sequence[Batch], session: Session, phase: str) -> Series:
     """Train a model and return its loss on the test points."""
-    return train(model, session, phase, 60, lambda: {"loss": model.loss(tests)})["loss"]
-
-
-# -------------------------------------------------------------------------------------- selection
+    return train_model(model, session, phase, 60, lambda: {"loss": model.loss(tests)})["loss"]
 
 
 def measure_selection(s: Selection, session: Session) -> Mapping[int, Measurements]:
@@ -67,7 +64,7 @@ def measure_selection(s: Selection, session: Session) -> Mapping[int, Measuremen
         loss, mass = layer.measure(tests)
         return {"loss": loss, "mass": mass, **directions(weights)}
 
-    series = train(layer, session, "selection", 90, observe)
+    series = train_model(layer, session, "selection", 90, observe)
     scalars = {
         "reachable_loss": best,
         "reachable_mass": best_mass,
@@ -77,9 +74,6 @@ def measure_selection(s: Selection, session: Session) -> Mapping[int, Measuremen
     _, D, V_x, _ = weights.blocks
     arrays = {"value_block": V_x, "key_query_corner": D[:CORNER, :CORNER]}
     return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
-
-
-# ------------------------------------------------------------------------------------- dimensions
 
 
 def measure_dimension(s: CodeDimension, session: Session) -> Mapping[int, Measurements]:
@@ -101,27 +95,19 @@ def measure_dimension(s: CodeDimension, session: Session) -> Mapping[int, Measur
     return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
 
 
-# ---------------------------------------------------------------------------------------- lengths
-
-
 def measure_length(s: LongerSequences, session: Session) -> Mapping[int, Measurements]:
     """Train a layer with stochastic codes and one with fixed ones; test on longer sequences."""
     (seed,) = session.seeds
     bests = [best_weights(seed, s, length) for length in s.lengths]
-    codes = {"stochastic": None, "fixed": fixed_codes(seed, s, "fixed_codes")}
-    placed = {"stochastic": bests[0] if s.weights == "constructed" else None, "fixed": None}
-    if s.first_arm == "fixed":
-        codes["stochastic"], placed["stochastic"] = fixed_codes(seed, s, "other_fixed_codes"), None
-    layers, losses = [], []
-    for name, own in codes.items():
-        in_training = None if own is None else own[:, : s.tokens]
-        layer = untrained_layer(seed, s, session, in_training, placed[name])
-        losses.append(_train_on_lengths(layer, validation_sets(seed, s, own), session, name))
-        layers.append(layer)
+    codes = fixed_codes(seed, s, "other_fixed_codes") if s.first_arm == "fixed" else None
+    placed = bests[0] if s.weights == "constructed" and codes is None else None
+    first, first_losses = _train_on_lengths(seed, s, session, "stochastic", codes, placed)
+    codes = fixed_codes(seed, s, "fixed_codes")
+    second, second_losses = _train_on_lengths(seed, s, session, "fixed", codes, None)
     points = validation_sets(seed, s, None)
-    reach = _losses_by_length([replace(layer, parameters=best) for best in bests], points)
-    kept = _losses_by_length([replace(layer, parameters=bests[0])] * len(points), points)
-    series = stack_series(losses)
+    best_losses = [_losses_by_length(replace(first, parameters=best), points) for best in bests]
+    kept, reach = best_losses[0], np.diagonal(best_losses)
+    series = stack_series([first_losses, second_losses])
     final = series.values[-1]
     constructed = np.stack([kept, final[1]])
     arrays = {
@@ -133,23 +119,30 @@ def measure_length(s: LongerSequences, session: Session) -> Mapping[int, Measure
         "constructed_loss": constructed,
         "reachable_loss": reach,
     }
-    return {seed: Measurements(scalars=movement(layers), series={"loss": series}, arrays=arrays)}
+    scalars = movement([first, second])
+    return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
 
 
 def _train_on_lengths(
-    layer: Model, validation: Sequence[Batch], session: Session, phase: str
-) -> Series:
-    """Train one layer and return its losses on its validation sets, one per length."""
+    seed: int,
+    s: LongerSequences,
+    session: Session,
+    phase: str,
+    codes: Codes | None,
+    placed: Weights | None,
+) -> tuple[Model, Series]:
+    """Train a layer; return it and its losses on the validation sets, one per length."""
+    in_training = None if codes is None else codes[:, : s.tokens]
+    layer = untrained_layer(seed, s, session, in_training, placed)
+    points = validation_sets(seed, s, codes)
+    observed = train_model(
+        layer, session, phase, 40, lambda: {"loss": _losses_by_length(layer, points)}
+    )
+    return layer, observed["loss"]
 
-    def observe() -> dict[str, Array]:
-        return {"loss": _losses_by_length([layer] * len(validation), validation)}
 
-    return train(layer, session, phase, 40, observe)["loss"]
-
-
-def _losses_by_length(layers: Sequence[Model], validation: Sequence[Batch]) -> Array:
-    """The loss of each layer on the validation set of its length."""
-    return np.array([one.loss([batch]) for one, batch in zip(layers, validation, strict=True)])
+def _losses_by_length(layer: Model, validation: Sequence[Batch]) -> Array:
+    return np.array([layer.loss([batch]) for batch in validation])
 
 
 def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Codes:
@@ -175,9 +168,6 @@ def validation_sets(seed: int, s: LongerSequences, fixed: Codes | None) -> tuple
             codes = fixed[:, :length]
         batches.append(draw_batch(key, s, seed, codes, samples=points, positions=length))
     return tuple(batches)
-
-
-# ------------------------------------------------------------------------------------------- nets
 
 
 def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int, Measurements]:
@@ -208,9 +198,6 @@ def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int,
     parameters = np.array([s.layer_parameters, net_parameters(s.net_sizes)], dtype=np.float64)
     arrays = {"parameters": parameters}
     return {seed: Measurements(scalars=scalars, series=both, arrays=arrays)}
-
-
-# ------------------------------------------------------------------------------------ what is there
 
 
 def _phases(s: Selection) -> dict[str, int]:

@@ -77,9 +77,10 @@ def net_outputs(
 ) -> Float[Tensor, "batch d"]:
     """W_out relu(… relu(W_in x + b_in) …) + b_out; the net has W and b of each layer in turn."""
     *hidden, W_out, b_out = net
+    values = inputs.T
     for W, b in zip(hidden[::2], hidden[1::2], strict=True):
-        inputs = torch.relu(inputs @ W.T + b)
-    return inputs @ W_out.T + b_out
+        values = torch.relu(W @ values + b[:, None])
+    return (W_out @ values + b_out[:, None]).T
 
 
 def net_inputs(batch: Batch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:

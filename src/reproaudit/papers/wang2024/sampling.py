@@ -12,6 +12,7 @@ precision of training, and reach to 6.6 standard deviations.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -104,21 +105,21 @@ def _box_muller(bits: Array, out: Array) -> None:
 
 @compiled()
 def _fill_normals(key: Any, out: Array) -> None:
-    words, block = np.empty(_BLOCK, np.uint64), np.empty(2 * _BLOCK, np.float32)
-    for first in range(0, out.size, 2 * _BLOCK):
-        count = min(2 * _BLOCK, out.size - first)
-        half = (count + 1) // 2
-        for i in range(half):
-            words[i] = _mix(key + np.uint64(first // 2 + i + 1) * _GOLDEN)
-        _box_muller(words[:half].view(np.int32), block)
-        out[first : first + count] = block[:count]
+    words = np.empty(_BLOCK, np.uint64)
+    pairs = out.size // 2
+    for first in range(0, pairs, _BLOCK):
+        stop = min(first + _BLOCK, pairs)
+        for i in range(stop - first):
+            words[i] = _mix(key + np.uint64(first + i + 1) * _GOLDEN)
+        _box_muller(words[: stop - first].view(np.int32), out[2 * first : 2 * stop])
 
 
 def normals(key: np.uint64, shape: tuple[int, ...]) -> Float32[Array, "*axes"]:
     """Draw independent standard normals."""
-    out = np.empty(shape, np.float32)
-    _fill_normals(key, out.reshape(-1))
-    return out
+    count = math.prod(shape)
+    pairs = np.empty(count + count % 2, np.float32)
+    _fill_normals(key, pairs)
+    return pairs[:count].reshape(shape)
 
 
 @compiled()

@@ -12,8 +12,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from reproaudit import lab
-from reproaudit.lab import Array, Series, Session, generator, observation_steps
+from reproaudit.lab import (
+    Array,
+    Series,
+    Session,
+    continued_steps,
+    generator,
+    measure_movement,
+    observation_steps,
+    one_thread,
+    train,
+)
 from reproaudit.papers.wang2024 import fast, plain
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.sampling import child, root
@@ -27,7 +36,7 @@ def _one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with lab.one_thread(), np.errstate(over="ignore", invalid="ignore"):  # as they diverge
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):  # as they diverge
             yield
     finally:
         torch.set_num_threads(threads)
@@ -93,7 +102,7 @@ class Model:
         What was put in place of training stays what it is.
         """
         s = self.settings
-        length = lab.continued_steps(s.trained_steps) / s.steps
+        length = continued_steps(s.trained_steps) / s.steps
         further = replace(
             self,
             settings=replace(s, training_length=length),
@@ -101,7 +110,7 @@ class Model:
             stream="continued",
         )
         if self.placed is None:
-            train(further, session, "continued")
+            train_model(further, session, "continued")
         return further
 
 
@@ -114,12 +123,8 @@ def untrained_layer(
 ) -> Model:
     """Return an attention layer before training; on a card it is computed in the plain form.
 
-    Args:
-        seed: of the run.
-        s: the settings.
-        session: of the run.
-        codes: the fixed codes of training; None for stochastic ones.
-        placed: what to put in place of training, if anything.
+    It is trained with the codes that are given, or with stochastic ones; ``placed`` is put in place
+    of training.
     """
     begin, weights = (Weights.draw(generator(seed, "init"), s) for _ in range(2))
     losses, gradient = _on(session.device, plain.losses, plain.gradient)
@@ -158,7 +163,7 @@ def _on(device: str, *functions: Callable[..., Any]) -> Iterator[Callable[..., A
     return (partial(function, device=device) for function in functions)
 
 
-def train(
+def train_model(
     model: Model,
     session: Session,
     phase: str,
@@ -178,7 +183,7 @@ def train(
         What was observed; it ends with the first value that is not finite.
     """
     steps = model.settings.trained_steps
-    return lab.train(
+    return train(
         session,
         phase,
         steps=steps,
@@ -195,7 +200,7 @@ def observed_steps(steps: int, points: int) -> tuple[int, ...]:
 
 
 def movement(models: Sequence[Model]) -> dict[str, float]:
-    """Measure how far models moved in training, all together; see `lab.measure_movement`.
+    """Measure how far models moved in training, all together; see `measure_movement`.
 
     The training loss is that of samples of training's law on which nothing is trained.
     """
@@ -208,4 +213,4 @@ def movement(models: Sequence[Model]) -> dict[str, float]:
     begins = [block for model in models for block in model.begin]
     with _one_thread():
         ends = [block for model in models for block in model.parameters]
-        return lab.measure_movement(begins, ends, firsts, lasts)
+        return measure_movement(begins, ends, firsts, lasts)
