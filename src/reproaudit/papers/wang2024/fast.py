@@ -29,7 +29,7 @@ _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and 
 
 @compiled(fastmath=_SUMS)
 def _add_scores_of_tokens(X: Array, pulls: Array, scores: Array) -> None:
-    """Adds x_i · B s to the scores, and takes each sample's largest score off."""
+    """Add x_i · B s to the scores, and take each sample's largest score off."""
     for b in range(len(X)):
         row = scores[b]
         for k in range(X.shape[1]):
@@ -44,7 +44,7 @@ def _add_scores_of_tokens(X: Array, pulls: Array, scores: Array) -> None:
 
 @compiled(fastmath=_SUMS)
 def _attend(X: Array, U: Array, V_x: Array, targets: Array, attention: Array) -> Any:
-    """Response and slopes of all samples.
+    """Respond to all samples, and take the slopes back to the scores.
 
     Args:
         X: tokens, (batch, d, n).
@@ -98,24 +98,24 @@ def _attend(X: Array, U: Array, V_x: Array, targets: Array, attention: Array) ->
 
 
 def _against(vectors: Array, E: Array) -> Array:
-    """The products of each sample's vector with the codes, (batch, T)."""
+    """Multiply each sample's vector with the codes, (batch, T)."""
     products = vectors @ E[0].T if len(E) == 1 else (E @ vectors[:, :, None])[:, :, 0]
     return np.asarray(products)
 
 
 def _weighted(rows: Array, E: Array) -> Array:
-    """Σ_i rows_bi e_i of each sample, (batch, d_e)."""
+    """Sum the codes with each sample's weights, Σ_i rows_bi e_i, (batch, d_e)."""
     return np.asarray(rows @ E[0] if len(E) == 1 else (rows[:, None, :] @ E)[:, 0])
 
 
 def targets_of(batch: Batch, dtype: Any) -> Float[Array, "batch d"]:
-    """The mean of the selected tokens, its coordinates turned where the batch says so."""
+    """Average the selected tokens, with coordinates turned where the batch says so."""
     chosen = batch.X[np.arange(len(batch.X))[:, None], :, batch.selected].astype(dtype)
     return np.asarray(chosen.sum(axis=1)[:, batch.coordinates] / dtype.type(chosen.shape[1]))
 
 
 def _respond(weights: Weights, batch: Batch, s: Selection) -> tuple[Array, ...]:
-    """E, the queried sums s, the attention, and what `_attend` returns."""
+    """Return E, the sums s of queried codes, the attention, and what `_attend` returns."""
     kind = weights.value.dtype
     B, D, V_x, V_e = weights.blocks
     X, E = batch.X.astype(kind, copy=False), batch.E.astype(kind, copy=False)
@@ -138,7 +138,7 @@ def _respond(weights: Weights, batch: Batch, s: Selection) -> tuple[Array, ...]:
 def losses(
     weights: Sequence[Array], batch: Batch, s: Selection
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Per sample ½‖output − target‖², and the attention on the selected tokens; in double.
+    """Compute each sample's ½‖output − target‖² and attention on its selected tokens, in double.
 
     So means of a training that is about to diverge do not overflow.
     """
@@ -149,7 +149,7 @@ def losses(
 
 
 def gradient(weights: Sequence[Array], batch: Batch, s: Selection) -> Weights:
-    """The gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
+    """Compute the gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
     E, asked, attention, means, residuals, pushed, along = _respond(Weights(*weights), batch, s)
     T = E.shape[1]
     keys = _weighted(pushed[:, :T], E)

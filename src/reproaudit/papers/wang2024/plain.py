@@ -41,7 +41,7 @@ def _slopes(loss: Tensor, trained: Sequence[Tensor]) -> list[Array]:
 def _embedded(
     batch: Batch, like: Tensor
 ) -> tuple[Float[Tensor, "batch z T"], Float[Tensor, "batch z"]]:
-    """Z and z_query of every sample, in the precision and on the device of a tensor."""
+    """Build Z and z_query of every sample, in the precision and on the device of a tensor."""
     X, E = torch.from_numpy(batch.X).to(like), torch.from_numpy(batch.E).to(like)
     E = E.expand(len(X), -1, -1)
     queried = torch.from_numpy(batch.queried).to(like.device)
@@ -51,7 +51,7 @@ def _embedded(
 def losses(
     weights: Sequence[Array], batch: Batch, s: Selection, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Per sample ½‖output − target‖², and the attention on the selected tokens."""
+    """Compute each sample's ½‖output − target‖² and attention on its selected tokens."""
     W_KQ, W_V = _tensors(weights, device)
     Z, z_query = _embedded(batch, W_V)
     output = model.forward(Z, z_query, W_KQ, W_V, s.attend_query)
@@ -64,7 +64,7 @@ def losses(
 def gradient(
     weights: Sequence[Array], batch: Batch, s: Selection, *, device: str = "cpu"
 ) -> list[Array]:
-    """The gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
+    """Compute the gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
     W_KQ, W_V = trained = _tensors(weights, device)
     Z, z_query = _embedded(batch, W_V)
     output = model.forward(Z, z_query, W_KQ, W_V, s.attend_query)
@@ -75,7 +75,7 @@ def gradient(
 def net_outputs(
     net: Sequence[Tensor], inputs: Float[Tensor, "batch inputs"]
 ) -> Float[Tensor, "batch d"]:
-    """W_out relu(… relu(W_in x + b_in) …) + b_out; the net has W and b of each layer in turn."""
+    """Compute W_out relu(… relu(W_in x + b_in) …) + b_out; W and b of each layer in turn."""
     *hidden, W_out, b_out = net
     values = inputs.T
     for W, b in zip(hidden[::2], hidden[1::2], strict=True):
@@ -84,7 +84,7 @@ def net_outputs(
 
 
 def net_inputs(batch: Batch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:
-    """Rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
+    """Make rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
     X, queried = torch.from_numpy(batch.X), torch.from_numpy(batch.queried)
     if s.subset_input == "multi_hot":
         subset = torch.nn.functional.one_hot(queried, X.shape[2]).sum(dim=1)
@@ -96,7 +96,7 @@ def net_inputs(batch: Batch, s: FullyConnected, like: Tensor) -> Float[Tensor, "
 def net_losses(
     net: Sequence[Array], batch: Batch, s: FullyConnected, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"]]:
-    """Per sample ½‖output − target‖²."""
+    """Compute each sample's ½‖output − target‖²."""
     tensors = _tensors(net, device)
     outputs = net_outputs(tensors, net_inputs(batch, s, tensors[0]))
     return (_halved_squares(outputs, batch),)
@@ -105,7 +105,7 @@ def net_losses(
 def net_gradient(
     net: Sequence[Array], batch: Batch, s: FullyConnected, *, device: str = "cpu"
 ) -> list[Array]:
-    """The gradient of the batch's loss c · mean ‖output − target‖², in the order of the net."""
+    """Compute the gradient of the batch's loss c · mean ‖output − target‖², in the net's order."""
     tensors = _tensors(net, device)
     outputs = net_outputs(tensors, net_inputs(batch, s, tensors[0]))
     loss = model.selection_loss(outputs, _targets(batch, tensors[0]), s.loss_factor)

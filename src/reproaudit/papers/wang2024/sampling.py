@@ -55,7 +55,7 @@ def root(seed: int, purpose: str) -> np.uint64:
 
 @compiled()
 def _log(u: Any) -> Any:
-    """The natural logarithm of a normal float32 in (0, 1], to about one unit in the last place.
+    """Compute the logarithm of a normal float32 in (0, 1], to about a unit in the last place.
 
     From the exponent's bits, and for the mantissa m in [√½, √2) from 2 artanh((m − 1)/(m + 1)),
     whose series is cut after the ninth power.
@@ -75,7 +75,7 @@ def _log(u: Any) -> Any:
 
 @compiled()
 def _box_muller(bits: Array, out: Array) -> None:
-    """Two normals from each word, given as halves of 32 bits: radii from the first, then angles.
+    """Make two normals from each word, given as halves of 32 bits: radii from the first half.
 
     The angle is uniform on the circle: uniform on [−45°, 45°], where short series suffice for
     cosine and sine, then by one random bit reflected to [45°, 135°], by another turned by 180°.

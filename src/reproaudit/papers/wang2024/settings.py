@@ -102,7 +102,7 @@ class Selection:
         return np.float32 if self.precision == "float32" else np.float64
 
     def rate(self, step: int) -> float:
-        """The learning rate of a training step."""
+        """Return the learning rate of a training step."""
         annealed = step >= round(self.training_length * self.anneal_at)
         return self.annealed_rate if annealed else self.learning_rate
 
@@ -193,5 +193,5 @@ class FullyConnected(Selection):
 
 
 def net_parameters(sizes: tuple[int, ...]) -> int:
-    """The parameters of a net with these layers, biases included."""
+    """Count the parameters of a net with these layers, biases included."""
     return sum((before + 1) * after for before, after in pairwise(sizes))

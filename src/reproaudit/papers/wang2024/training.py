@@ -32,7 +32,7 @@ from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_test_
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Holds sums and products to one thread, since their last bit depends on how many there are."""
+    """Hold sums and products to one thread: their last bit depends on how many there are."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
