@@ -19,8 +19,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.ceiling import Step
-from reproaudit.papers.wang2024 import fast, model, sampling
-from reproaudit.papers.wang2024.task import BatchLaw, SampleBatch, fill_batch
+from benchmarks.session import BenchSession
+from reproaudit.audit.catalog import Catalog
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.wang2024 import model, sampling
+from reproaudit.papers.wang2024.model import Weights
+from reproaudit.papers.wang2024.settings import Selection
+from reproaudit.papers.wang2024.task import draw_batch
+from reproaudit.papers.wang2024.training import untrained_layer
 
 BATCH, T, Q, D, D_E = 256, 200, 3, 5, 170
 ALPHA, V, RATE = 4.0, 1.75, 1.0 / 3.0
@@ -43,7 +49,7 @@ def attention_first(Z: Tensor, z_query: Tensor, W_KQ: Tensor, W_V: Tensor) -> Te
 class LiteralTraining:
     """Trains the token-by-token form with torch's SGD on what torch draws."""
 
-    def __init__(self, forward: Forward, weights: fast.Weights) -> None:
+    def __init__(self, forward: Forward, weights: Weights) -> None:
         self.forward = forward
         self.W_KQ = torch.tensor(weights.key_query, requires_grad=True)
         self.W_V = torch.tensor(weights.value, requires_grad=True)
@@ -61,46 +67,40 @@ class LiteralTraining:
         self.sgd.step()
 
 
-class OurTraining:
-    """Trains with the compiled loop."""
+def settings() -> Selection:
+    """The paper's own settings, at the rate that the literal form takes."""
+    values = Catalog()["wang2024"].audit().values_of("selection", "paper")
+    rates = {"learning_rate": RATE, "annealed_rate": RATE}
+    found: Selection = build_settings(Selection, {**values, **rates})
+    sizes = found.batch, found.tokens, found.selected, found.token_dimension, found.code_dimension
+    assert sizes == (BATCH, T, Q, D, D_E)
+    return found
 
-    def __init__(self, weights: fast.Weights) -> None:
-        self.weights = weights
-        self.scratch = SampleBatch.empty(BATCH, D, T, Q, D_E, shared=True)
-        self.how = fast.Sgd(
-            key=sampling.root(0, "benchmark"),
-            law=BatchLaw(
-                subset_key=np.uint64(0),
-                other_query=False,
-                turned_targets=False,
-                redraw_codes=True,
-                code_law=sampling.GAUSSIAN,
-                code_scale=D_E**-0.5,
-            ),
-            attend_query=False,
-            factor=0.5,
-            rate=RATE,
-            annealed_rate=RATE,
-            anneal_at=0,
-        )
+
+class OurTraining:
+    """Trains with the fast form."""
+
+    def __init__(self) -> None:
+        self.layer = untrained_layer(0, settings(), BenchSession(0))
+        for matrix, begin in zip(self.layer.parameters, formed(), strict=True):
+            matrix[...] = begin
         self.done = 0
 
     def steps(self, count: int = OUR_STEPS) -> None:
         """So many steps."""
-        fast.train_steps(self.done, self.done + count, self.how, self.scratch, self.weights)
+        self.layer.advance(self.done, self.done + count)
         self.done += count
 
     def sample(self, count: int = OUR_STEPS) -> None:
         """Only what a step draws, so many times."""
+        key = sampling.root(0, "benchmark")
         for step in range(count):
-            fill_batch(np.uint64(sampling.child(self.how.key, step)), self.how.law, self.scratch)
+            draw_batch(sampling.child(key, step), self.layer.settings, 0, training=True)
 
 
-def formed() -> fast.Weights:
+def formed() -> Weights:
     """Weights near those that training finds."""
-    weights = fast.Weights.zeros(D, D_E, np.float32)
-    weights.set_identity(ALPHA, V)
-    return weights
+    return Weights.identity(settings(), ALPHA, V)
 
 
 def timed_ms(run: Callable[[], Any], threads: int, steps: int = 1) -> float:
@@ -117,7 +117,7 @@ def measure(threads: int) -> dict[str, float]:
     torch.manual_seed(0)
     orders = {"values_first_ms": values_first, "attention_first_ms": attention_first}
     literal = {key: LiteralTraining(order, formed()) for key, order in orders.items()}
-    ours = OurTraining(formed())
+    ours = OurTraining()
     runs: dict[str, tuple[Callable[[], None], int]] = {
         **{key: (training.step, 1) for key, training in literal.items()},
         "ours_ms": (ours.steps, OUR_STEPS),
@@ -134,9 +134,9 @@ def measure(threads: int) -> dict[str, float]:
 
 def counted(figures: dict[str, float]) -> Step:
     """Operations and bytes of a step, without those of drawing random numbers."""
-    large = 4 * T * D_E * (D_E + T)  # E D Eᵀ, and back: two products each way
-    small = 4 * 2 * D * T * D_E  # B, V_e and their gradients
-    samples = BATCH * T * (2 * Q + 2 * 7 * D)  # scores, response, its reverse, and slopes
+    large = 4 * BATCH * D_E * (D_E + T)  # D s and E D s of each sample, and back
+    small = 4 * BATCH * D * D_E + 4 * D * T * D_E  # B, V_e and their gradients
+    samples = BATCH * T * 2 * 6 * D  # scores, response, its reverse, and slopes
     tokens = 4 * BATCH * D * T
     between = (
         f"{(large + small) / 1e6:.0f} of {(large + small + samples) / 1e6:.0f} million operations "
@@ -144,7 +144,8 @@ def counted(figures: dict[str, float]) -> Step:
         f"exponential each, and drawing takes {figures['sampling_ms']:.2f} of "
         f"{figures['ours_ms']:.2f} ms, which is not counted"
     )
-    return Step(large + small + samples, 5 * tokens + 4 * 4 * (T * T + T * D_E), between)
+    codes, rows = 4 * T * D_E, 4 * BATCH * (D_E + T)
+    return Step(large + small + samples, 5 * tokens + 4 * codes + 4 * rows, between)
 
 
 def bench() -> dict[str, Any]:

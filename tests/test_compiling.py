@@ -69,7 +69,7 @@ def test_the_modules_of_a_paper_share_a_folder() -> None:
     from reproaudit.papers import wang2024, yang2025
 
     one, other = wang2024.__name__, yang2025.__name__
-    assert machine_code_folder(f"{one}.fast.layer") == machine_code_folder(one)
+    assert machine_code_folder(f"{one}.fast") == machine_code_folder(one)
     assert machine_code_folder(one) != machine_code_folder(other)
 
 

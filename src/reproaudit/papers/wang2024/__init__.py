@@ -7,20 +7,21 @@ the query is the sum of those positions' codes and the codes are nearly orthogon
 ============================================  =============================  ======================
 Equation (as recalled; no sections known)     plain form                     fast form
 ============================================  =============================  ======================
-(1/q) Σ_{i∈y} x_i, the target                 `model.targets`                `fast.losses`
+(1/q) Σ_{i∈y} x_i, the target                 `model.targets`                `fast.targets_of`
 z_i = (x_i; e_i)                              `model.embed`                  never built
 z_query = (0; Σ_{i∈y} e_i)                    `model.query`                  never built
 softmax(Zᵀ W_KQ z_query)                      `model.attention`              `fast.losses`
 W_V Z softmax(Zᵀ W_KQ z_query)                `model.forward`                `fast.losses`
 c · mean ‖output − target‖²                   `model.selection_loss`         `fast.gradient`
-online SGD, stochastic codes                  `plain.train_steps`            `fast.train_steps`
-W_KQ → αI, W_V → vI, the best α and v         `constructed`
-fully-connected net                           `fully_connected.net_outputs`  `fully_connected`
+its gradient                                  `plain.gradient`               `fast.gradient`
+online SGD, stochastic codes                  `training.Model`               the same
+W_KQ → αI, W_V → vI, the best α and v         `constructed`                  the same
+fully-connected net                           `plain.net_outputs`            the same
 ============================================  =============================  ======================
 
-`task` and `sampling` draw tokens, subsets and codes; `training` has the layer and its settings,
-`measures` the measurements, `experiments` and `nets` what is run. `fast.together` is the fast form
-for a card.
+`settings` names what the audit sets, `task` and `sampling` draw tokens, subsets and codes,
+`training` has what is trained, `measures` the measurements, `experiments` what is run. On a card
+the plain form runs.
 """
 
 from reproaudit.papers.wang2024.experiments import EXPERIMENTS

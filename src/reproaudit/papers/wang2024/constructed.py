@@ -14,16 +14,16 @@ else is sampled, and nothing is taken from a trained model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 from scipy.optimize import minimize_scalar
 
 from reproaudit.lab import Array, one_thread
-from reproaudit.papers.wang2024.fast import Weights
-from reproaudit.papers.wang2024.sampling import CODE_LAWS, child, fill_codes, root
-from reproaudit.papers.wang2024.task import TaskSettings
+from reproaudit.papers.wang2024.model import Weights
+from reproaudit.papers.wang2024.sampling import child, root
+from reproaudit.papers.wang2024.settings import Selection
+from reproaudit.papers.wang2024.task import draw_codes
 
 SUBSETS_PER_DRAW = 8
 """Disjoint subsets looked at under one draw of the codes, if there are positions enough."""
@@ -48,44 +48,33 @@ class IdentityBlocks:
     loss: float
     mass: float
 
-    def weights(self, s: TaskSettings, dtype: Any) -> Weights:
-        """The blocks as weights of a layer, to be tested on the same points as a trained one."""
-        weights = Weights.zeros(s.token_dimension, s.code_dimension, dtype)
-        weights.set_identity(self.alpha, self.v)
-        return weights
-
 
 def overlaps(
-    key: Any, draws: int, T: int, q: int, d_e: int, law: int, scale: float
-) -> Float64[Array, "draws*subsets {T}+1"]:
-    """The scores at α = 1, one row per draw and subset: selected first, the query's own last."""
-    codes = np.empty((T, d_e), np.float32)
-    subsets = min(SUBSETS_PER_DRAW, T // q)
+    key: np.uint64, s: Selection, positions: int
+) -> Float64[Array, "draws*subsets positions+1"]:
+    """Draw codes and compute the scores at α = 1, one row per draw and subset.
+
+    The selected positions come first, the query's own score last.
+    """
+    q = s.selected
+    subsets = min(SUBSETS_PER_DRAW, positions // q)
     rows = []
     with one_thread():
-        for draw in range(draws):
-            fill_codes(np.uint64(child(key, draw)), law, scale, codes)
-            E = codes.astype(np.float64)
-            sums = E[: subsets * q].reshape(subsets, q, d_e).sum(axis=1)
+        for draw in range(s.reachable_draws):
+            (E,) = draw_codes(child(key, draw), s, positions).astype(np.float64)
+            sums = E[: subsets * q].reshape(subsets, q, -1).sum(axis=1)
             scores = sums @ E.T
-            for index, s in enumerate(sums):
-                rows.append(np.append(np.roll(scores[index], -index * q), s @ s))
+            for index, asked in enumerate(sums):
+                rows.append(np.append(np.roll(scores[index], -index * q), asked @ asked))
     return np.array(rows)
 
 
 def identity_blocks(
-    scores: Float64[Array, "rows T+1"], alpha: float, q: int, d: int, attend_query: bool
+    scores: Float64[Array, "rows positions+1"], alpha: float, s: Selection
 ) -> IdentityBlocks:
-    """The best v for an α, and what the two reach.
-
-    Args:
-        scores: as `overlaps` gives them.
-        alpha: of W_KQ.
-        q: the subset's size.
-        d: the tokens' dimension.
-        attend_query: whether the query is among the attended tokens.
-    """
-    seen = scores if attend_query else scores[:, :-1]
+    """Find the best v for an α, and what the two reach on scores as `overlaps` gives them."""
+    q, d = s.selected, s.token_dimension
+    seen = scores if s.attend_query else scores[:, :-1]
     weights = np.exp(alpha * (seen - seen.max(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
     tokens = weights[:, : scores.shape[1] - 1]
@@ -95,39 +84,13 @@ def identity_blocks(
     return IdentityBlocks(alpha, v, d / 2 * (1 / q - v * mass / q), mass)
 
 
-def reachable(
-    seed: int, s: TaskSettings, positions: int, draws: int, attend_query: bool
-) -> IdentityBlocks:
-    """The best identity blocks for sequences of a length, for the law of the codes.
-
-    Args:
-        seed: of the run.
-        s: the settings of the data.
-        positions: the sequences' length.
-        draws: how many draws of the codes the expectations are averaged over.
-        attend_query: whether the query is among the attended tokens.
-    """
-    key = np.uint64(child(root(seed, "reachable"), positions))
-    law = CODE_LAWS[s.code_law]
-    scores = overlaps(key, draws, positions, s.selected, s.code_dimension, law, s.entry_scale)
-    return best_identity_blocks(scores, s.selected, s.token_dimension, attend_query, s.code_norm)
-
-
 def best_identity_blocks(
-    scores: Float64[Array, "rows T+1"], q: int, d: int, attend_query: bool, code_norm: float
+    scores: Float64[Array, "rows positions+1"], s: Selection
 ) -> IdentityBlocks:
-    """The best α and v: a grid over log α, then a bounded search about its best point.
-
-    Args:
-        scores: as `overlaps` gives them.
-        q: the subset's size.
-        d: the tokens' dimension.
-        attend_query: whether the query is among the attended tokens.
-        code_norm: the root of a code's expected squared norm, which sets the scale of α.
-    """
+    """Find the best α and v: a grid over log α, then a bounded search about its best point."""
 
     def at(log_sharpness: float) -> IdentityBlocks:
-        return identity_blocks(scores, np.exp(log_sharpness) / code_norm**2, q, d, attend_query)
+        return identity_blocks(scores, np.exp(log_sharpness) / s.code_norm**2, s)
 
     grid = np.linspace(*_LOG_SHARPNESS, 41)
     centre = grid[np.argmin([at(x).loss for x in grid])]
@@ -136,3 +99,15 @@ def best_identity_blocks(
         lambda x: at(x).loss, bounds=(centre - step, centre + step), method="bounded"
     )
     return at(float(found.x))
+
+
+def reachable(seed: int, s: Selection, positions: int) -> IdentityBlocks:
+    """Find the best identity blocks for sequences of a length, for the law of the codes."""
+    key = child(root(seed, "reachable"), positions)
+    return best_identity_blocks(overlaps(key, s, positions), s)
+
+
+def best_weights(seed: int, s: Selection, positions: int) -> Weights:
+    """Put the best identity blocks in a layer, to be tested on the points of a trained one."""
+    best = reachable(seed, s, positions)
+    return Weights.identity(s, best.alpha, best.v)

@@ -3,335 +3,227 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from jaxtyping import Float32
 
-from reproaudit.lab import (
-    Array,
-    Experiment,
-    Measurements,
-    RunForm,
-    Series,
-    Session,
-    continued_steps,
-)
-from reproaudit.papers.wang2024.constructed import IdentityBlocks, reachable
-from reproaudit.papers.wang2024.measures import (
-    directions,
-    mean_loss_and_mass,
-    power_law_exponent,
-    stack_series,
-)
-from reproaudit.papers.wang2024.nets import NETS, FullyConnected, measure_fully_connected
+from reproaudit.lab import Array, Experiment, Measurements, Series, Session, continued_steps
+from reproaudit.papers.wang2024.constructed import best_weights
+from reproaudit.papers.wang2024.measures import directions, power_law_exponent, stack_series
+from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.sampling import child, root
-from reproaudit.papers.wang2024.task import (
-    SampleBatch,
-    draw_batch,
-    draw_codes,
-)
-from reproaudit.papers.wang2024.training import (
-    Arm,
-    LayerRun,
+from reproaudit.papers.wang2024.settings import (
+    CodeDimension,
+    FullyConnected,
+    LongerSequences,
     Selection,
-    continue_arms,
-    models_moved,
-    train_arms,
-    train_for_loss,
+    net_parameters,
+)
+from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_codes, draw_test_set
+from reproaudit.papers.wang2024.training import (
+    Model,
+    movement,
+    train_model,
+    untrained_layer,
+    untrained_net,
 )
 
 CORNER = 4
 """The number of rows and columns of the codes' block of W_KQ that are kept to look at."""
 
-ARMS = ("stochastic", "fixed")
-"""The two layers of the experiment on longer sequences."""
 
+def _start_layer(
+    seed: int, s: Selection, session: Session
+) -> tuple[Model, tuple[Batch, ...], float, float]:
+    """Return an untrained layer, its test points, and what the best identity blocks reach.
 
-# ---------------------------------------------------------------------------------------- settings
-
-
-@dataclass(frozen=True)
-class CodeDimension(Selection):
-    """Training at several code dimensions; ``code_dimension`` is not used.
-
-    Attributes:
-        dimensions: the values of d_e, increasing.
+    That is their loss and their mean attention on the selected tokens, on the same points with
+    stochastic codes.
     """
-
-    dimensions: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class LongerSequences(Selection):
-    """Two layers, trained alike but for their codes, on longer sequences; ``codes`` is not used.
-
-    Attributes:
-        length_factors: lengths of the validation sequences as multiples of T, increasing from 1.
-        validation_points: samples per length, drawn before training.
-        validation_codes: ``per_point``, each with codes of its own, or ``shared`` by a length's
-            points; of the layer with stochastic codes.
-        continuation: fixed codes beyond position T: ``drawn_ahead`` with the others and never
-            trained on, ``repeated`` from the start, or ``redrawn`` for every point.
-        first_arm: ``stochastic``, or in a control ``fixed``: fixed codes of another draw.
-    """
-
-    length_factors: tuple[float, ...]
-    validation_points: int
-    validation_codes: Literal["per_point", "shared"]
-    continuation: Literal["drawn_ahead", "repeated", "redrawn"]
-    first_arm: Literal["stochastic", "fixed"]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        factors = self.length_factors
-        if len(factors) < 2 or factors[0] != 1 or list(factors) != sorted(set(factors)):
-            raise ValueError(
-                f"setting 'length_factors' is {list(factors)}; it must begin with 1 and increase."
-            )
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """The lengths of the validation sequences; the first is T."""
-        return tuple(round(factor * self.tokens) for factor in self.length_factors)
+    fixed = s.codes == "fixed"
+    codes = draw_codes(root(seed, "fixed_codes"), s, s.tokens) if fixed else None
+    best = best_weights(seed, s, s.tokens)
+    layer = untrained_layer(seed, s, session, codes, best if s.weights == "constructed" else None)
+    loss, mass = replace(layer, parameters=best).measure(draw_test_set(seed, s, None))
+    return layer, draw_test_set(seed, s, codes), loss, mass
 
 
-# -------------------------------------------------------------------------------------- selection
+def _train_for_loss(model: Model, tests: Sequence[Batch], session: Session, phase: str) -> Series:
+    """Train a model and return its loss on the test points."""
+    return train_model(model, session, phase, 60, lambda: {"loss": model.loss(tests)})["loss"]
 
 
 def measure_selection(s: Selection, session: Session) -> Mapping[int, Measurements]:
-    """One layer on the task: loss, attention and directions over training."""
-    runs = [LayerRun.start(seed, s, session.form) for seed in session.seeds]
-    arms = [run.arm for run in runs]
+    """Train one layer; measure loss, attention and directions."""
+    (seed,) = session.seeds
+    layer, tests, best, best_mass = _start_layer(seed, s, session)
+    weights = Weights(*layer.parameters)
 
-    def observe(index: int) -> dict[str, float | Array]:
-        loss, mass = arms[index].loss_and_mass(runs[index].tests)
-        return {"loss": loss, "mass": mass, **directions(arms[index].weights)}
+    def observe() -> dict[str, float | Array]:
+        loss, mass = layer.measure(tests)
+        return {"loss": loss, "mass": mass, **directions(weights)}
 
-    series = train_arms(arms, session, "selection", 90, observe)
-    continued = continue_arms(arms, session, "continued")
-    return {
-        seed: Measurements(
-            scalars={
-                "reachable_loss": run.reachable_loss,
-                "reachable_mass": run.reachable_mass,
-                "continued_loss": further.loss_and_mass(run.tests)[0],
-                **models_moved([run.arm.moved()]),
-            },
-            series=course,
-            arrays={
-                "value_block": run.arm.weights.V_x,
-                "key_query_corner": run.arm.weights.D[:CORNER, :CORNER],
-            },
-        )
-        for seed, run, further, course in zip(session.seeds, runs, continued, series, strict=True)
+    series = train_model(layer, session, "selection", 90, observe)
+    scalars = {
+        "reachable_loss": best,
+        "reachable_mass": best_mass,
+        "continued_loss": layer.continued(session).loss(tests),
+        **movement([layer]),
     }
-
-
-# ------------------------------------------------------------------------------------- dimensions
+    _, D, V_x, _ = weights.blocks
+    arrays = {"value_block": V_x, "key_query_corner": D[:CORNER, :CORNER]}
+    return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
 
 
 def measure_dimension(s: CodeDimension, session: Session) -> Mapping[int, Measurements]:
-    """A layer for each code dimension, against what identity blocks reach there."""
-    by_dimension = []
+    """Train a layer for each code dimension, beside what identity blocks reach there."""
+    (seed,) = session.seeds
+    layers, bests, losses = [], [], []
     for d_e in s.dimensions:
-        runs = [
-            LayerRun.start(seed, replace(s, code_dimension=d_e), session.form)
-            for seed in session.seeds
-        ]
-        losses = train_for_loss(runs, session, _dimension_phase(d_e))
-        by_dimension.append(list(zip(runs, losses, strict=True)))
-    return {
-        seed: _dimension(s, of_seed)
-        for seed, *of_seed in zip(session.seeds, *by_dimension, strict=True)
+        layer, tests, best, _ = _start_layer(seed, replace(s, code_dimension=d_e), session)
+        losses.append(_train_for_loss(layer, tests, session, f"dimension_{d_e}"))
+        layers.append(layer)
+        bests.append(best)
+    series = stack_series(losses)
+    scalars = {
+        "exponent": power_law_exponent(s.dimensions, series.values[-1]),
+        "reachable_exponent": power_law_exponent(s.dimensions, bests),
+        **movement(layers),
     }
-
-
-def _dimension(s: CodeDimension, trained: Sequence[tuple[LayerRun, Series]]) -> Measurements:
-    """The measurements of one seed, whose layers come in the order of the dimensions."""
-    bests = [run.reachable_loss for run, _ in trained]
-    series = stack_series([loss for _, loss in trained])
-    return Measurements(
-        scalars={
-            "exponent": power_law_exponent(s.dimensions, series.values[-1]),
-            "reachable_exponent": power_law_exponent(s.dimensions, bests),
-            **models_moved(run.arm.moved() for run, _ in trained),
-        },
-        series={"loss": series},
-        arrays={"reachable_loss": np.array(bests)},
-    )
-
-
-def _dimension_phase(d_e: int) -> str:
-    return f"dimension_{d_e}"
-
-
-# ---------------------------------------------------------------------------------------- lengths
+    arrays = {"reachable_loss": np.array(bests)}
+    return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
 
 
 def measure_length(s: LongerSequences, session: Session) -> Mapping[int, Measurements]:
-    """Two layers, one trained with stochastic and one with fixed codes, on longer sequences."""
-    seeds, form = session.seeds, session.form
-    sets = [
-        [reachable(seed, s, length, s.reachable_draws, s.attend_query) for length in s.lengths]
-        for seed in seeds
-    ]
-    firsts = [_first_arm(seed, s, bests[0], form) for seed, bests in zip(seeds, sets, strict=True)]
-    seconds = [_fixed_arm(seed, s, "fixed_codes", form) for seed in seeds]
-    losses = [
-        _train_on_lengths(name, arms, session)
-        for name, arms in zip(ARMS, (firsts, seconds), strict=True)
-    ]
-    return {
-        seed: _length(seed, s, sets[i], (firsts[i][0], seconds[i][0]), [one[i] for one in losses])
-        for i, seed in enumerate(seeds)
-    }
-
-
-def _length(
-    seed: int,
-    s: LongerSequences,
-    bests: Sequence[IdentityBlocks],
-    arms: Sequence[Arm],
-    losses: Sequence[Series],
-) -> Measurements:
-    """The measurements of one seed, after its two layers have been trained."""
+    """Train a layer with stochastic codes and one with fixed ones; test on longer sequences."""
+    (seed,) = session.seeds
+    bests = [best_weights(seed, s, length) for length in s.lengths]
+    codes = fixed_codes(seed, s, "other_fixed_codes") if s.first_arm == "fixed" else None
+    placed = bests[0] if s.weights == "constructed" and codes is None else None
+    first, first_losses = _train_on_lengths(seed, s, session, "stochastic", codes, placed)
+    codes = fixed_codes(seed, s, "fixed_codes")
+    second, second_losses = _train_on_lengths(seed, s, session, "fixed", codes, None)
     points = validation_sets(seed, s, None)
-    reach, kept = np.array(
-        [
-            [
-                mean_loss_and_mass([batch], one.weights(s, s.dtype), s.attend_query, arms[0].form)[
-                    0
-                ]
-                for one in (best, bests[0])
-            ]
-            for batch, best in zip(points, bests, strict=True)
-        ]
-    ).T
-    series = stack_series(losses)
+    best_losses = [_losses_by_length(replace(first, parameters=best), points) for best in bests]
+    kept, reach = best_losses[0], np.diagonal(best_losses)
+    series = stack_series([first_losses, second_losses])
     final = series.values[-1]
     constructed = np.stack([kept, final[1]])
-    return Measurements(
-        scalars=models_moved(arm.moved() for arm in arms),
-        series={"loss": series},
-        arrays={
-            "growth": final / final[:, :1],
-            "excess": final / reach,
-            "final_loss": final,
-            "constructed_growth": constructed / constructed[:, :1],
-            "constructed_excess": constructed / reach,
-            "constructed_loss": constructed,
-            "reachable_loss": reach,
-        },
-    )
-
-
-def _fixed_arm(
-    seed: int, s: LongerSequences, purpose: str, form: RunForm
-) -> tuple[Arm, tuple[SampleBatch, ...]]:
-    """A layer with fixed codes, and its validation sets."""
-    codes = fixed_codes(seed, s, purpose)
-    return Arm.start(seed, s, codes[:, : s.tokens], form), validation_sets(seed, s, codes)
-
-
-def _first_arm(
-    seed: int, s: LongerSequences, best: IdentityBlocks, form: RunForm
-) -> tuple[Arm, tuple[SampleBatch, ...]]:
-    """The layer with stochastic codes, or what a control puts there, and its validation sets."""
-    if s.first_arm == "fixed":
-        return _fixed_arm(seed, s, "other_fixed_codes", form)
-    placed = best if s.weights == "constructed" else None
-    return Arm.start(seed, s, None, form, placed), validation_sets(seed, s, None)
+    arrays = {
+        "growth": final / final[:, :1],
+        "excess": final / reach,
+        "final_loss": final,
+        "constructed_growth": constructed / constructed[:, :1],
+        "constructed_excess": constructed / reach,
+        "constructed_loss": constructed,
+        "reachable_loss": reach,
+    }
+    scalars = movement([first, second])
+    return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
 
 
 def _train_on_lengths(
-    name: str, arms: Sequence[tuple[Arm, Sequence[SampleBatch]]], session: Session
-) -> list[Series]:
-    """Trains one layer for each seed and returns its losses on its validation sets."""
-
-    def observe(index: int) -> dict[str, Array]:
-        arm, validation = arms[index]
-        return {"loss": np.array([arm.loss_and_mass([batch])[0] for batch in validation])}
-
-    return [one["loss"] for one in train_arms([a for a, _ in arms], session, name, 40, observe)]
-
-
-def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Float32[Array, "1 longest d_e"]:
-    """Fixed codes for the positions of the longest sequences."""
-    codes = draw_codes(root(seed, purpose), s, max(s.lengths))
-    if s.continuation == "repeated":
-        return codes[:, np.arange(max(s.lengths)) % s.tokens]
-    return codes
+    seed: int,
+    s: LongerSequences,
+    session: Session,
+    phase: str,
+    codes: Codes | None,
+    placed: Weights | None,
+) -> tuple[Model, Series]:
+    """Train a layer; return it and its losses on the validation sets, one per length."""
+    in_training = None if codes is None else codes[:, : s.tokens]
+    layer = untrained_layer(seed, s, session, in_training, placed)
+    points = validation_sets(seed, s, codes)
+    observed = train_model(
+        layer, session, phase, 40, lambda: {"loss": _losses_by_length(layer, points)}
+    )
+    return layer, observed["loss"]
 
 
-def validation_sets(
-    seed: int, s: LongerSequences, fixed: Float32[Array, "1 longest d_e"] | None
-) -> tuple[SampleBatch, ...]:
-    """One set per length; with fixed codes or stochastic ones, the tokens and subsets are equal."""
-    key = root(seed, "validation")
+def _losses_by_length(layer: Model, validation: Sequence[Batch]) -> Array:
+    return np.array([layer.loss([batch]) for batch in validation])
+
+
+def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Codes:
+    """Draw fixed codes for the positions of the longest sequences, in one group."""
+    longest = max(s.lengths)
+    codes = draw_codes(root(seed, purpose), s, longest)
+    return codes[:, np.arange(longest) % s.tokens] if s.continuation == "repeated" else codes
+
+
+def validation_sets(seed: int, s: LongerSequences, fixed: Codes | None) -> tuple[Batch, ...]:
+    """Draw one set per length; whatever the codes are, tokens and subsets are equal."""
+    own = s.validation_codes == "per_point" or s.codes_drawn == "per_sample"
+    points = s.validation_points
     batches = []
     for length in s.lengths:
-        length_key = np.uint64(child(key, length))
-        own = s.validation_codes == "per_point" or s.codes_drawn == "per_sample"
-        codes = None
-        if fixed is not None:
+        key = child(root(seed, "validation"), length)
+        if fixed is None:
+            codes = draw_codes(key, s, length, points if own else 1)
+        elif s.continuation == "redrawn" and length > s.tokens:
+            codes = draw_codes(key, s, length, points)
+            codes[:, : s.tokens] = fixed[:, : s.tokens]
+        else:
             codes = fixed[:, :length]
-            if s.continuation == "redrawn" and length > s.tokens:
-                codes = draw_codes(length_key, s, length, s.validation_points)
-                codes[:, : s.tokens] = fixed[:, : s.tokens]
-        batches.append(
-            draw_batch(
-                length_key,
-                s,
-                seed,
-                samples=s.validation_points,
-                positions=length,
-                codes=codes,
-                own_codes=own,
-            )
-        )
+        batches.append(draw_batch(key, s, seed, codes, samples=points, positions=length))
     return tuple(batches)
 
 
-# ------------------------------------------------------------------------------------ what is there
+def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int, Measurements]:
+    """Train the layer and a net with as many parameters on the same batches.
 
-_CARD = frozenset({"cuda"})
-"""The devices on which all seeds of a cell are trained at once."""
+    A net is trained for each learning rate; the one that ends best counts.
+    """
+    (seed,) = session.seeds
+    layer, tests, best, _ = _start_layer(seed, s, session)
+    of_layer = _train_for_loss(layer, tests, session, "transformer")
+    nets = [untrained_net(seed, s, session, ratio) for ratio in s.net_rates]
+    of_nets = [
+        _train_for_loss(net, tests, session, f"net_{index}") for index, net in enumerate(nets)
+    ]
+    ends = np.array([losses.values[-1] for losses in of_nets])
+    chosen = np.argmin(np.where(np.isfinite(ends), ends, np.inf))
+    series = stack_series([of_layer, of_nets[chosen]])
+    beside_blocks = series.values.copy()
+    beside_blocks[:, 0] = best
+    untrained = s.token_dimension / (2 * s.selected)  # d/(2q), the loss of the output 0
+    unlearned = (series.values[-1, 1] - best) / (untrained - best)
+    scalars = {
+        "reachable_loss": best,
+        "unlearned": float(unlearned),
+        **movement([layer, nets[chosen]]),
+    }
+    both = {"loss": series, "loss_beside_blocks": Series(steps=series.steps, values=beside_blocks)}
+    parameters = np.array([s.layer_parameters, net_parameters(s.net_sizes)], dtype=np.float64)
+    arrays = {"parameters": parameters}
+    return {seed: Measurements(scalars=scalars, series=both, arrays=arrays)}
 
-_SELECTION = Experiment(
-    settings=Selection,
-    measure=measure_selection,
-    seeds_together=_CARD,
-    has_plain_form=True,
-    phases=lambda s: {
-        "selection": s.trained_steps,
-        **({"continued": continued_steps(s.trained_steps)} if s.weights == "trained" else {}),
-    },
-)
+
+def _phases(s: Selection) -> dict[str, int]:
+    goes_on = {"continued": continued_steps(s.trained_steps)} if s.weights == "trained" else {}
+    return {"selection": s.trained_steps, **goes_on}
+
+
+def _dimension_phases(s: CodeDimension) -> dict[str, int]:
+    return {f"dimension_{d_e}": s.trained_steps for d_e in s.dimensions}
+
+
+def _length_phases(s: LongerSequences) -> dict[str, int]:
+    return dict.fromkeys(("stochastic", "fixed"), s.trained_steps)
+
+
+def _net_phases(s: FullyConnected) -> dict[str, int]:
+    nets = (f"net_{index}" for index in range(len(s.net_rates)))
+    return dict.fromkeys(("transformer", *nets), s.trained_steps)
+
+
+_experiment = partial(Experiment, has_plain_form=True)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "selection": _SELECTION,
-    "query_attended": _SELECTION,
-    "dimension": Experiment(
-        settings=CodeDimension,
-        measure=measure_dimension,
-        seeds_together=_CARD,
-        has_plain_form=True,
-        phases=lambda s: {_dimension_phase(d_e): s.trained_steps for d_e in s.dimensions},
-    ),
-    "length": Experiment(
-        settings=LongerSequences,
-        measure=measure_length,
-        seeds_together=_CARD,
-        has_plain_form=True,
-        phases=lambda s: dict.fromkeys(ARMS, s.trained_steps),
-    ),
-    "fully_connected": Experiment(
-        settings=FullyConnected,
-        measure=measure_fully_connected,
-        seeds_together=_CARD,
-        has_plain_form=True,
-        phases=lambda s: {"transformer": s.trained_steps, NETS: s.trained_steps},
-    ),
+    "selection": _experiment(Selection, measure_selection, phases=_phases),
+    "query_attended": _experiment(Selection, measure_selection, phases=_phases),
+    "dimension": _experiment(CodeDimension, measure_dimension, phases=_dimension_phases),
+    "length": _experiment(LongerSequences, measure_length, phases=_length_phases),
+    "fully_connected": _experiment(FullyConnected, measure_fully_connected, phases=_net_phases),
 }

@@ -7,9 +7,49 @@ the length d + d_e of a token with its code.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from reproaudit.lab import Array
+from reproaudit.papers.wang2024.settings import Selection
+
+
+class Weights(NamedTuple):
+    """The layer's matrices, of one precision, changed in place by training; also their gradient.
+
+    Attributes:
+        key_query: W_KQ, the merged key-query matrix.
+        value: W_V, the value matrix.
+    """
+
+    key_query: Float[Array, "z z"]
+    value: Float[Array, "d z"]
+
+    @staticmethod
+    def draw(rng: np.random.Generator, s: Selection) -> Weights:
+        """Draw independent normal entries of the settings' standard deviation; zeros for 0."""
+        d, z = s.token_dimension, s.token_dimension + s.code_dimension
+        entries = (s.initial_scale * rng.standard_normal(shape) for shape in ((z, z), (d, z)))
+        return Weights(*(matrix.astype(s.dtype) for matrix in entries))
+
+    @staticmethod
+    def identity(s: Selection, alpha: float, v: float) -> Weights:
+        """Make the ground truth: W_KQ = α I on the codes, W_V = v I on the tokens, else 0."""
+        d, d_e = s.token_dimension, s.code_dimension
+        key_query = np.diag([0.0] * d + [alpha] * d_e)
+        return Weights(key_query.astype(s.dtype), (v * np.eye(d, d + d_e)).astype(s.dtype))
+
+    @property
+    def blocks(self) -> tuple[Array, Array, Array, Array]:
+        """Views of the blocks: W_KQ's of codes to tokens, B (d × d_e), and of codes to codes, D
+        (d_e × d_e); W_V's of tokens, V_x (d × d), and of codes, V_e (d × d_e)."""
+        W_KQ, W_V = self
+        d = len(W_V)
+        return W_KQ[:d, d:], W_KQ[d:, d:], W_V[:, :d], W_V[:, d:]
 
 
 def targets(

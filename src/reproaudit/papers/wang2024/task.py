@@ -7,96 +7,20 @@ and a positional code in R^{d_e} for each position. Everything drawn is a functi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from reproaudit.lab import Array, compiled
-from reproaudit.papers.wang2024.sampling import (
-    CODE_LAWS,
-    OTHER_SUBSETS,
-    SUBSETS,
-    CodeLaw,
-    child,
-    fill_codes,
-    fill_subsets,
-    fill_tokens,
-    root,
-)
+from reproaudit.lab import Array
+from reproaudit.papers.wang2024.sampling import child, normals, root, subsets
+from reproaudit.papers.wang2024.settings import Selection
+
+TOKENS, SUBSETS, CODES, OTHER_SUBSETS = 1, 2, 3, 4
+"""Parts of a batch; each has its own stream under the batch's key."""
 
 
-@dataclass(frozen=True)
-class TaskSettings:
-    """The settings of the data.
-
-    Attributes:
-        tokens: T, positions in training.
-        selected: q, the subset's size.
-        token_dimension: d.
-        code_dimension: d_e.
-        batch: samples per step.
-        test_points: samples of the test set, drawn before training; whole batches.
-        codes: ``stochastic``, redrawn at each step, or ``fixed``, drawn once.
-        code_law: independent normals, independent signs, or uniform on a sphere.
-        code_scale: ``unit`` (expected squared norm 1) or ``entries`` (variance 1 per entry).
-        codes_drawn: one draw ``per_batch``, or ``per_sample``.
-        query: ``own``, or in a control ``independent`` of the selected subset in training.
-        targets: ``own``, or in a control ``turned``: coordinate k of the target is coordinate k + 1
-            of the mean of the selected tokens, and the last is the first.
-        subsets: ``uniform``, or in a control ``constant``, the same in every sample.
-
-    Raises:
-        ValueError: if the settings do not go together.
-    """
-
-    tokens: int
-    selected: int
-    token_dimension: int
-    code_dimension: int
-    batch: int
-    test_points: int
-    codes: Literal["stochastic", "fixed"]
-    code_law: CodeLaw
-    code_scale: Literal["unit", "entries"]
-    codes_drawn: Literal["per_batch", "per_sample"]
-    query: Literal["own", "independent"]
-    targets: Literal["own", "turned"]
-    subsets: Literal["uniform", "constant"]
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.selected < self.tokens:
-            raise ValueError(
-                f"setting 'selected' is {self.selected}; it must be at least 1 and below "
-                f"'tokens', {self.tokens}."
-            )
-        if self.test_points % self.batch:
-            raise ValueError(
-                f"setting 'test_points' is {self.test_points}; it must be a multiple of 'batch', "
-                f"{self.batch}, since test points share their codes as a batch does."
-            )
-
-    @property
-    def code_norm(self) -> float:
-        """The root of a code's expected squared norm."""
-        return 1.0 if self.code_scale == "unit" else float(np.sqrt(self.code_dimension))
-
-    @property
-    def entry_scale(self) -> float:
-        """The standard deviation of a code's entry."""
-        return self.code_norm / float(np.sqrt(self.code_dimension))
-
-    @property
-    def initial_loss(self) -> float:
-        """½ × expected squared error of the output 0: d/(2q)."""
-        return self.token_dimension / (2 * self.selected)
-
-
-# ----------------------------------------------------------------------------------------- batches
-
-
-class SampleBatch(NamedTuple):
+class Batch(NamedTuple):
     """Samples of the task.
 
     Attributes:
@@ -114,169 +38,69 @@ class SampleBatch(NamedTuple):
     coordinates: Int64[Array, " d"]
     E: Float32[Array, "groups T d_e"]
 
-    @staticmethod
-    def empty(samples: int, d: int, T: int, q: int, d_e: int, shared: bool) -> SampleBatch:
-        """Room for a batch whose samples share their codes, or have codes of their own."""
-        return SampleBatch(
-            np.empty((samples, d, T), np.float32),
-            np.empty((samples, q), np.int64),
-            np.empty((samples, q), np.int64),
-            np.arange(d),
-            np.empty((1 if shared else samples, T, d_e), np.float32),
-        )
+
+Codes = Float32[Array, "groups T d_e"]
 
 
-class BatchLaw(NamedTuple):
-    """The law that batches are drawn from, beside their sizes.
-
-    Attributes:
-        subset_key: of the subset that all samples share; 0 where each has its own.
-        other_query: whether the query is drawn independently of the selected subset (a control).
-        turned_targets: whether a target's coordinates are moved on by one (a control).
-        redraw_codes: whether codes are drawn; else those that are in the batch stay.
-        code_law: one of the values of `CODE_LAWS`.
-        code_scale: the standard deviation of a code's entry.
-    """
-
-    subset_key: np.uint64
-    other_query: bool
-    turned_targets: bool
-    redraw_codes: bool
-    code_law: int
-    code_scale: float
-
-    @staticmethod
-    def of(s: TaskSettings, seed: int, *, training: bool, redraw_codes: bool) -> BatchLaw:
-        """The law that the settings describe.
-
-        Args:
-            s: the settings.
-            seed: of the run.
-            training: whether the controls that disturb training do so here, too.
-            redraw_codes: whether codes are drawn.
-        """
-        constant = s.subsets == "constant"
-        return BatchLaw(
-            subset_key=root(seed, "subset") if constant else np.uint64(0),
-            other_query=training and s.query == "independent",
-            turned_targets=training and s.targets == "turned",
-            redraw_codes=redraw_codes,
-            code_law=CODE_LAWS[s.code_law],
-            code_scale=s.entry_scale,
-        )
-
-
-@compiled()
-def fill_batch(key: Any, law: BatchLaw, batch: SampleBatch) -> None:
-    """Draws a batch: tokens, subsets, codes, and the queries and targets that follow from them."""
-    X, selected, queried, coordinates, E = batch
-    fill_tokens(key, X)
-    samples, d, T = X.shape
-    if law.subset_key != np.uint64(0):
-        fill_subsets(law.subset_key, SUBSETS, T, selected[:1])
-    else:
-        fill_subsets(key, SUBSETS, T, selected)
-    if law.other_query:
-        fill_subsets(key, OTHER_SUBSETS, T, queried)
-    for k in range(d):
-        coordinates[k] = (k + 1) % d if law.turned_targets else k
-    for b in range(samples):
-        for k in range(selected.shape[1]):
-            if law.subset_key != np.uint64(0):
-                selected[b, k] = selected[0, k]
-            if not law.other_query:
-                queried[b, k] = selected[b, k]
-    if law.redraw_codes:
-        fill_codes(key, law.code_law, law.code_scale, E.reshape(-1, E.shape[2]))
-
-
-def draw_codes(
-    key: np.uint64, s: TaskSettings, positions: int, groups: int = 1
-) -> Float32[Array, "{groups} {positions} d_e"]:
-    """Positional codes, one set of them per group."""
-    codes = np.empty((groups, positions, s.code_dimension), np.float32)
-    law = CODE_LAWS[s.code_law]
-    fill_codes(key, law, s.entry_scale, codes.reshape(-1, s.code_dimension))
-    return codes
+def draw_codes(key: np.uint64, s: Selection, positions: int, groups: int = 1) -> Codes:
+    """Draw positional codes, one set of them per group."""
+    drawn = normals(child(key, CODES), (groups, positions, s.code_dimension))
+    if s.code_law == "signs":
+        drawn = np.where(drawn >= 0, np.float32(1), np.float32(-1))
+    elif s.code_law == "sphere":
+        drawn *= s.code_dimension**0.5 / np.linalg.norm(drawn, axis=2, keepdims=True)
+    drawn *= s.code_norm / s.code_dimension**0.5
+    return drawn
 
 
 def draw_batch(
     key: np.uint64,
-    s: TaskSettings,
+    s: Selection,
     seed: int,
+    codes: Codes | None = None,
     *,
-    samples: int,
-    positions: int,
-    codes: Float32[Array, "groups {positions} d_e"] | None = None,
-    own_codes: bool = False,
+    samples: int = 0,
+    positions: int = 0,
     training: bool = False,
-) -> SampleBatch:
-    """A batch to measure on.
+) -> Batch:
+    """Draw a batch.
 
     Args:
         key: of the batch.
         s: the settings.
         seed: of the run.
-        samples: how many.
-        positions: T, or more.
-        codes: fixed codes, one set for all samples or one for each; None to draw them.
-        own_codes: whether each sample gets codes of its own, where they are drawn.
+        codes: one set for all samples or one for each; None to draw them as in training.
+        samples: how many; as in training if not given.
+        positions: how many; T if not given.
         training: whether controls that disturb training disturb this batch, too.
     """
-    shared = not own_codes if codes is None else len(codes) == 1
-    batch = SampleBatch.empty(
-        samples, s.token_dimension, positions, s.selected, s.code_dimension, shared
-    )
-    fill_batch(key, BatchLaw.of(s, seed, training=training, redraw_codes=codes is None), batch)
-    if codes is not None:
-        batch.E[...] = codes
-    return batch
+    samples, T = samples or s.batch, positions or s.tokens
+    d, q = s.token_dimension, s.selected
+    selected = subsets(child(key, SUBSETS), samples, T, q)
+    if s.subsets == "constant":
+        selected[:] = subsets(child(root(seed, "subset"), SUBSETS), 1, T, q)
+    queried, coordinates = selected, np.arange(d)
+    if training and s.query == "independent":
+        queried = subsets(child(key, OTHER_SUBSETS), samples, T, q)
+    if training and s.targets == "turned":
+        coordinates = np.roll(coordinates, -1)
+    if codes is None:
+        codes = draw_codes(key, s, T, samples if s.codes_drawn == "per_sample" else 1)
+    X = normals(child(key, TOKENS), (samples, d, T))
+    return Batch(X, selected, queried, coordinates, codes)
 
 
 def draw_test_set(
-    seed: int, s: TaskSettings, codes: Float32[Array, "1 T d_e"] | None
-) -> tuple[SampleBatch, ...]:
-    """The test points, in batches that share their codes as batches of training do.
+    seed: int, s: Selection, codes: Codes | None, *, training: bool = False
+) -> tuple[Batch, ...]:
+    """Draw the test points, in batches that share their codes as batches of training do.
 
     Args:
         seed: of the run.
         s: the settings.
         codes: fixed codes, or None to draw them.
+        training: draw as many points of training's law instead, on which nothing is trained.
     """
-    key = root(seed, "test")
-    return _draw_batches(key, s, seed, codes)
-
-
-def draw_training_sample(
-    seed: int, s: TaskSettings, codes: Float32[Array, "1 T d_e"] | None
-) -> tuple[SampleBatch, ...]:
-    """As many points as the test set has, of training's law, on which nothing is trained.
-
-    Args:
-        seed: of the run.
-        s: the settings.
-        codes: fixed codes, or None to draw them.
-    """
-    return _draw_batches(root(seed, "training sample"), s, seed, codes, training=True)
-
-
-def _draw_batches(
-    key: np.uint64,
-    s: TaskSettings,
-    seed: int,
-    codes: Float32[Array, "1 T d_e"] | None,
-    training: bool = False,
-) -> tuple[SampleBatch, ...]:
-    return tuple(
-        draw_batch(
-            np.uint64(child(key, index)),
-            s,
-            seed,
-            samples=s.batch,
-            positions=s.tokens,
-            codes=codes,
-            own_codes=s.codes_drawn == "per_sample",
-            training=training,
-        )
-        for index in range(s.test_points // s.batch)
-    )
+    key = root(seed, "training sample" if training else "test")
+    count = s.test_points // s.batch
+    return tuple(draw_batch(child(key, k), s, seed, codes, training=training) for k in range(count))

@@ -1,17 +1,19 @@
-"""One attention layer: the settings of its training, the layer itself, and what it can reach."""
+"""What is trained, an attention layer or a fully-connected net, and the one loop that trains it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
+import torch
 
 from reproaudit.lab import (
     Array,
-    RunForm,
     Series,
     Session,
     continued_steps,
@@ -19,330 +21,196 @@ from reproaudit.lab import (
     measure_movement,
     observation_steps,
     one_thread,
-    per_seed,
     train,
 )
-from reproaudit.papers.wang2024 import plain
-from reproaudit.papers.wang2024.constructed import IdentityBlocks, reachable
-from reproaudit.papers.wang2024.fast import Sgd, Weights, train_steps
-from reproaudit.papers.wang2024.fast.together import train_layers
-from reproaudit.papers.wang2024.measures import mean_loss_and_mass
-from reproaudit.papers.wang2024.sampling import root
-from reproaudit.papers.wang2024.task import (
-    BatchLaw,
-    SampleBatch,
-    TaskSettings,
-    draw_codes,
-    draw_test_set,
-    draw_training_sample,
-)
+from reproaudit.papers.wang2024 import fast, plain
+from reproaudit.papers.wang2024.model import Weights
+from reproaudit.papers.wang2024.sampling import child, root
+from reproaudit.papers.wang2024.settings import FullyConnected, Selection
+from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_test_set
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold sums and products to one thread: their last bit depends on how many there are."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):  # as they diverge
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)
-class Selection(TaskSettings):
-    """The settings of training one attention layer, which all experiments share.
-
-    Attributes:
-        learning_rate: of SGD at first.
-        annealed_rate: from step ``anneal_at`` on.
-        anneal_at: a training step.
-        steps: of training.
-        training_length: how long training is, as a multiple of ``steps`` and ``anneal_at``.
-        loss_factor: c in the training loss c · mean ‖output − target‖².
-        initial_scale: standard deviation of the entries of W_KQ and W_V at the start.
-        attended: ``tokens`` (Z), or ``tokens_and_query`` ([Z, z_query]).
-        precision: of training and of the test loss.
-        reachable_draws: draws of the codes from which the best identity blocks are computed.
-        weights: ``trained``, or ``constructed``: the best identity blocks in place of training.
-    """
-
-    learning_rate: float
-    annealed_rate: float
-    anneal_at: int
-    steps: int
-    training_length: float
-    loss_factor: float
-    initial_scale: float
-    attended: Literal["tokens", "tokens_and_query"]
-    precision: Literal["float32", "float64"]
-    reachable_draws: int
-    weights: Literal["trained", "constructed"]
-
-    @property
-    def trained_steps(self) -> int:
-        """The steps that are trained."""
-        return max(1, round(self.training_length * self.steps))
-
-    @property
-    def trained_anneal_at(self) -> int:
-        """The step from which the annealed rate holds."""
-        return round(self.training_length * self.anneal_at)
-
-    @property
-    def attend_query(self) -> bool:
-        """True where the query is among the attended tokens."""
-        return self.attended == "tokens_and_query"
-
-    @property
-    def dtype(self) -> type[np.floating[Any]]:
-        """The precision as NumPy's type."""
-        return np.float32 if self.precision == "float32" else np.float64
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One attention layer.
+class Model:
+    """A model in training by online SGD.
 
     Attributes:
         seed: of the run.
         settings: how it is trained.
-        codes: the fixed codes of training; None for stochastic ones.
-        begin: the weights before training.
-        weights: what is trained.
+        losses: from parameters, batch and settings to each sample's ½‖output − target‖², and of a
+            layer its attention on the selected tokens; two rows, or one.
+        gradient: from the same to the gradient of the training loss.
+        begin: its parameters before training.
+        parameters: what is trained, in place.
+        codes: the codes of training where they are not drawn anew.
         placed: what is put in place of training, if anything.
-        how: its training.
-        scratch: room for a batch, with the fixed codes in it.
-        form: how it is trained and measured.
+        stream: the name of the random numbers that batches are drawn from.
     """
 
     seed: int
     settings: Selection
-    codes: Float32[Array, "1 T d_e"] | None
-    begin: Weights
-    weights: Weights
-    placed: IdentityBlocks | None
-    how: Sgd
-    scratch: SampleBatch
-    form: RunForm
-
-    @staticmethod
-    def start(
-        seed: int,
-        s: Selection,
-        codes: Float32[Array, "1 T d_e"] | None,
-        form: RunForm,
-        placed: IdentityBlocks | None = None,
-    ) -> Arm:
-        """An untrained layer.
-
-        Args:
-            seed: of the run.
-            s: the settings.
-            codes: the fixed codes of training; None for stochastic ones.
-            form: how it is trained and measured.
-            placed: what to put in place of training, if anything.
-        """
-        rng, d, d_e = generator(seed, "init"), s.token_dimension, s.code_dimension
-        weights = Weights.draw(rng, d, d_e, s.initial_scale, s.dtype)
-        begin = Weights(*(block.copy() for block in weights))
-        shared = codes is not None or s.codes_drawn == "per_batch"
-        scratch = SampleBatch.empty(s.batch, d, s.tokens, s.selected, d_e, shared)
-        if codes is not None:
-            scratch.E[...] = codes
-        how = Sgd(
-            key=root(seed, "train"),
-            law=BatchLaw.of(s, seed, training=True, redraw_codes=codes is None),
-            attend_query=s.attend_query,
-            factor=s.loss_factor,
-            rate=s.learning_rate,
-            annealed_rate=s.annealed_rate,
-            anneal_at=s.trained_anneal_at,
-        )
-        return Arm(seed, s, codes, begin, weights, placed, how, scratch, form)
+    losses: Callable[..., Sequence[Array]]
+    gradient: Callable[..., Sequence[Array]]
+    begin: Sequence[Array]
+    parameters: Sequence[Array]
+    codes: Codes | None = None
+    placed: Sequence[Array] | None = None
+    stream: str = "train"
 
     def advance(self, start: int, stop: int) -> None:
-        """Trains steps ``start`` to ``stop − 1``, or puts in place what is to stand there."""
+        """Train steps ``start`` to ``stop − 1``, or put in place what is to stand there.
+
+        Step k takes a fresh batch, drawn under child k of the stream's key.
+        """
         if self.placed is not None:
-            self.weights.set_identity(self.placed.alpha, self.placed.v)
-        else:
-            steps = train_steps if self.form == "fast" else plain.train_steps
-            steps(start, stop, self.how, self.scratch, self.weights)
+            for block, placed in zip(self.parameters, self.placed, strict=True):
+                block[...] = placed
+            return
+        key, s = root(self.seed, self.stream), self.settings
+        with _one_thread():
+            for step in range(start, stop):
+                batch = draw_batch(child(key, step), s, self.seed, self.codes, training=True)
+                slopes = self.gradient(self.parameters, batch, s)
+                for block, slope in zip(self.parameters, slopes, strict=True):
+                    block -= s.rate(step) * slope
 
-    def to_continue(self, stream: str, steps: int) -> Arm:
-        """A copy that trains on other batches, for so many steps, with its schedule begun anew."""
-        s = self.settings
-        anneal_at = round(steps * s.anneal_at / s.steps)
-        how = self.how._replace(key=root(self.seed, stream), anneal_at=anneal_at)
-        return replace(self, weights=Weights(*(block.copy() for block in self.weights)), how=how)
+    def measure(self, batches: Sequence[Batch]) -> list[float]:
+        """Return ½ × mean squared error on batches of one size, and the mean attention."""
+        with _one_thread():
+            found = [self.losses(self.parameters, batch, self.settings) for batch in batches]
+        return [float(mean) for mean in np.mean(found, axis=(0, 2))]
 
-    def loss_and_mass(self, batches: Sequence[SampleBatch]) -> tuple[float, float]:
-        """½ × mean squared error, and the mean attention on the selected tokens."""
-        return mean_loss_and_mass(batches, self.weights, self.settings.attend_query, self.form)
+    def loss(self, batches: Sequence[Batch]) -> float:
+        """Return ½ × mean squared error on batches of one size."""
+        return self.measure(batches)[0]
 
-    def moved(self) -> tuple[Weights, Weights, tuple[float, float]]:
-        """The weights and the training loss, each before and after training; for `models_moved`."""
-        return self.begin, self.weights, self.training_losses()
+    def continued(self, session: Session) -> Model:
+        """Return a copy trained on, on other batches, with the schedule begun anew.
 
-    def training_losses(self) -> tuple[float, float]:
-        """The training loss before and after training, on the same samples of training's law.
-
-        The samples are of a stream of their own, as many as there are test points.
+        What was put in place of training stays what it is.
         """
         s = self.settings
-        sample = draw_training_sample(self.seed, s, self.codes)
-        before, after = (
-            2 * s.loss_factor * mean_loss_and_mass(sample, one, s.attend_query, self.form)[0]
-            for one in (self.begin, self.weights)
+        length = continued_steps(s.trained_steps) / s.steps
+        further = replace(
+            self,
+            settings=replace(s, training_length=length),
+            parameters=[block.copy() for block in self.parameters],
+            stream="continued",
         )
-        return before, after
+        if self.placed is None:
+            train_model(further, session, "continued")
+        return further
 
 
-def train_arms(
-    arms: Sequence[Arm],
+def untrained_layer(
+    seed: int,
+    s: Selection,
+    session: Session,
+    codes: Codes | None = None,
+    placed: Weights | None = None,
+) -> Model:
+    """Return an attention layer before training; on a card it is computed in the plain form.
+
+    It is trained with the codes that are given, or with stochastic ones; ``placed`` is put in place
+    of training.
+    """
+    begin, weights = (Weights.draw(generator(seed, "init"), s) for _ in range(2))
+    losses, gradient = _on(session.device, plain.losses, plain.gradient)
+    if session.form == "fast" and session.device == "cpu":
+        losses, gradient = fast.losses, fast.gradient
+    return Model(seed, s, losses, gradient, begin, weights, codes, placed)
+
+
+def untrained_net(seed: int, s: FullyConnected, session: Session, ratio: float) -> Model:
+    """Return a fully-connected net before training, W and b of each layer in turn.
+
+    It sees no codes, and the batches of the layer without what disturbs them in a control. Its
+    learning rate is ``ratio`` times the layer's.
+    """
+    rng, net = generator(seed, "net"), []
+    for before, after in pairwise(s.net_sizes):
+        for shape in ((after, before), (after,)):
+            if s.net_init == "uniform":
+                block = rng.uniform(-1, 1, shape) / np.sqrt(before)
+            else:
+                block = rng.standard_normal(shape) * np.sqrt(2 / before) * (len(shape) > 1)
+            net.append(np.asarray(block, s.dtype))
+    own = replace(
+        s,
+        query="own",
+        targets="own",
+        learning_rate=s.learning_rate * ratio,
+        annealed_rate=s.annealed_rate * ratio,
+    )
+    no_codes = np.empty((1, s.tokens, 0), np.float32)
+    losses, gradient = _on(session.device, plain.net_losses, plain.net_gradient)
+    return Model(seed, own, losses, gradient, [block.copy() for block in net], net, no_codes)
+
+
+def _on(device: str, *functions: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    return (partial(function, device=device) for function in functions)
+
+
+def train_model(
+    model: Model,
     session: Session,
     phase: str,
-    points: int,
-    observe: Callable[[int], Mapping[str, Any]],
-) -> list[dict[str, Series]]:
-    """Trains a layer for each seed of the session; on a card all of them together.
+    points: int = 0,
+    observe: Callable[[], Mapping[str, Any]] = dict,
+) -> dict[str, Series]:
+    """Train a model in place, so that it can be cut off at any step.
 
     Args:
-        arms: the layers, in the order of the session's seeds.
+        model: what to train.
         session: of the run.
         phase: its name.
         points: at about how many steps to observe.
-        observe: observes the layer of this index.
+        observe: measures the model as it is.
 
     Returns:
-        The series of each layer.
+        What was observed; it ends with the first value that is not finite.
     """
-    steps = arms[0].settings.trained_steps
-    return _train(arms, session, phase, steps, observe, observed_steps(steps, points))
-
-
-def continue_arms(arms: Sequence[Arm], session: Session, phase: str) -> list[Arm]:
-    """The layers after some further steps on other batches, with the schedule begun anew.
-
-    The layers given are left as they are. Constructed ones stay what they are.
-    """
-    steps = continued_steps(arms[0].settings.trained_steps)
-    further = [arm.to_continue(phase, steps) for arm in arms]
-    if arms[0].placed is None:
-        _train(further, session, phase, steps, lambda _index: {}, ())
-    return further
-
-
-def _train(
-    arms: Sequence[Arm],
-    session: Session,
-    phase: str,
-    steps: int,
-    observe: Callable[[int], Mapping[str, Any]],
-    observe_at: tuple[int, ...],
-) -> list[dict[str, Series]]:
-    def advance(start: int, stop: int) -> None:
-        if session.device == "cpu" or arms[0].placed is not None:
-            for arm in arms:
-                arm.advance(start, stop)
-        else:
-            hows, scratch = [arm.how for arm in arms], [arm.scratch for arm in arms]
-            weights = [arm.weights for arm in arms]
-            train_layers(start, stop, hows, scratch, weights, session.device)
-
-    state = {arm.seed: arm.weights._asdict() for arm in arms}
-    return train_seeds(session, phase, steps, state, advance, observe, observe_at)
-
-
-def train_seeds(
-    session: Session,
-    phase: str,
-    steps: int,
-    state: Mapping[int, Mapping[str, Array]],
-    advance: Callable[[int, int], None],
-    observe: Callable[[int], Mapping[str, Any]],
-    observe_at: tuple[int, ...],
-) -> list[dict[str, Series]]:
-    """Trains what the session's seeds have, and returns the series of each.
-
-    Args:
-        session: of the run.
-        phase: its name.
-        steps: how many.
-        state: by seed and name, what training changes.
-        advance: trains steps ``start`` to ``stop − 1`` of every seed.
-        observe: observes the seed of this index.
-        observe_at: the steps to observe at.
-    """
-
-    def together(_step: int) -> dict[str, Array]:
-        each = [observe(index) for index in range(len(session.seeds))]
-        return {name: np.array([one[name] for one in each]) for name in each[0]}
-
-    series = train(
+    steps = model.settings.trained_steps
+    return train(
         session,
         phase,
         steps=steps,
-        state={f"{k} of seed {seed}": v for seed, one in state.items() for k, v in one.items()},
-        advance=advance,
-        observe=together,
-        observe_at=observe_at,
-        seed_axis=True,
+        state={f"parameters {index}": block for index, block in enumerate(model.parameters)},
+        advance=model.advance,
+        observe=lambda _step: observe(),
+        observe_at=observed_steps(steps, points) if points else (),
     )
-    by_seed = per_seed(series, session.seeds)
-    return [by_seed[seed] for seed in session.seeds]
-
-
-def models_moved(
-    models: Iterable[tuple[Iterable[Array], Iterable[Array], tuple[float, float]]],
-) -> dict[str, float]:
-    """The movement of models in training, all together, see `reproaudit.lab.measure_movement`.
-
-    Args:
-        models: of each, its parameters before and after training, and its training loss before and
-            after, on the same samples.
-    """
-    begins, ends, losses = zip(*models, strict=True)
-    with one_thread():  # a norm's last bit depends on the number of threads
-        return measure_movement(
-            [block for begin in begins for block in begin],
-            [block for end in ends for block in end],
-            [first for first, _ in losses],
-            [last for _, last in losses],
-        )
 
 
 def observed_steps(steps: int, points: int) -> tuple[int, ...]:
-    """About ``points`` steps from 0 to ``steps``: a third of them geometric, the rest even."""
+    """Choose about ``points`` steps from 0 to ``steps``: a third geometric, the rest even."""
     return observation_steps(steps, even=points - points // 3, geometric=max(points // 3, 2))
 
 
-@dataclass(frozen=True)
-class LayerRun:
-    """One seed's layer at the trained length, its test points, and what it can reach there.
+def movement(models: Sequence[Model]) -> dict[str, float]:
+    """Measure how far models moved in training, all together; see `measure_movement`.
 
-    Attributes:
-        arm: the untrained layer.
-        tests: the test points.
-        reachable_loss: ½ × mean squared error of the best identity blocks, on the same points with
-            stochastic codes.
-        reachable_mass: their mean attention on the selected tokens.
+    The training loss is that of samples of training's law on which nothing is trained.
     """
-
-    arm: Arm
-    tests: tuple[SampleBatch, ...]
-    reachable_loss: float
-    reachable_mass: float
-
-    @staticmethod
-    def start(seed: int, s: Selection, form: RunForm) -> LayerRun:
-        """Draws codes, test points and weights."""
-        codes = None
-        if s.codes == "fixed":
-            codes = draw_codes(root(seed, "fixed_codes"), s, s.tokens)
-        best = reachable(seed, s, s.tokens, s.reachable_draws, s.attend_query)
-        loss, mass = mean_loss_and_mass(
-            draw_test_set(seed, s, None), best.weights(s, s.dtype), s.attend_query, form
-        )
-        placed = best if s.weights == "constructed" else None
-        arm = Arm.start(seed, s, codes, form, placed)
-        return LayerRun(arm, draw_test_set(seed, s, codes), loss, mass)
-
-
-def train_for_loss(runs: Sequence[LayerRun], session: Session, phase: str) -> list[Series]:
-    """Trains the layer of each run and returns its loss on the test points."""
-    arms = [run.arm for run in runs]
-
-    def observe(index: int) -> dict[str, float]:
-        return {"loss": arms[index].loss_and_mass(runs[index].tests)[0]}
-
-    return [one["loss"] for one in train_arms(arms, session, phase, 60, observe)]
+    firsts, lasts = [], []
+    for model in models:
+        sample = draw_test_set(model.seed, model.settings, model.codes, training=True)
+        twice = 2 * model.settings.loss_factor
+        firsts.append(twice * replace(model, parameters=model.begin).loss(sample))
+        lasts.append(twice * model.loss(sample))
+    begins = [block for model in models for block in model.begin]
+    with _one_thread():
+        ends = [block for model in models for block in model.parameters]
+        return measure_movement(begins, ends, firsts, lasts)
