@@ -36,9 +36,8 @@ class Beats(Kind, Sourced):
         """Return the factor, or the difference, against its bound."""
         lower, upper = run.numbers(self.lower), run.numbers(self.upper)
         if self.difference:
-            limit = Limit(Side.ABOVE, 0.0, self.origin)
-            found = self._condition(upper - lower, limit, self.lower, "difference", contrast=True)
-            return (found,)
+            zero, apart = Limit(Side.ABOVE, 0.0, self.origin), upper - lower
+            return (self._condition(apart, zero, self.lower, "difference", contrast=True),)
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         if np.min(lower) <= 0 or np.min(upper) < 0:
             return (self._condition((), limit, self.lower, unit="factor"),)
