@@ -151,7 +151,8 @@ def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
     plain = [one for one in others if one.outcome == Outcome.SUPPORTED]
     left = [one for one in others if one.outcome != Outcome.SUPPORTED]
     if plain:
-        all_runs = " in all their runs" if all(one.runs.yes == one.runs.n for one in plain) else ""
+        every = all(one.runs.yes == one.runs.n for one in plain)
+        all_runs = f" in all {'its' if len(plain) == 1 else 'their'} runs" if every else ""
         by_level: dict[str, list[str]] = {level: [] for level in ("", *Level)}
         for one in plain:
             by_level[(sure and one.certainty.level) or ""].append(_name(one).lower())
