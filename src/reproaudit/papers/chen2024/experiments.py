@@ -92,13 +92,7 @@ def seed_data(s: Settings, session: Session) -> SeedData:
 
 
 def train(session: Session, on: SeedData, at: Parameters, phase: Phase) -> dict[str, Series]:
-    """Trains a phase's parameters in place, or puts constructed ones there, and observes.
-
-    Args:
-        session: of the run.
-        on: the data of the session's seed.
-        at: the parameters.
-        phase: what is trained, and for how long.
+    """Trains a phase's parameters in place, or puts constructed ones there.
 
     Returns:
         The series of `measures.observe`.
@@ -154,11 +148,7 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
 def movement(
     s: Settings, at: Parameters, phase: Phase, observed: Mapping[str, Series]
 ) -> dict[str, float]:
-    """The movement of what a phase trains, and of the training loss over that phase.
-
-    No other phase trains the same parameters: they began as they were initialised, and have ended
-    as the phase left them.
-    """
+    """The movement of what a phase trains, and no other phase, and of the training loss over it."""
     begin, end = (
         [getattr(one, name) for name in phase.trained] for one in (initial_parameters(s), at)
     )

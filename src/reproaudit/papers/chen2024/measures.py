@@ -41,6 +41,7 @@ def observe(at: Parameters, on: SeedData) -> dict[str, float | Array]:
     """Everything that is followed over training, by the name of the measurement."""
     predictions = on.validation.predict(at)
     shares = subset_shares(at.coefficients)
+    total_variation = float(np.abs(predictions - on.head.predict()).sum(axis=1).mean() / 2)
     return {
         "subset_share": shares,
         "optimal_share": shares[int(on.information.argmax())],
@@ -48,7 +49,7 @@ def observe(at: Parameters, on: SeedData) -> dict[str, float | Array]:
         "sharpness": float(at.sharpness[0]),
         "trained_loss": training_loss(at, on),
         "validation_loss": cross_entropy(predictions, on.validation_targets, on.settings.epsilon),
-        "limit_gap": mean_total_variation(predictions, on.head.predict()),
+        "limit_gap": total_variation,
     }
 
 
@@ -67,13 +68,6 @@ def training_loss(at: Parameters, on: SeedData) -> float:
     s = on.settings
     loss, _ = on.training.loss_and_gradient(at, (), s.cross_entropy, s.epsilon)
     return loss
-
-
-def mean_total_variation(
-    first: Float[Array, "sequence V"], second: Float[Array, "sequence V"]
-) -> float:
-    """The mean over sequences of the total variation distance between two distributions."""
-    return float(np.abs(first - second).sum(axis=1).mean() / 2)
 
 
 def limit_losses(on: SeedData) -> dict[str, float]:
