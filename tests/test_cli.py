@@ -33,7 +33,6 @@ CONTRACT = {
     "unstated",
     "not_audited",
     "findings",
-    "figures",
     "environment",
     "records",
     "earlier_results",

@@ -26,10 +26,10 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.papers.chen2024 import EXPERIMENTS, fast, information, measures, model, task
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
 from reproaudit.papers.chen2024.experiments import (
-    advance,
-    descend,
     initial_parameters,
     seed_data,
+    steps_of,
+    take_steps,
 )
 from reproaudit.papers.chen2024.fast import Windows
 from reproaudit.papers.chen2024.measures import SeedData
@@ -164,7 +164,7 @@ def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
     settings = settings_of("staged", epsilon=1e-8)
     for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
         ours = parameters()
-        descend(form, ours, phase, settings, 8)
+        take_steps(form, ours, phase, settings, 8)
         for one, plain in zip(ours, at, strict=True):
             np.testing.assert_allclose(one, plain.numpy(), atol=1e-12, rtol=0)
 
@@ -224,9 +224,9 @@ def test_epochs_may_be_cut_anywhere() -> None:
     settings = settings_of("staged")
     whole, parts = initial_parameters(settings), initial_parameters(settings)
     phase = Phase("all", 10, 1.0, ALL)
-    advance(data_of(settings), whole, phase)(0, 10)
+    steps_of(data_of(settings), whole, phase)(0, 10)
     for start, stop in ((0, 3), (3, 4), (4, 10)):
-        advance(data_of(settings), parts, phase)(start, stop)
+        steps_of(data_of(settings), parts, phase)(start, stop)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -75,7 +75,7 @@ def both_forms(
 def loss_of(model: InnerProducts, population: Population, scale: float) -> float:
     """The loss that training descends on."""
     f = fast.outputs(model, population, scale)
-    return measures.logistic_loss(f, population.positive, population.shares)
+    return measures.population_loss(f, population.positive, population.shares)
 
 
 def plain_loss(weights: Weights, population: Population, scale: float) -> torch.Tensor:

@@ -22,11 +22,11 @@ def shown(**headline: Any) -> ClaimModel:
 
 def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     found = shown()
-    assert found.chart is not None
-    counts = {one.role: len(one.runs) for one in found.chart.lines}
+    assert found.figure is not None
+    counts = {one.role: len(one.runs) for one in found.figure.lines}
     assert counts["run"] == len(found.base.estimates[0].values)
     assert counts["null"] == len(found.nulls[0].estimates[0].values)
-    ends = sorted(run[-1] for one in found.chart.lines if one.role == "run" for run in one.runs)
+    ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
     assert ends == pytest.approx(sorted(found.base.estimates[0].values), rel=1e-3)
 
 
@@ -53,5 +53,5 @@ def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
 
 
 def test_a_claim_without_a_course_has_no_figure() -> None:
-    found = shown().model_copy(update={"chart": None})
+    found = shown().model_copy(update={"figure": None})
     assert (str(chart(found)), chart_label(found), legend(found)) == ("", "", [])

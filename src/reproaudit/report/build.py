@@ -30,7 +30,7 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import at_words, number, setting_value
+from reproaudit.report.numbers import apart, at_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
     SOURCES,
@@ -132,7 +132,7 @@ def claim_model(
         effect="no numbers" if shown is None else against(typical, shown),
         typical=typical,
         bound="" if shown is None else bound_of(shown),
-        chart=None if shown is None else chart_of(bundles, found, shown, namer),
+        figure=None if shown is None else chart_of(bundles, found, shown, namer),
         shown=None if shown is None else found.base.estimates.index(shown),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
@@ -284,8 +284,8 @@ def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context
         return typical_words(shown, context.noun(shown.condition.noun))
     unit = "-fold" if shown.condition.unit == "factor" else ""
     ends = [
-        f"{number(one.median or 0.0)}{unit} at {context.symbol} = {at_words(part.at or 0)}, "
-        f"worst run {number(one.worst or 0.0)}"
+        f"{apart(one.median or 0.0, one.limit.at)}{unit} at "
+        f"{context.symbol} = {at_words(part.at or 0)}, worst run {number(one.worst or 0.0)}"
         for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
     ]
     return "; ".join(ends)

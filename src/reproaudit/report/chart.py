@@ -30,7 +30,7 @@ SAID = {
 
 def chart(claim: ClaimModel) -> Markup:
     """Return a claim's figure; empty if it has none."""
-    found = claim.chart
+    found = claim.figure
     if found is None:
         return Markup()
     x = _Axis([v for one in found.lines for v in one.x], found.log_x, LEFT, WIDTH - RIGHT)
@@ -59,7 +59,7 @@ def chart(claim: ClaimModel) -> Markup:
 
 def picture(claim: ClaimModel) -> Markup:
     """Return a claim's figure in small: the lines alone; empty if it has none."""
-    found = claim.chart
+    found = claim.figure
     if found is None:
         return Markup()
     trained = [one for one in found.lines if one.role != "built"]
@@ -73,7 +73,7 @@ def picture(claim: ClaimModel) -> Markup:
 
 def chart_label(claim: ClaimModel) -> str:
     """Return in words what a claim's figure shows; empty if it has none."""
-    found = claim.chart
+    found = claim.figure
     if found is None:
         return ""
     said = []
@@ -94,7 +94,7 @@ def said_of(lines: LinesModel) -> str:
 
 def legend(claim: ClaimModel) -> list[tuple[str, str]]:
     """Return the kinds of line in a claim's figure: class, and what it is."""
-    lines = claim.chart.lines if claim.chart is not None else ()
+    lines = claim.figure.lines if claim.figure is not None else ()
     pairs = dict.fromkeys((one.role, said_of(one)) for one in lines)
     return list(pairs)
 

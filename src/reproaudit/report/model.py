@@ -213,7 +213,7 @@ class ClaimModel(ReportModel):
     """The typical run alone."""
     bound: str
     """The bound alone."""
-    chart: ChartModel | None
+    figure: ChartModel | None
     """The figure."""
     shown: int | None
     """The place of the condition that the row shows, among those of the headline."""

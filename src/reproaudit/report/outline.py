@@ -25,6 +25,7 @@ from reproaudit.report.numbers import (
     setting_value,
     share_range,
 )
+from reproaudit.report.paragraph import choice_name
 from reproaudit.report.strip import strip
 from reproaudit.report.words import COMMON, OUTCOMES
 
@@ -61,7 +62,7 @@ LEGEND = (
 )
 
 
-__all__ = ["chart", "legend", "picture", "strip"]
+__all__ = ["chart", "choice_name", "legend", "picture", "strip"]
 
 
 def name_of(claim: ClaimModel) -> str:
@@ -153,12 +154,6 @@ def choice_value(one: ChoiceModel) -> str:
         return one.said
     others = ", ".join(map(setting_value, one.others))
     return f"{setting_value(one.value)} (guessed); also {others}"
-
-
-def choice_name(one: ChoiceModel) -> str:
-    """Return what a page calls a choice; an experiment's own with the experiment."""
-    experiment = one.setting.rpartition(".")[0].replace("_", " ")
-    return f"{one.words} ({experiment})" if experiment else one.words
 
 
 def reviewers_words(row: dict[str, Any]) -> str:

@@ -149,7 +149,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             )
             for one in card.claims
         ),
-        main=next((one for one in card.claims if one.main and one.chart is not None), None),
+        main=next((one for one in card.claims if one.main and one.figure is not None), None),
     )
 
 

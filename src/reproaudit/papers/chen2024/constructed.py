@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from reproaudit.lab import Array
-from reproaudit.papers.chen2024.model import Form, Parameters, Subset
+from reproaudit.papers.chen2024.model import LossForm, Parameters, Subset
 from reproaudit.papers.chen2024.settings import Settings
 from reproaudit.papers.chen2024.task import Sequences, cross_entropy
 
@@ -80,7 +80,9 @@ class InductionHead:
         return loss
 
 
-def induction_head_weights(s: Settings, data: Form, targets: Int[Array, " sequence"]) -> Parameters:
+def induction_head_weights(
+    s: Settings, data: LossForm, targets: Int[Array, " sequence"]
+) -> Parameters:
     """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
 
     Args:

@@ -29,7 +29,7 @@ from reproaudit.papers.chen2024.constructed import InductionHead, induction_head
 from reproaudit.papers.chen2024.fast import Windows
 from reproaudit.papers.chen2024.information import modified_information
 from reproaudit.papers.chen2024.measures import SeedData, limit_losses, observe, recovered_gain
-from reproaudit.papers.chen2024.model import Form, Parameters, Positions
+from reproaudit.papers.chen2024.model import LossForm, Parameters, Positions
 from reproaudit.papers.chen2024.settings import Phase, Settings, Simultaneous, Staged
 from reproaudit.papers.chen2024.task import (
     Sequences,
@@ -52,7 +52,7 @@ def initial_parameters(s: Settings) -> Parameters:
     )
 
 
-def prepared(s: Settings, sequences: Sequences, session: Session) -> Form:
+def prepared(s: Settings, sequences: Sequences, session: Session) -> LossForm:
     """Sequences in the session's form; a card always computes the plain one."""
     if session.form == "fast" and session.device == "cpu":
         return Windows.of(sequences, s.architecture, s.vocabulary)
@@ -91,7 +91,7 @@ def seed_data(s: Settings, session: Session) -> SeedData:
 # ----------------------------------------------------------------------------------------- training
 
 
-def train(session: Session, on: SeedData, at: Parameters, phase: Phase) -> dict[str, Series]:
+def train_phase(session: Session, on: SeedData, at: Parameters, phase: Phase) -> dict[str, Series]:
     """Trains a phase's parameters in place, or puts constructed ones there.
 
     Returns:
@@ -103,21 +103,21 @@ def train(session: Session, on: SeedData, at: Parameters, phase: Phase) -> dict[
         phase.name,
         steps=phase.epochs,
         state=at._asdict(),
-        advance=advance(on, at, phase),
+        advance=steps_of(on, at, phase),
         observe=lambda _epoch: observe(at, on),
         observe_at=observation_steps(phase.epochs, even=half, geometric=half),
         chunk=1000,
     )
 
 
-def advance(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
+def steps_of(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], None]:
     """Returns a function that takes the phase from one epoch to another, in place."""
     if on.settings.weights == "constructed":
         return _jump(on, at, phase)
-    return lambda start, stop: descend(on.training, at, phase, on.settings, stop - start)
+    return lambda start, stop: take_steps(on.training, at, phase, on.settings, stop - start)
 
 
-def descend(data: Form, at: Parameters, phase: Phase, s: Settings, epochs: int) -> None:
+def take_steps(data: LossForm, at: Parameters, phase: Phase, s: Settings, epochs: int) -> None:
     """Takes steps of full-batch gradient descent on the phase's parameters, in place."""
     for _ in range(epochs):
         _, gradient = data.loss_and_gradient(at, phase.trained, s.cross_entropy, s.epsilon)
@@ -145,7 +145,7 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
     return put
 
 
-def movement(
+def phase_movement(
     s: Settings, at: Parameters, phase: Phase, observed: Mapping[str, Series]
 ) -> dict[str, float]:
     """The movement of what a phase trains, and no other phase, and of the training loss over it."""
@@ -166,7 +166,7 @@ def measure_staged(s: Staged, session: Session) -> Mapping[int, Measurements]:
     if s.training_data != "own_chain" and s.data_from_stage > 1:
         proper = seed_data(replace(s, training_data="own_chain"), session)
     observed = [
-        train(session, proper if number < s.data_from_stage else on, at, stage)
+        train_phase(session, proper if number < s.data_from_stage else on, at, stage)
         for number, stage in enumerate(s.phases, start=1)
     ]
     (seed,) = session.seeds
@@ -187,7 +187,7 @@ def _staged(
     moved = {
         f"{stage.name}_{name}": by
         for stage, series in zip(s.phases, observed, strict=True)
-        for name, by in movement(s, at, stage, series).items()
+        for name, by in phase_movement(s, at, stage, series).items()
     }
     lengths = [(f"length {one}", replace(s, length=one)) for one in s.transfer_lengths]
     priors = [(f"dirichlet {one}", replace(s, dirichlet=one)) for one in s.transfer_dirichlets]
@@ -218,8 +218,8 @@ def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Meas
     """Trains c_S, w and a together."""
     on, at = seed_data(s, session), initial_parameters(s)
     (phase,), (seed,) = s.phases, session.seeds
-    series = train(session, on, at, phase)
-    scalars = {**limit_losses(on), **movement(s, at, phase, series)}
+    series = train_phase(session, on, at, phase)
+    scalars = {**limit_losses(on), **phase_movement(s, at, phase, series)}
     return {
         seed: Measurements(series=series, scalars=scalars, arrays={"information": on.information})
     }

@@ -218,7 +218,7 @@ class Windows:
         reading: LossReading,
         epsilon: float,
     ) -> tuple[float, dict[ParameterName, Array]]:
-        """The trained loss, and its gradient by the named parameters; see `model.Form`.
+        """The trained loss, and its gradient by the named parameters; see `model.LossForm`.
 
         K ≤ 1, and subtracting a from every score moves no vote.
         """

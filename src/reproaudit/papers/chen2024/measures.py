@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from reproaudit.lab import Array
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
-from reproaudit.papers.chen2024.model import Architecture, Form, Parameters, subset_shares
+from reproaudit.papers.chen2024.model import Architecture, LossForm, Parameters, subset_shares
 from reproaudit.papers.chen2024.settings import Settings
 from reproaudit.papers.chen2024.task import cross_entropy
 
@@ -29,9 +29,9 @@ class SeedData:
     """
 
     settings: Settings
-    training: Form
+    training: LossForm
     training_targets: Int[Array, " sequence"]
-    validation: Form
+    validation: LossForm
     validation_targets: Int[Array, " sequence"]
     head: InductionHead
     information: Float[Array, " subset"]
@@ -80,7 +80,7 @@ def limit_losses(on: SeedData) -> dict[str, float]:
 
 
 def recovered_gain(
-    at: Parameters, s: Settings, data: Form, targets: Int[Array, " sequence"]
+    at: Parameters, s: Settings, data: LossForm, targets: Int[Array, " sequence"]
 ) -> float:
     """The share of the mechanism's gain over a uniform vote that the weights reach.
 

@@ -197,7 +197,7 @@ def trained_loss(
 # -------------------------------------------------------------------------------------- training
 
 
-class Form(Protocol):
+class LossForm(Protocol):
     """Sequences ready for training: `Positions`, or `fast.Windows`.
 
     What votes is a position in the one, a pair of windows in the other.
@@ -252,17 +252,17 @@ class Positions:
         return cls(architecture, x, torch.from_numpy(targets).to(device))
 
     def kernel(self, at: Parameters) -> Float[Array, "L sequence"]:
-        """See `Form`."""
+        """See `LossForm`."""
         K = kernel(self.sequence, self._tensors(at), self.architecture)
         return np.asarray(K.cpu().numpy())
 
     def vote(self, weight: Float[Array, "L sequence"]) -> Float[Array, "sequence V"]:
-        """See `Form`."""
+        """See `LossForm`."""
         shares = torch.from_numpy(weight / weight.sum(axis=0)).to(self.sequence.device)
         return np.asarray((shares[:, :, None] * self.sequence).sum(dim=0).double().cpu().numpy())
 
     def predict(self, at: Parameters) -> Float[Array, "sequence V"]:
-        """See `Form`."""
+        """See `LossForm`."""
         predictions = predict(self.sequence, self._tensors(at), self.architecture)
         return np.asarray(predictions.double().cpu().numpy())
 
@@ -273,7 +273,7 @@ class Positions:
         reading: LossReading,
         epsilon: float,
     ) -> tuple[float, dict[ParameterName, Array]]:
-        """See `Form`."""
+        """See `LossForm`."""
         tensors = self._tensors(at)
         moving = {name: getattr(tensors, name).requires_grad_() for name in trained}
         predictions = predict(self.sequence, tensors, self.architecture)

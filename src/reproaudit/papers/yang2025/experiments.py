@@ -14,7 +14,7 @@ from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.fast import InnerProducts, Rates
 from reproaudit.papers.yang2025.settings import Constructed, Pictured, Simultaneous, Staged
 from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
-from reproaudit.papers.yang2025.training import Run
+from reproaudit.papers.yang2025.training import Training
 
 # ------------------------------------------------------------------------------------ all at once
 
@@ -42,7 +42,7 @@ def _measured(
     settings: Simultaneous, session: Session, task: Population
 ) -> Mapping[int, Measurements]:
     """Trains; constructed neurons come early in place of training, their attention at half time."""
-    (seed,), run = session.seeds, Run.of(settings, session, task)
+    (seed,), run = session.seeds, Training.of(settings, session, task)
     begin, steps = run.moment(), settings.trained_steps
     put = run.construction(steps / 100, steps / 2)
     series = run.train("training", steps, settings.rates, put)
@@ -71,8 +71,8 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     against stays the paper's.
     """
     (seed,), classes = session.seeds, len(settings.classes)
-    staged = Run.of(settings, session, mixture(classes, settings.labels))
-    together = Run.of(settings, session, mixture(classes))
+    staged = Training.of(settings, session, mixture(classes, settings.labels))
+    together = Training.of(settings, session, mixture(classes))
     start, begin, rates = staged.model.copy(), staged.moment(), settings.rates
     neurons, attention = rates._replace(attention=0.0), Rates(rates.attention, 0.0, 0.0)
     series, ends = [], []

@@ -30,7 +30,7 @@ def observed(
     nearest = np.where(is_own, -np.inf, scores).max(axis=1)  # the highest of the others
     shares = identifier_shares(model, population)
     return {
-        "loss": logistic_loss(f, population.positive),
+        "loss": population_loss(f, population.positive),
         "accuracy": float((margin > 0).mean()),
         "easy_margin": float(margin[easy].mean()),
         "hard_margin": float(margin[hard].mean()),
@@ -47,7 +47,7 @@ def observed(
     }
 
 
-def logistic_loss(
+def population_loss(
     f: Float[np.ndarray, " sample"],
     positive: Float[np.ndarray, " sample"],
     shares: Float[np.ndarray, " sample"] | None = None,

@@ -52,7 +52,7 @@ def initial_weights(
 
 
 @dataclass(frozen=True)
-class Run:
+class Training:
     """A model in training.
 
     Attributes:
@@ -70,7 +70,7 @@ class Run:
     trained: InnerProducts | Weights
 
     @classmethod
-    def of(cls, settings: Settings, session: Session, task: Population) -> Run:
+    def of(cls, settings: Settings, session: Session, task: Population) -> Training:
         """Returns the session's model before training, on its training set of a task.
 
         A card computes the plain form; what is constructed needs no form of its own.
@@ -148,7 +148,7 @@ class Run:
         else:
             arrays = fast.weights(self.trained, self.population, self.start)
         task = self.population
-        loss = measures.logistic_loss(self.outputs(), task.positive, task.shares)
+        loss = measures.population_loss(self.outputs(), task.positive, task.shares)
         return (arrays if self.settings.bias_trained else arrays[:3]), loss
 
     def moved(self, since: tuple[list[Array], float]) -> dict[str, float]:
