@@ -30,4 +30,5 @@ class Concentrates(OneBound):
             starts = run.numbers(self.share.model_copy(update={"step": "first"}))
             pairs = zip(starts, ends, strict=True)
             ends = [(end - start) / (1 - start) if start < 1 else 0.0 for start, end in pairs]
-        return (self._condition(ends, limit, self.share, unit="share"),)
+        name = "rest" if self.of_the_rest else None
+        return (self._condition(ends, limit, self.share, name, unit="share"),)

@@ -108,7 +108,7 @@ def claim_model(
     context = Context(namer, claim.experiment, symbol, tier)
     make = _Arms(audit, claim, namer)
     low, high = share_interval(found.base.yes, found.base.n)
-    headline = make.estimates(found.base, found.cannot_fail)
+    headline = make.estimates(found.base, claim.headline, found.cannot_fail)
     shown = leading(found)
     arms = {one.name: one for one in arms_of(audit, claim)}
     bundles = Bundles(audit, claim, tier, arms, records)
@@ -128,12 +128,13 @@ def claim_model(
         ),
         phrase=words(found.phrases[0], context) if found.phrases else "",
         clauses=_reasons(found.clauses, context),
-        runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high),
+        runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high, exact=claim.exact),
         effect="no numbers" if shown is None else against(typical, shown),
         typical=typical,
         bound="" if shown is None else bound_of(shown),
         figure=None if shown is None else chart_of(bundles, found, shown, namer),
         shown=None if shown is None else found.base.estimates.index(shown),
+        proxy=next((one.proxy for one in bundles.of(found.base.arm).values() if one.proxy), None),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
         ),
@@ -189,7 +190,9 @@ class _Arms:
         self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
         self._grade = claim.grade
 
-    def arm(self, answer: ArmAnswer, cannot_fail: Sequence[int] = ()) -> ArmModel:
+    def arm(
+        self, answer: ArmAnswer, cannot_fail: Sequence[int] = (), checks: Sequence[Kind] = ()
+    ) -> ArmModel:
         """Return the model of an arm's answer."""
         arm = answer.arm
         setting, value = arm.varied or (None, None)
@@ -218,7 +221,7 @@ class _Arms:
             trained=answer.trained,
             source=source,
             weak=answer.weak,
-            estimates=self.estimates(answer, cannot_fail),
+            estimates=self.estimates(answer, checks or self._claim.headline, cannot_fail),
         )
 
     def _source(self, setting: str, value: SettingValue) -> str | None:
@@ -231,19 +234,28 @@ class _Arms:
 
     def check(self, answer: ArmAnswer, check: Kind, role: str) -> ArmModel:
         """Return the model of a check beside the headline."""
-        said = ", ".join(one.words.partition(";")[0] for one in self.estimates(answer))
-        return self.arm(answer).model_copy(update={"role": role, "words": said or check.name})
+        said = [typical_words(one, self._noun(one, (check,))) for one in answer.estimates]
+        made = self.arm(answer, checks=(check,))
+        return made.model_copy(update={"role": role, "words": ", ".join(said) or check.name})
 
     def estimates(
-        self, answer: ArmAnswer, cannot_fail: Sequence[int] = ()
+        self, answer: ArmAnswer, checks: Sequence[Kind], cannot_fail: Sequence[int] = ()
     ) -> tuple[EstimateModel, ...]:
         """Return the models of an answer's conditions."""
         return tuple(
-            self._estimate(one, place in cannot_fail) for place, one in enumerate(answer.estimates)
+            self._estimate(one, self._noun(one, checks), place in cannot_fail)
+            for place, one in enumerate(answer.estimates)
         )
 
-    def _estimate(self, one: Estimate, cannot_fail: bool) -> EstimateModel:
+    def _noun(self, one: Estimate, checks: Sequence[Kind]) -> str:
+        """What a condition's number is of; where it is read in another arm, with the arm."""
         noun = self._namer.noun(self._claim.experiment, one.condition.noun)
+        read = checks[one.condition.check].quantities()
+        arms = {one.arm for one in read}
+        arm = next(iter(arms)) if len(arms) == 1 else None
+        return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun
+
+    def _estimate(self, one: Estimate, noun: str, cannot_fail: bool) -> EstimateModel:
         limit = one.limit
         within = limit.side.value == "within"
         return EstimateModel(

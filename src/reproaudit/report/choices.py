@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import Setting
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
-from reproaudit.report.numbers import of, setting_value
+from reproaudit.report.numbers import listed, of, setting_value
 from reproaudit.report.words import SOURCES, Namer
 
 
@@ -66,8 +66,15 @@ def _changes(claim: ClaimModel, arm: ArmModel) -> bool:
     return arm.n > 0 and arm.decision != claim.base.decision
 
 
+def _opens(claim: ClaimModel, arm: ArmModel) -> bool:
+    """Whether an alternative's runs cannot tell what the claim's own could."""
+    known = claim.base.decision != "open"
+    return arm.role == "alternative" and not arm.flips and known and arm.decision == "open"
+
+
 def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
+    same: list[str] = []
     by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
     for claim, arm in arms:
         if arm.value is not None and arm.n:
@@ -80,9 +87,16 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
             if _changes(claim, arm)
         ]
         late = sum(arm.unfinished for _, arm in pairs)
+        turned += [
+            f"{claim.id.partition('.')[2]} open, {of(arm.yes, arm.n)}"
+            for claim, arm in pairs
+            if _opens(claim, arm)
+        ]
         if turned:
             yield f"{value}: {', '.join(turned)}"
         elif late:
             yield f"{value}: training had not come half as far"
         else:
-            yield f"{value}: no answer changes"
+            same.append(value)
+    if same:
+        yield f"{listed(same)}: no answer changes"

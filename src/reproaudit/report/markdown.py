@@ -102,7 +102,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
             (
                 f"**{choice_name(one)}**" if one.changes else choice_name(one),
                 choice_value(one),
-                "; ".join(one.answers) if one.changes else "no answer changes",
+                "; ".join(one.answers),
             )
             for one in varied
         ),

@@ -135,6 +135,8 @@ class RunsModel(ReportModel):
     """The interval's lower end."""
     high: float
     """The interval's upper end."""
+    exact: bool = False
+    """Whether one run decides, so that there is no interval."""
 
 
 class RunModel(ReportModel):
@@ -217,6 +219,8 @@ class ClaimModel(ReportModel):
     """The figure."""
     shown: int | None
     """The place of the condition that the row shows, among those of the headline."""
+    proxy: str | None
+    """Other data or another method than the paper's, if the runs have it."""
     elsewhere: str
     """Where the runs end that say no; empty where the audit does not say."""
     base: ArmModel

@@ -120,6 +120,8 @@ def runs_words(claim: ClaimModel) -> str:
     """Return the count of runs with the interval of the share: 13 of 15 (64–98 %)."""
     if not claim.runs.n:
         return "none"
+    if claim.runs.exact:
+        return f"{of(claim.runs.yes, claim.runs.n)}, exact"
     return f"{of(claim.runs.yes, claim.runs.n)} ({share_range(claim.runs.low, claim.runs.high)})"
 
 
@@ -140,7 +142,7 @@ BADGES = {
 
 def share_of(claim: ClaimModel) -> str:
     """Return the interval of the share of all runs that would say yes."""
-    return share_range(claim.runs.low, claim.runs.high)
+    return "exact" if claim.runs.exact else share_range(claim.runs.low, claim.runs.high)
 
 
 def paragraphs(card: Scorecard) -> list[str]:
@@ -208,6 +210,8 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
     yield Fact("Source", f"{claim.locator}{wording.get(claim.wording, '')}")
     yield Fact("Answer", f"{runs_words(claim)} say yes{_as_run(claim)}.")
+    if claim.proxy:
+        yield Fact("Stand-in", f"{claim.proxy}.")
     for one in claim.headline[:4]:
         cannot = " *Cannot fail here: no null misses it.*" if one.cannot_fail else ""
         why = f": {one.why}" if one.why else ""
@@ -249,7 +253,7 @@ def _arm(arm: ArmModel) -> str:
 def _number(one: EstimateModel) -> str:
     """The typical run's number in a few words."""
     median = one.median or 0.0
-    if one.name == "place":
+    if one.name in ("place", "rest"):
         return f"{percent(median)} of the way"
     return f"{one.noun} {number(median)}{'-fold' if one.unit == 'factor' else ''}"
 
@@ -274,7 +278,7 @@ def _ablation(arm: ArmModel) -> str:
     pair = ""
     if arm.effects is not None:
         pair = f", {number(arm.effects[0])}-fold against {number(arm.effects[1])}-fold"
-    return f"{said} ({of(arm.yes, arm.n)}{pair})"
+    return f"{said} ({counts_of(arm)}{pair})"
 
 
 def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:

@@ -58,6 +58,11 @@ def _weight(claim: ClaimModel) -> int:
 
 
 def _sentence(claim: ClaimModel, sure: bool) -> str:
+    said = _said_of(claim, sure)
+    return f"{said} It ran on a stand-in: {claim.proxy}." if claim.proxy else said
+
+
+def _said_of(claim: ClaimModel, sure: bool) -> str:
     outcome = Outcome(claim.outcome)
     name = "Main claim" if claim.main else _name(claim)
     if sure and claim.certainty.level is not None:
@@ -122,7 +127,7 @@ def _reading(claim: ClaimModel, name: str, other: ArmModel) -> str:
     few = ": too few to tell" if other.decision == "open" else ""
     return (
         f"{name}: {claim.short} in {_runs(claim)}{own}; with {_value(other)}, "
-        f"{of(other.yes, other.n)} do{few}."
+        f"{of(other.yes, other.n)} do{few}{_tail(claim)}."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ClaimModel, Scorecard
-from reproaudit.report.numbers import counted, of, share_range
+from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
     byline,
     choice_name,
@@ -16,6 +16,7 @@ from reproaudit.report.outline import (
     counts_of,
     reasons_of,
     scale_words,
+    share_of,
 )
 from reproaudit.report.paragraph import closing
 from reproaudit.report.words import OUTCOMES
@@ -54,7 +55,7 @@ def _report(
     names = max((len(_name(one)) for one in card.claims), default=0)
     for claim in card.claims:
         level = claim.certainty.level or ""
-        low_high = share_range(claim.runs.low, claim.runs.high) if claim.runs.n else ""
+        low_high = share_of(claim) if claim.runs.n else ""
         yield _cut(
             f"  {OUTCOMES[Outcome(claim.outcome)].mark} {_name(claim):<{names}}  "
             f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",

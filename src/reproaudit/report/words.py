@@ -114,7 +114,7 @@ def against(typical: str, one: Estimate) -> str:
 
 def bound_of(one: Estimate) -> str:
     """Return a condition's bound in words."""
-    unit = "percent" if one.condition.name == "place" else one.condition.unit
+    unit = "percent" if one.condition.name in ("place", "rest") else one.condition.unit
     return bound_words(one.limit, unit)
 
 
@@ -141,7 +141,9 @@ def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
     if one.condition.unit == "factor":
         return lambda value: fold(value, bound)
-    if one.condition.name == "place" or (one.condition.unit == "share" and abs(bound) < 0.1):
+    if one.condition.name in ("place", "rest") or (
+        one.condition.unit == "share" and abs(bound) < 0.1
+    ):
         return percent
     return lambda value: apart(value, bound)
 
@@ -166,6 +168,7 @@ _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
     ),
     "law": lambda one, _noun: f"fits {_pair(one, number, ' times as well as the best rival')}",
     "grown": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
+    "rest": lambda one, noun: f"{noun} covers {_pair(one, percent, ' of the way left')}",
     "place": lambda one, noun: f"{noun} comes {_pair(one, percent, ' of the way')}",
     "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the reference",
     "kept": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of its start",
