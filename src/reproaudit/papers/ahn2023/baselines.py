@@ -22,16 +22,13 @@ from reproaudit.papers.ahn2023.task import Prompts
 class FairDescent:
     """Descent that uses all pairs, with the best step sizes for the validation prompts."""
 
-    def __init__(self, test: Prompts, validation: Prompts, most_steps: int) -> None:
+    def __init__(self, test: Prompts, validation: Prompts) -> None:
         self._test, self._moment = test, test.moment
         sigma, S = test.covariance.matrix, validation.moment
-        self._forms = [
-            (spectrum.condensed(most_steps + 1), preconditioner)
-            for spectrum, preconditioner in (
-                (constructed.plain_spectrum(S, sigma), None),
-                (constructed.whitened_spectrum(S, sigma), test.covariance.inverse),
-            )
-        ]
+        self._forms = (
+            (constructed.plain_spectrum(S, sigma), None),
+            (constructed.whitened_spectrum(S, sigma), test.covariance.inverse),
+        )
 
     def losses(self, steps: int) -> tuple[float, ...]:
         """Test losses without and with preconditioner, in the order of the audit's axis.

@@ -12,13 +12,13 @@ whitened S_z = R⁻¹ S R⁻ᵀ (Σ = R Rᵀ) and Σ by I, so that G = I and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import roots_genlaguerre
 
@@ -93,54 +93,42 @@ class Spectrum:
     Attributes:
         eigenvalues: of S, or of the whitened S.
         weights: the G of the module's text; None for G = I.
+        chances: of each prompt, summing to 1; None for equal ones.
     """
 
     eigenvalues: Float[FloatVector, "batch d"]
     weights: Float[FloatVector, "batch d d"] | None = None
+    chances: Float[FloatVector, " batch"] | None = None
 
     @property
     def mean(self) -> float:
         """The mean of the eigenvalues, as the loss weighs them: E 1ᵀ G λ / E 1ᵀ G 1."""
-        if self.weights is None:
-            return float(np.mean(self.eigenvalues))
-        shares = self.weights.sum(axis=1)
+        shares = self.weighed(np.ones_like(self.eigenvalues))
         return float(np.sum(shares * self.eigenvalues) / np.sum(shares))
 
-    def condensed(self, nodes: int) -> Spectrum:
-        """One prompt of ``nodes`` eigenvalues that stands for all, for p of degree below nodes.
+    def weighed(self, values: Float[FloatVector, "batch d"]) -> Float[FloatVector, "batch d"]:
+        """G p of each prompt times its chance, for the polynomial's values p at the eigenvalues.
 
-        The eigenvalues are the nodes of their Gauss rule. With G = I the rule's weights are the new
-        G; otherwise p is what its values at the nodes make of it, Σ_k p(node_k) ℓ_k, and the new G
-        is E ℓᵀ G ℓ (derived; with G = I the two agree).
+        Summed against p they are the expected loss.
         """
-        points, weights = gauss_rule(self.eigenvalues.ravel(), nodes)
-        if self.weights is None:
-            return Spectrum(points[None], np.diag(weights * self.eigenvalues.shape[1])[None])
-        basis = lagrange_basis(points, self.eigenvalues)
-        gram = np.tensordot(basis, self.weights @ basis, ((0, 1), (0, 1))) / len(basis)
-        return Spectrum(points[None], gram[None])
+        if self.weights is not None:
+            values = (self.weights @ values[:, :, None])[:, :, 0]
+        if self.chances is None:
+            return np.asarray(values / len(values))
+        return np.asarray(values * self.chances[:, None])
 
     def expected_loss(self, values: Float[FloatVector, "batch d"]) -> float:
-        """Mean of pᵀ G p, for the polynomial's values p at the eigenvalues."""
-        return float(np.mean(np.sum(values * self._weighed(values), axis=1)))
-
-    def _weighed(self, values: FloatVector) -> FloatVector:
-        if self.weights is None:
-            return values
-        return np.asarray((self.weights @ values[:, :, None])[:, :, 0])
+        """Mean of pᵀ G p."""
+        return float(np.sum(values * self.weighed(values)))
 
     def descent_loss(self, steps: StepSizes) -> tuple[float, Float[FloatVector, " steps"]]:
         """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
         factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
         values = np.prod(factors, axis=0)
-        weighed = self._weighed(values)
-        slopes = np.array(
-            [
-                -2.0 * np.sum(weighed * self.eigenvalues * np.prod(np.delete(factors, l_, 0), 0))
-                for l_ in range(len(factors))
-            ]
-        )
-        return self.expected_loss(values), slopes / len(values)
+        weighed = self.weighed(values) * self.eigenvalues
+        others = (np.prod(np.delete(factors, l_, 0), axis=0) for l_ in range(len(factors)))
+        slopes = np.array([-2.0 * np.sum(weighed * other) for other in others])
+        return self.expected_loss(values), slopes
 
 
 def whitened_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
@@ -151,20 +139,39 @@ def whitened_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d 
         covariance: Σ.
     """
     whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-    whitened = whiten @ np.asarray(S, np.float64) @ whiten.T
-    return Spectrum(np.asarray(np.linalg.eigvalsh(_symmetric(whitened)), np.float64))
+    return Spectrum(np.linalg.eigvalsh(whiten @ np.asarray(S, np.float64) @ whiten.T))
 
 
 def plain_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
     """For descent without preconditioner; arguments as for `whitened_spectrum`."""
-    eigenvalues, V = np.linalg.eigh(_symmetric(np.asarray(S, np.float64)))
+    eigenvalues, V = np.linalg.eigh(np.asarray(S, np.float64))
     V_t = V.transpose(0, 2, 1)
     weights = (V_t @ covariance @ V) * (V_t @ np.linalg.inv(covariance) @ V)
     return Spectrum(eigenvalues, weights)
 
 
-def _symmetric(matrices: FloatVector) -> FloatVector:
-    return 0.5 * (matrices + matrices.transpose(0, 2, 1))
+def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers: int) -> Spectrum:
+    """Samples the law of the whitened S, tail included.
+
+    The trace of n S_z is χ² with n d degrees of freedom and independent of S_z / tr S_z (derived).
+    The tail of the law is in the trace, whose mean a Gauss–Laguerre rule takes exactly, since the
+    loss of GD++ is of degree 3^L − 1 in it (derived); a sample serves for the shape alone, whose
+    eigenvalues are bounded.
+
+    Args:
+        rng: whose state moves on.
+        shapes: how many to sample.
+        n: pairs per prompt.
+        d: dimension.
+        layers: L.
+    """
+    z = rng.standard_normal((shapes, n, d))
+    eigenvalues = np.linalg.eigvalsh(z.transpose(0, 2, 1) @ z)
+    shares = eigenvalues / eigenvalues.sum(axis=1, keepdims=True)
+    half_traces, masses = roots_genlaguerre((3**layers - 1) // 2 + 1, n * d / 2.0 - 1.0)
+    points = (2.0 * half_traces / n)[:, None, None] * shares
+    chances = np.repeat(masses / masses.sum() / shapes, shapes)
+    return Spectrum(points.reshape(-1, d), chances=chances)
 
 
 def best_constant_step(spectrum: Spectrum, layers: int) -> float:
@@ -192,195 +199,94 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]
     if layers == 1:
         return np.array([constant])
     starts = [constant * np.linspace(1.0 - spread, 1.0 + spread, layers) for spread in (0.3, 0.6)]
-    found = [
-        minimize(spectrum.descent_loss, start, jac=True, method="BFGS", options={"gtol": 1e-9})
-        for start in starts
-    ]
-    return np.sort(min(found, key=lambda result: float(result.fun)).x)
+    return np.sort(_least(spectrum.descent_loss, starts).x)
 
 
-def preconditioned_descent(
-    covariance: Float[Array, "d d"], steps: StepSizes
-) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
-    """The model that performs preconditioned gradient descent: A_l = −a_l Σ⁻¹, B_l = 0.
-
-    Args:
-        covariance: Σ.
-        steps: the a_l, for example of `best_steps`.
-
-    Returns:
-        A and B. Source: the paper's construction (recalled), verified by test.
-    """
-    A = -np.asarray(steps)[:, None, None] * np.linalg.inv(covariance)
-    return A, np.zeros_like(A)
+def _least(loss: Callable[..., Any], starts: Sequence[FloatVector]) -> Any:
+    """The best minimum found from several starts, of a loss that comes with its gradient."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
+        found = [
+            minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+            for start in starts
+        ]
+    return min(found, key=lambda result: float(result.fun))
 
 
 @dataclass(frozen=True)
-class CorrectedDescent:
-    """Scalars of GD++: A_l = −a_l Σ⁻¹ and B_l = β_l I.
+class Scalars:
+    """A model of the theorems: A_l = −a_l Σ⁻¹ and B_l = β_l I.
+
+    With all β_l = 0 it performs preconditioned gradient descent (the paper's construction,
+    recalled, verified by test); otherwise GD++.
 
     Attributes:
         steps: the a_l.
         corrections: the β_l; the last does not matter and is 0.
-        expected_loss: on the selection data.
     """
 
     steps: Float[FloatVector, " layers"]
     corrections: Float[FloatVector, " layers"]
-    expected_loss: float
 
     def matrices(
         self, covariance: Float[Array, "d d"]
     ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
-        """A and B."""
-        A, B = preconditioned_descent(covariance, self.steps)
-        return A, B + self.corrections[:, None, None] * np.eye(len(covariance))
+        """A and B, for Σ."""
+        A = -self.steps[:, None, None] * np.linalg.inv(covariance)
+        return A, self.corrections[:, None, None] * np.eye(len(covariance))
 
 
-def best_corrected_descent(law: Spectrum, layers: int) -> CorrectedDescent:
+def best_descent(law: Spectrum, layers: int) -> Scalars:
+    """Preconditioned descent with the best steps for a whitened spectrum."""
+    return Scalars(best_steps(law, layers), np.zeros(layers))
+
+
+def best_corrected_descent(law: Spectrum, layers: int) -> Scalars:
     """The best scalars of GD++ found from several starts; never worse than `best_steps`.
 
-    With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
-    for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
-
     Args:
-        law: of whitened moments, by `law_of_moments` or `Spectrum.condensed` with `nodes_for`
-            nodes or more.
+        law: a whitened spectrum.
         layers: L.
-
-    Raises:
-        ValueError: for a spectrum of prompts.
     """
-    if law.weights is None or len(law.eigenvalues) != 1:
-        raise ValueError("GD++ is chosen on a condensed spectrum")
-    nodes, weights = law.eigenvalues[0], np.diagonal(law.weights[0])
     steps = best_steps(law, layers)
     starts = [
         np.concatenate([order, np.full(layers - 1, beta)])
         for order in (steps, steps[::-1])
         for beta in (0.0, 0.3, 1.0)
     ]
-    with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
-        found = [
-            minimize(corrected_loss, start, (nodes, weights, layers), jac=True, method="BFGS")
-            for start in starts
-        ]
-    best = min(found, key=lambda result: float(result.fun))
-    corrections = np.append(best.x[layers:], 0.0)
-    return CorrectedDescent(best.x[:layers], corrections, float(best.fun))
-
-
-def nodes_for(layers: int) -> int:
-    """The number of nodes that gives GD++'s loss exactly: b has degree (3^L − 1)/2 (derived)."""
-    return int((3**layers - 1) // 2 + 1)
-
-
-def law_of_moments(shapes: Float[Array, "batch d d"], n: int, nodes: int) -> Spectrum:
-    """A condensed spectrum of the law of S_z itself, tail included.
-
-    The trace of n S_z is χ² with n d degrees of freedom and independent of S_z / tr S_z (derived).
-    The tail of the law is in the trace, whose mean a Gauss–Laguerre rule takes exactly; a sample
-    serves for the shape alone, whose eigenvalues are bounded.
-
-    Args:
-        shapes: a sample of S_z or of any multiples of it.
-        n: pairs per prompt.
-        nodes: polynomials of degree below 2 · nodes are integrated exactly over the trace.
-    """
-    d = shapes.shape[-1]
-    eigenvalues = np.linalg.eigvalsh(_symmetric(np.asarray(shapes, np.float64)))
-    shares, of_share = gauss_rule((eigenvalues / eigenvalues.sum(1, keepdims=True)).ravel(), nodes)
-    half_trace, of_trace = roots_genlaguerre(nodes, n * d / 2.0 - 1.0)
-    points = np.outer(2.0 * half_trace / n, shares).ravel()
-    weights = np.outer(of_trace / of_trace.sum(), of_share).ravel()
-    values, of_value = gauss_rule(points, nodes, weights / weights.sum())
-    return Spectrum(values[None], np.diag(d * of_value)[None])
+    best = _least(lambda scalars: corrected_loss(scalars, law, layers), starts).x
+    return Scalars(best[:layers], np.append(best[layers:], 0.0))
 
 
 def corrected_loss(
-    scalars: Float[FloatVector, " scalars"],
-    nodes: Float[FloatVector, " nodes"],
-    weights: Float[FloatVector, " nodes"],
-    layers: int,
+    scalars: Float[FloatVector, " scalars"], law: Spectrum, layers: int
 ) -> tuple[float, Float[FloatVector, " scalars"]]:
-    """Σ_k weight_k b(λ_k)² of GD++ at the nodes λ_k, and its gradient.
+    """The expected loss E Σ_i b(λ_i)² of GD++ on a whitened spectrum, and its gradient.
+
+    With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
+    for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
 
     Args:
         scalars: a_0 … a_{L−1}, β_0 … β_{L−2}; the last β reaches no output.
-        nodes: the λ_k.
-        weights: of the nodes.
+        law: a whitened spectrum.
         layers: L.
 
     Returns:
         The loss, and its gradient in the scalars.
     """
     steps, corrections = scalars[:layers], np.append(scalars[layers:], 0.0)
+    nodes = law.eigenvalues
     b, c, moves = [np.ones_like(nodes)], [np.ones_like(nodes)], []
     for step, correction in zip(steps, corrections, strict=True):
         moves.append(step * c[-1] ** 2 * nodes)
         b.append(b[-1] * (1.0 - moves[-1]))
         c.append(c[-1] * (1.0 - correction * moves[-1]))
     gradient = np.zeros((2, layers))
-    to_b, to_c = 2.0 * weights * b[-1], np.zeros_like(nodes)
+    to_b, to_c = 2.0 * law.weighed(b[-1]), np.zeros_like(nodes)
     for layer in reversed(range(layers)):
         move, correction = moves[layer], corrections[layer]
         to_move = -to_b * b[layer] - to_c * c[layer] * correction
-        gradient[0, layer] = to_move @ (c[layer] ** 2 * nodes)
-        gradient[1, layer] = -to_c @ (c[layer] * move)
+        gradient[0, layer] = np.sum(to_move * c[layer] ** 2 * nodes)
+        gradient[1, layer] = -np.sum(to_c * c[layer] * move)
         to_b = to_b * (1.0 - move)
         to_c = to_c * (1.0 - correction * move) + to_move * 2.0 * steps[layer] * c[layer] * nodes
-    return float(weights @ b[-1] ** 2), gradient.ravel()[:-1]
-
-
-def gauss_rule(
-    points: Float[FloatVector, " points"],
-    count: int,
-    weights: Float[FloatVector, " points"] | None = None,
-) -> tuple[Float[FloatVector, " nodes"], Float[FloatVector, " nodes"]]:
-    """A few nodes with weights that stand for many points: Σ_k weight_k p(node_k) = E p(point).
-
-    Exact for every polynomial p of degree below 2 · count. The Lanczos process on the diagonal
-    matrix of the points, begun at the roots of their weights, gives the recurrence of the
-    polynomials that are orthogonal over the points; the eigenvalues of its Jacobi matrix are the
-    nodes, and the squared first entries of its eigenvectors the weights. Source: Golub and Welsch,
-    Mathematics of Computation 23 (1969).
-
-    Args:
-        points: of the law, equally likely unless weighed.
-        count: how many nodes; fewer come back where fewer points differ.
-        weights: of the points, summing to 1; None for equal ones.
-
-    Returns:
-        Nodes and weights, of equal length; the weights sum to 1.
-    """
-    basis = np.zeros((count, len(points)))
-    basis[0] = 1.0 / np.sqrt(len(points)) if weights is None else np.sqrt(weights)
-    diagonal, beside = [], []
-    for k in range(count):
-        following = points * basis[k]
-        diagonal.append(float(basis[k] @ following))
-        for _ in range(2):  # once leaves the rounding that the Lanczos process is known for
-            following -= (basis[: k + 1] @ following) @ basis[: k + 1]
-        length = float(np.linalg.norm(following))
-        if k + 1 == count or length <= 1e-12 * float(np.abs(points).max()):  # rounding is left
-            break
-        beside.append(length)
-        basis[k + 1] = following / length
-    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
-    return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)
-
-
-def lagrange_basis(
-    nodes: Float[FloatVector, " nodes"], points: Float[FloatVector, "*shape"]
-) -> Float[FloatVector, "*shape nodes"]:
-    """The polynomials that are 1 at one node and 0 at the others, at the points.
-
-    Args:
-        nodes: distinct.
-        points: where to evaluate.
-    """
-    basis = [
-        np.prod([(points - other) / (node - other) for other in np.delete(nodes, k)], axis=0)
-        for k, node in enumerate(nodes)
-    ]
-    return np.stack([np.broadcast_to(one, points.shape) for one in basis], axis=-1)
+    return law.expected_loss(b[-1]), gradient.ravel()[:-1]

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from reproaudit.lab import (
     Array,
     Experiment,
-    Measure,
     Measurements,
     Series,
     Session,
     continued_steps,
+    measure_movement,
     one_thread,
-    per_seed,
 )
 from reproaudit.papers.ahn2023 import constructed, measures
 from reproaudit.papers.ahn2023.baselines import (
@@ -27,17 +25,15 @@ from reproaudit.papers.ahn2023.baselines import (
     least_squares,
     released_least_squares,
 )
-from reproaudit.papers.ahn2023.runs import (
+from reproaudit.papers.ahn2023.training import (
     CONTINUED,
     Choosing,
     RunTask,
     Trained,
     TrainingSettings,
-    chosen_losses,
-    continued_losses,
-    movement_of,
-    train_models,
-    validation_prompts,
+    chosen_loss,
+    continued_loss,
+    train_model,
 )
 
 
@@ -102,32 +98,42 @@ class ContextLength(AgainstBaselines):
 # --- experiments ---------------------------------------------------------------------------------
 
 
-def _observe_distances(task: RunTask, A: Array, B: Array) -> Mapping[str, Array]:
-    distances = task.distances(A)
-    if task.settings.b_matrices == "free":
-        distances["distance_b"] = measures.distance_to_identity(
-            B[:-1]
-        )  # the last B reaches no output
-    return distances
+def _task(settings: Demonstration, session: Session, *, identity_weights: bool = False) -> RunTask:
+    """The task of the session's seed."""
+    (seed,) = session.seeds
+    return RunTask.of(seed, settings.pairs, settings, session, identity_weights=identity_weights)
 
 
-def measure_demonstration(settings: Demonstration, session: Session) -> Mapping[int, Measurements]:
+def measure_demonstration(settings: Demonstration, session: Session) -> Measurements:
     """The demonstrations of Theorems 3 (B_l = 0) and 4 (B_l free): losses, distances, matrices."""
-    tasks = [RunTask.of(seed, settings.pairs, settings, session.form) for seed in session.seeds]
-    model = train_models(session, "training", tasks, settings.layers, _observe_distances)
-    continued = continued_losses(session, tasks, model)
+    task, free = _task(settings, session), settings.b_matrices == "free"
+
+    def observe(task: RunTask, A: Array, B: Array) -> Mapping[str, Array]:
+        distances = task.distances(A)
+        if free:  # the last B reaches no output
+            distances["distance_b"] = measures.distance_to_identity(B[:-1])
+        return distances
+
+    model = train_model(session, "training", task, settings.layers, observe)
+    continued = continued_loss(session, task, model)
     A, B = model.end
-    results = {}
-    for i, (task, series) in enumerate(zip(tasks, split_seeds(model, session.seeds), strict=True)):
-        arrays = {"whitened_a": measures.whitened(A[i], task.covariance)}
-        if settings.b_matrices == "free":
-            arrays["final_b"] = B[i][:-1]
-        results[task.seed] = Measurements(
-            scalars={**movement_of([model], i), "continued_loss": float(continued[i])},
-            series=series,
-            arrays=arrays,
-        )
-    return results
+    arrays = {"whitened_a": measures.whitened(A, task.covariance)}
+    return Measurements(
+        scalars={**_movement([model]), "continued_loss": continued},
+        series=model.series,
+        arrays={**arrays, "final_b": B[:-1]} if free else arrays,
+    )
+
+
+def measure_one_layer(settings: Demonstration, session: Session) -> Measurements:
+    """One layer, for its optimum in closed form (Theorem 1)."""
+    task = _task(settings, session)
+    model = train_model(session, "training", task, settings.layers, _observe_one_layer)
+    return Measurements(
+        scalars=_movement([model]),
+        series=model.series,
+        arrays={"whitened_a": measures.whitened(model.end[0], task.covariance)[0]},
+    )
 
 
 def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float | Array]:
@@ -139,39 +145,11 @@ def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float 
     }
 
 
-def measure_one_layer(settings: Demonstration, session: Session) -> Mapping[int, Measurements]:
-    """One layer, for its optimum in closed form (Theorem 1)."""
-    tasks = [RunTask.of(seed, settings.pairs, settings, session.form) for seed in session.seeds]
-    model = train_models(session, "training", tasks, settings.layers, _observe_one_layer)
-    A, _ = model.end
-    return {
-        task.seed: Measurements(
-            scalars=movement_of([model], i),
-            series=series,
-            arrays={"whitened_a": measures.whitened(A[i], task.covariance)[0]},
-        )
-        for i, (task, series) in enumerate(
-            zip(tasks, split_seeds(model, session.seeds), strict=True)
-        )
-    }
-
-
-def measure_printed_optimum(
-    settings: PrintedOptimum, session: Session
-) -> Mapping[int, Measurements]:
+def measure_printed_optimum(settings: PrintedOptimum, session: Session) -> Measurements:
     """One layer trained with w ~ N(0, I), against the optimum that Theorem 1 prints for it."""
-    identity = settings.weight_law == "identity"
-    tasks = [
-        RunTask.of(seed, settings.pairs, settings, session.form, identity_weights=identity)
-        for seed in session.seeds
-    ]
-    model = train_models(session, "training", tasks, settings.layers, _observe_printed_optimum)
-    return {
-        task.seed: Measurements(scalars=movement_of([model], i), series=series)
-        for i, (task, series) in enumerate(
-            zip(tasks, split_seeds(model, session.seeds), strict=True)
-        )
-    }
+    task = _task(settings, session, identity_weights=settings.weight_law == "identity")
+    model = train_model(session, "training", task, settings.layers, _observe_printed_optimum)
+    return Measurements(scalars=_movement([model]), series=model.series)
 
 
 def _observe_printed_optimum(task: RunTask, A: Array, B: Array) -> Mapping[str, float]:
@@ -187,21 +165,18 @@ def _observe_printed_optimum(task: RunTask, A: Array, B: Array) -> Mapping[str, 
     }
 
 
-def measure_depth(settings: Depth, session: Session) -> Mapping[int, Measurements]:
+def measure_depth(settings: Depth, session: Session) -> Measurements:
     """Models of each depth, and the baselines with as many steps on the same test prompts."""
-    tasks = [RunTask.of(seed, settings.pairs, settings, session.form) for seed in session.seeds]
-    models = [
-        train_models(session, f"{layers} layers", tasks, layers, _observe_nothing)
-        for layers in settings.depths
-    ]
-    chosen = [chosen_losses(tasks, model) for model in models]
-    baselines = [depth_baselines(task, settings) for task in tasks]
-    return _comparisons(session.seeds, models, chosen, baselines)
+    (seed,) = session.seeds
+    task = RunTask.of(seed, settings.pairs, settings, session)
+    models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
+    chosen = [chosen_loss(task, model.saved) for model in models]
+    return _comparison(models, chosen, depth_baselines(task, settings))
 
 
 def depth_baselines(task: RunTask, settings: Depth) -> Sequence[Sequence[float]]:
     """For each depth, the losses of as many steps, in the order of the audit's axis."""
-    fair = FairDescent(task.test_prompts(), validation_prompts(task), max(settings.depths))
+    fair = FairDescent(task.test_prompts(), task.validation_prompts())
     released = released_descents(task, settings)
     return [
         [*fair.losses(steps), *(one.loss(steps) for one in released)] for steps in settings.depths
@@ -210,121 +185,89 @@ def depth_baselines(task: RunTask, settings: Depth) -> Sequence[Sequence[float]]
 
 def released_descents(task: RunTask, settings: AgainstBaselines) -> tuple[ReleasedDescent, ...]:
     """The released baselines without and with preconditioner, on prompts of their own."""
-    own = task.prompts("released baselines", _most_released(settings))
-    kinds = (
-        (
-            settings.released_prompts,
-            settings.released_choice_seed,
-            settings.released_steps,
-        ),
-        (
-            settings.released_preconditioned_prompts,
-            settings.released_preconditioned_choice_seed,
-            settings.released_preconditioned_steps,
-        ),
+    plain = (
+        settings.released_prompts,
+        settings.released_choice_seed,
+        settings.released_steps,
     )
+    preconditioned = (
+        settings.released_preconditioned_prompts,
+        settings.released_preconditioned_choice_seed,
+        settings.released_preconditioned_steps,
+    )
+    own = task.prompts("released baselines", max(plain[0], preconditioned[0]))
     return tuple(
         ReleasedDescent(
             test=own.first(count),
-            choice=validation_prompts(RunTask.of(seed, task.pairs, settings)).first(
-                settings.released_choice_prompts
-            ),
+            choice=RunTask.of(seed, task.pairs, settings)
+            .validation_prompts()
+            .first(settings.released_choice_prompts),
             step_sizes=step_sizes,
-            preconditioned=bool(preconditioned),
+            preconditioned=kind == 1,
         )
-        for preconditioned, (count, seed, step_sizes) in enumerate(kinds)
+        for kind, (count, seed, step_sizes) in enumerate((plain, preconditioned))
     )
 
 
-def _most_released(settings: AgainstBaselines) -> int:
-    return max(settings.released_prompts, settings.released_preconditioned_prompts)
-
-
-def measure_context_length(settings: ContextLength, session: Session) -> Mapping[int, Measurements]:
+def measure_context_length(settings: ContextLength, session: Session) -> Measurements:
     """A model for each number of pairs, and the baselines on the same test prompts."""
+    (seed,) = session.seeds
     models, chosen, baselines = [], [], []
     for pairs in settings.lengths:
-        tasks = [RunTask.of(seed, pairs, settings, session.form) for seed in session.seeds]
+        task = RunTask.of(seed, pairs, settings, session)
         short = pairs < settings.short_below
         rate = settings.short_learning_rate if short else settings.learning_rate
         phase = f"{pairs} pairs"
-        models.append(train_models(session, phase, tasks, settings.layers, _observe_nothing, rate))
-        chosen.append(chosen_losses(tasks, models[-1]))
-        baselines.append([length_baselines(task, settings) for task in tasks])
-    of_seed = [[one[i] for one in baselines] for i in range(len(session.seeds))]
-    return _comparisons(session.seeds, models, chosen, of_seed)
+        models.append(train_model(session, phase, task, settings.layers, learning_rate=rate))
+        chosen.append(chosen_loss(task, models[-1].saved))
+        baselines.append(length_baselines(task, settings))
+    return _comparison(models, chosen, baselines)
 
 
 def length_baselines(task: RunTask, settings: ContextLength) -> Sequence[float]:
     """The losses of as many steps as layers, in the order of the audit's axis."""
     steps, test = settings.layers, task.test_prompts()
-    fair = FairDescent(test, validation_prompts(task), steps)
     descents = released_descents(task, settings)
     return [
-        *fair.losses(steps),
+        *FairDescent(test, task.validation_prompts()).losses(steps),
         least_squares(test),
         *(one.loss(steps) for one in descents),
         released_least_squares(descents[1].test),
     ]
 
 
-def _observe_nothing(task: RunTask, A: Array, B: Array) -> Mapping[str, float | Array]:
-    del task, A, B
-    return {}
+def _movement(models: Sequence[Trained]) -> dict[str, float]:
+    """The movement of all models of a run together."""
+    return measure_movement(
+        [matrices for model in models for matrices in model.start],
+        [matrices for model in models for matrices in model.end],
+        [model.losses[0] for model in models],
+        [model.losses[1] for model in models],
+    )
 
 
-def _comparisons(
-    seeds: Sequence[int],
-    models: Sequence[Trained],
-    chosen: Sequence[Float[Array, " seeds"]],
-    baselines: Sequence[Sequence[Sequence[float]]],
-) -> Mapping[int, Measurements]:
+def _comparison(
+    models: Sequence[Trained], chosen: Sequence[float], baselines: Sequence[Sequence[float]]
+) -> Measurements:
     """Lays models side by side: one entry per model on the leading axis.
 
     Args:
-        seeds: of the session.
         models: one for each depth or length.
-        chosen: of each model, the test loss of each seed's chosen saved model.
-        baselines: by seed, model and baseline.
+        chosen: of each model, the test loss of the chosen saved model.
+        baselines: by model and baseline.
     """
-    curves = [split_seeds(model, seeds) for model in models]
-    results = {}
-    for i, seed in enumerate(seeds):
-        curve = [of_model[i]["loss"] for of_model in curves]
-        shortest = min(curve, key=lambda series: len(series.steps))  # a diverged one ends early
-        keep = len(shortest.steps)
-        values = np.stack([series.values[:keep] for series in curve], axis=1)
-        results[seed] = Measurements(
-            scalars=movement_of(models, i),
-            series={"training_loss": Series(steps=shortest.steps, values=values)},
-            arrays={
-                "test_loss": np.array([losses[i] for losses in chosen]),
-                "baseline_loss": np.array(baselines[i]),
-            },
-        )
-    return results
-
-
-def split_seeds(model: Trained, seeds: Sequence[int]) -> Sequence[dict[str, Series]]:
-    """A model's series, for each seed in order."""
-    split = per_seed(model.series, seeds)
-    return [split[seed] for seed in seeds]
+    curves = [model.series["loss"] for model in models]
+    shortest = min(curves, key=lambda series: len(series.steps))  # a diverged one ends early
+    keep = len(shortest.steps)
+    values = np.stack([series.values[:keep] for series in curves], axis=1)
+    return Measurements(
+        scalars=_movement(models),
+        series={"training_loss": Series(steps=shortest.steps, values=values)},
+        arrays={"test_loss": np.array(chosen), "baseline_loss": np.array(baselines)},
+    )
 
 
 # --- the table of experiments --------------------------------------------------------------------
-
-
-def _reproducible(measure: Measure) -> Measure:
-    """The same function with matrix products on one thread.
-
-    With more, sums are split among them, and the last bits depend on their number.
-    """
-
-    def measured(settings: Any, session: Session) -> Mapping[int, Measurements]:
-        with one_thread():
-            return measure(settings, session)
-
-    return measured
 
 
 def _one_phase(settings: Demonstration) -> Mapping[str, int]:
@@ -343,14 +286,22 @@ def _phase_per_length(settings: ContextLength) -> Mapping[str, int]:
     return {f"{pairs} pairs": settings.steps for pairs in settings.lengths}
 
 
-_TOGETHER = frozenset({"cuda"})
-"""The devices on which one call trains all seeds, which there share each batched product."""
-
-
 def _experiment(
-    settings: type[TrainingSettings], measure: Measure, phases: Callable[[Any], Mapping[str, int]]
+    settings: type[TrainingSettings],
+    measure: Callable[[Any, Session], Measurements],
+    phases: Callable[[Any], Mapping[str, int]],
 ) -> Experiment:
-    return Experiment(settings, _reproducible(measure), _TOGETHER, phases, has_plain_form=True)
+    """An experiment that measures one seed a call, with matrix products on one thread.
+
+    With more threads, sums are split among them, and the last bits depend on their number.
+    """
+
+    def measured(settings: Any, session: Session) -> Mapping[int, Measurements]:
+        (seed,) = session.seeds
+        with one_thread():
+            return {seed: measure(settings, session)}
+
+    return Experiment(settings, measured, phases=phases, has_plain_form=True)
 
 
 EXPERIMENTS: Mapping[str, Experiment] = {

@@ -1,4 +1,4 @@
-"""Training minibatches: the random words they come from, and their law in plain NumPy.
+"""Minibatches of the fast form: what the loss needs of a prompt, as it lies in memory, and drawn.
 
 The loss needs of a prompt's inputs only S = (1/n) Σ x_i x_iᵀ, so S is drawn by its exact law and
 the inputs are not. With x = R z, w = R⁻ᵀ v and Σ = R Rᵀ,
@@ -7,21 +7,6 @@ the inputs are not. With x = R z, w = R⁻ᵀ v and Σ = R Rᵀ,
 
 For n ≥ d, T is Bartlett's factor of a Wishart matrix: lower triangular, T_ij standard normal below
 the diagonal and T_ii² ~ χ²(n − i), i from 0. For n < d, T is d×n with standard normal entries.
-
-**The stream.** Word q of prompt p in draw k is component q mod 4 of Threefry-4x32 with 20 rounds
-(Salmon, Moraes, Dror and Shaw, SC 2011), whose counter is (p, ⌊q/4⌋, k, 0) and whose key are 128
-bits from the seed and the purpose. So every number is a function of (seed, purpose, draw, prompt)
-alone: nothing depends on what was drawn before, on the number of threads or on the vector's width,
-and no two prompts, draws or purposes share words.
-
-**From words to numbers.** u = (word + ½) / 2³² is uniform. Words 2m and 2m + 1 give the standard
-normals 2m and 2m + 1 by the transform of Box and Muller: √(−2 ln u_2m) times the cosine and the
-sine of 2π word_{2m+1} / 2³²; they reach to 6.8 standard deviations. The normals are, in this
-order: v, z, the entries of T row by row, and one for each odd n − i. The words that follow give
-χ²(n − i) as −2 ln of the product of ⌊(n − i)/2⌋ uniforms, plus the square of that normal if n − i
-is odd. Both precisions use the same words, so they are the same draw but for rounding.
-
-`draw_plain` is this text in NumPy; `fast.sampler` is the same as vector code.
 """
 
 from __future__ import annotations
@@ -29,158 +14,131 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, UInt32
-from numpy.typing import DTypeLike, NDArray
+from jaxtyping import Float
+from numpy.typing import DTypeLike
 
-from reproaudit.lab import Array, generator
-from reproaudit.papers.ahn2023.fast.prompts import Minibatch, pack
-from reproaudit.papers.ahn2023.task import Covariance
+from reproaudit.lab import Array
+from reproaudit.papers.ahn2023.task import Covariance, Prompts
 
-Words = NDArray[np.uint32]
-
-ROUNDS = 20
-ROTATIONS = ((10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20))
-PARITY = 0x1BD11BDA
-"""Threefry-4x32's constants."""
+LANES = 16
+"""Prompts that are computed together; in single precision a row of them is a vector of 512 bits."""
 
 
 @dataclass(frozen=True)
-class Stream:
-    """The words of one draw.
+class Minibatch:
+    """Prompts, made once and used for many steps.
 
     Attributes:
-        key: four words, of the seed and the purpose.
-        index: which draw, below 2³².
+        data: (groups, (d·d + 2d + 1) · LANES). For each prompt the entries of S, w, the query and
+            the error's offset, each a row of LANES prompts. The last group is filled up with
+            prompts of zeros, which add nothing to any sum.
+        count: how many prompts there really are.
+        dim: d.
     """
 
-    key: tuple[int, int, int, int]
-    index: int
+    data: Float[Array, "groups numbers"]
+    count: int
+    dim: int
 
     @classmethod
-    def of(cls, seed: int, purpose: str, index: int) -> Stream:
-        """The stream of a draw; see `reproaudit.lab.generator` for seed and purpose."""
-        a, b, c, d = generator(seed, purpose).integers(0, 2**32, 4, np.uint32).tolist()
-        return cls((a, b, c, d), index)
+    def of(
+        cls,
+        S: Float[Array, "batch d d"],
+        w: Float[Array, "batch d"],
+        query: Float[Array, "batch d"],
+        offset: Float[Array, " batch"] | None = None,
+    ) -> Minibatch:
+        """Lays prompts out, in the precision of S.
 
-    def words(self, prompts: UInt32[Words, " batch"], count: int) -> UInt32[Words, "batch count"]:
-        """The first words of these prompts."""
-        blocks = np.arange(-(-count // 4), dtype=np.uint32)
-        p, block = (part.ravel() for part in np.meshgrid(prompts, blocks, indexing="ij"))
-        index, zero = np.full_like(p, self.index), np.zeros_like(p)
-        key = [np.full_like(p, word) for word in self.key]
-        words = np.stack(threefry([p, block, index, zero], key), axis=1)
-        return words.reshape(len(prompts), -1)[:, :count]
+        Args:
+            S: the second moments (1/n) Σ x xᵀ, symmetric.
+            w: the weights of the labels in the prompt.
+            query: the inputs x_{n+1}.
+            offset: what is added to each prediction's error: (w − w')·x_{n+1} where the labels are
+                of weights w and the target is of other weights w'. None for 0.
 
+        Raises:
+            ValueError: if the shapes do not fit, there is no prompt, or S is of another precision.
+        """
+        batch, d = len(S), S.shape[-1]
+        if S.shape != (batch, d, d) or w.shape != (batch, d) or query.shape != (batch, d):
+            raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
+        if S.dtype not in (np.float32, np.float64):
+            raise ValueError(f"a minibatch is float32 or float64, not {S.dtype}")
+        if batch < 1:
+            raise ValueError(f"a minibatch needs prompts, got {batch}")
+        offsets = np.zeros(batch) if offset is None else offset
+        groups = -(-batch // LANES)
+        padded = np.zeros((groups * LANES, d * d + 2 * d + 1), S.dtype)
+        padded[:batch] = np.concatenate(
+            [S.reshape(batch, -1), w, query, offsets[:, None]], axis=1, dtype=S.dtype
+        )
+        rows = padded.reshape(groups, LANES, -1).transpose(0, 2, 1)
+        return cls(np.ascontiguousarray(rows).reshape(groups, -1), batch, d)
 
-def threefry(counter: list[Words], key: list[Words]) -> list[Words]:
-    """Threefry-4x32 with 20 rounds, entry by entry of four arrays of words."""
-    parity = np.uint32(PARITY) ^ key[0] ^ key[1] ^ key[2] ^ key[3]
-    keys = [*key, parity]
-    x = [word + of_key for word, of_key in zip(counter, key, strict=True)]
-    for r in range(ROUNDS):
-        first, second = (1, 3) if r % 2 == 0 else (3, 1)  # whom words 0 and 2 mix with
-        for a, b, bits in zip((0, 2), (first, second), ROTATIONS[r % 8], strict=True):
-            x[a] = x[a] + x[b]
-            x[b] = ((x[b] << np.uint32(bits)) | (x[b] >> np.uint32(32 - bits))) ^ x[a]
-        if r % 4 == 3:
-            turn = r // 4 + 1
-            x = [word + keys[(turn + i) % 5] for i, word in enumerate(x)]
-            x[3] = x[3] + np.uint32(turn)
-    return x
+    @classmethod
+    def of_prompts(cls, prompts: Prompts) -> Minibatch:
+        """The same prompts, of which every input was drawn."""
+        labels, query = prompts.label_weights, prompts.query
+        return cls.of(prompts.moment, labels, query, ((prompts.w - labels) * query).sum(axis=1))
 
-
-@dataclass(frozen=True)
-class Layout:
-    """The order in which a prompt's words and normals are used.
-
-    Attributes:
-        n: pairs.
-        d: dimension.
-    """
-
-    n: int
-    d: int
-
-    @property
-    def triangular(self) -> bool:
-        """True where T is Bartlett's factor, False where it is d×n."""
-        return self.n >= self.d
-
-    @property
-    def entries(self) -> list[tuple[int, int]]:
-        """The places of T that are standard normal, row by row."""
-        return [(i, k) for i in range(self.d) for k in range(i if self.triangular else self.n)]
-
-    @property
-    def freedoms(self) -> list[int]:
-        """The degrees of freedom n − i of the squares on T's diagonal."""
-        return [self.n - i for i in range(self.d)] if self.triangular else []
-
-    @property
-    def normals(self) -> int:
-        """The number of standard normals."""
-        return 2 * self.d + len(self.entries) + sum(k % 2 for k in self.freedoms)
-
-    @property
-    def normal_words(self) -> int:
-        """The number of words that the normals take, always even."""
-        return 2 * -(-self.normals // 2)
-
-    @property
-    def words(self) -> int:
-        """The number of words of a prompt."""
-        return self.normal_words + sum(k // 2 for k in self.freedoms)
+    def unpacked(
+        self,
+    ) -> tuple[
+        Float[Array, "batch d d"],
+        Float[Array, "batch d"],
+        Float[Array, "batch d"],
+        Float[Array, " batch"],
+    ]:
+        """S, w, the query and the offset of each prompt."""
+        square, d = self.dim**2, self.dim
+        by_lane = self.data.reshape(len(self.data), -1, LANES).transpose(0, 2, 1)
+        rows = by_lane.reshape(-1, by_lane.shape[2])[: self.count]
+        S = rows[:, :square].reshape(-1, d, d)
+        return S, rows[:, square : square + d], rows[:, square + d : -1], rows[:, -1]
 
 
-def draw_plain(
+def draw_minibatch(
     covariance: Covariance,
     batch: int,
     n: int,
-    stream: Stream,
+    rng: np.random.Generator,
     *,
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike = np.float32,
     shuffled: bool = False,
 ) -> Minibatch:
-    """A minibatch by the text above, computed in float64 and then rounded.
+    """Draws a minibatch by the law above, in float64 and then rounded.
 
     Args:
         covariance: Σ.
         batch: how many prompts.
         n: pairs per prompt.
-        stream: the words.
-        dtype: of the minibatch.
+        rng: of this draw alone.
+        dtype: of the minibatch; both are the same draw but for rounding.
         shuffled: whether the labels in a prompt are of the weights of the prompt before it, while
             the target stays its own: there is then nothing to be learned in context.
     """
-    layout, d = Layout(n, covariance.dim), covariance.dim
-    words = stream.words(np.arange(batch, dtype=np.uint32), layout.words)
-    normal = standard_normals(words[:, : layout.normal_words])
-    v, z = normal[:, :d], normal[:, d : 2 * d]
-    T = np.zeros((batch, d, d if layout.triangular else n))
-    for place, (i, k) in enumerate(layout.entries):
-        T[:, i, k] = normal[:, 2 * d + place]
-    odd = list(normal[:, 2 * d + len(layout.entries) :].T)
-    rest = uniforms(words[:, layout.normal_words :])
-    for i, freedom in enumerate(layout.freedoms):
-        mine, rest = rest[:, : freedom // 2], rest[:, freedom // 2 :]
-        square = -2.0 * np.log(mine).sum(axis=1)
-        T[:, i, i] = np.sqrt(square + odd.pop(0) ** 2 if freedom % 2 else square)
-    root, dual = covariance.root, covariance.dual
-    factor, labels = root @ T, np.roll(v, 1, axis=0) if shuffled else v
-    S = factor @ factor.transpose(0, 2, 1) / n
-    offset = ((v - labels) * z).sum(axis=1)
-    parts = (S, labels @ dual.T, z @ root.T, offset)
-    return pack(*(np.asarray(part, dtype) for part in parts))
+    d = covariance.dim
+    v, z = rng.standard_normal((2, batch, d))
+    factor = covariance.root @ _factors(batch, n, d, rng)
+    labels = np.roll(v, 1, axis=0) if shuffled else v
+    return Minibatch.of(
+        np.asarray(factor @ factor.transpose(0, 2, 1) / n, dtype),
+        labels @ covariance.dual.T,
+        z @ covariance.root.T,
+        ((v - labels) * z).sum(axis=1),
+    )
 
 
-def uniforms(words: UInt32[Words, "*shape"]) -> Float[Array, "*shape"]:
-    """The u = (word + ½) / 2³²."""
-    return np.asarray((words + 0.5) / 2.0**32)
-
-
-def standard_normals(words: UInt32[Words, "batch even"]) -> Float[Array, "batch even"]:
-    """One normal per word, two for each pair."""
-    radius = np.sqrt(-2.0 * np.log(uniforms(words[:, ::2])))
-    angle = 2.0 * np.pi / 2.0**32 * words[:, 1::2]
-    pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=2)
-    return np.asarray(pairs.reshape(words.shape))
+def _factors(
+    batch: int, n: int, d: int, rng: np.random.Generator
+) -> Float[Array, "batch d columns"]:
+    """T of each prompt."""
+    if n < d:
+        return rng.standard_normal((batch, d, n))
+    T = np.zeros((batch, d, d))
+    rows, columns = np.tril_indices(d, -1)
+    T[:, rows, columns] = rng.standard_normal((batch, len(rows)))
+    diagonal = np.arange(d)
+    T[:, diagonal, diagonal] = np.sqrt(rng.chisquare(n - diagonal, (batch, d)))
+    return T

@@ -1,7 +1,7 @@
 """The linear transformer of the paper, token by token: the form to compare with the text.
 
-Nothing here is rearranged for speed. `recursion` and `kernel` compute the same loss from far less,
-and are tested against this module.
+Nothing here is rearranged for speed. `fast` computes the same loss from far less, and is tested
+against this module.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ law, so that the two forms train on different draws of one law; everything else 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -15,46 +15,51 @@ from torch import Tensor
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023 import model
-from reproaudit.papers.ahn2023.schedule import Schedule, SeedMatrices
+from reproaudit.papers.ahn2023.schedule import Matrices, Schedule
 from reproaudit.papers.ahn2023.task import Prompts
 
 
 def prompt_losses(
     prompts: Prompts, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
 ) -> Float[Tensor, ""]:
-    """The in-context loss of one model on prompts, in their precision."""
+    """The in-context loss of one model on prompts, in their precision, where the model is."""
     x, w, labels, query = (
-        torch.from_numpy(part)
+        torch.from_numpy(part).to(A.device)
         for part in (prompts.x, prompts.w, prompts.label_weights, prompts.query)
     )
     return model.in_context_loss(x, labels, query, A, B, target=w)
 
 
 def plain_loss(
-    prompts: Prompts, A: Float[Array, "layers d d"], B: Float[Array, "layers d d"]
+    prompts: Prompts,
+    A: Float[Array, "layers d d"],
+    B: Float[Array, "layers d d"],
+    device: str = "cpu",
 ) -> float:
     """The mean squared error of one model on prompts, in their precision."""
-    tensors = (torch.from_numpy(one.astype(prompts.z.dtype)) for one in (A, B))
+    tensors = (torch.from_numpy(one.astype(prompts.z.dtype)).to(device) for one in (A, B))
     with torch.no_grad():
         return float(prompt_losses(prompts, *tensors))
 
 
 class PlainLearner:
-    """One seed, with PyTorch's Adam and clipping."""
+    """One seed's model, trained with PyTorch's Adam and clipping, on the processor or a card."""
 
     def __init__(
         self,
-        draws: Sequence[Callable[[int], Prompts]],
-        A: Float[Array, "1 layers d d"],
-        B: Float[Array, "1 layers d d"],
+        draw: Callable[[int], Prompts],
+        A: Float[Array, "layers d d"],
+        B: Float[Array, "layers d d"],
         schedule: Schedule,
+        device: str = "cpu",
     ) -> None:
-        (self._draw,) = draws
-        self._schedule = schedule
-        self._A = torch.tensor(A[0], requires_grad=True)
-        self._B = torch.tensor(B[0], requires_grad=schedule.free_b)
+        self._draw, self._schedule = draw, schedule
+        self._A = torch.tensor(A, device=device, requires_grad=True)
+        self._B = torch.tensor(B, device=device, requires_grad=schedule.free_b)
         trained = [self._A, self._B] if schedule.free_b else [self._A]
-        self._optimiser = torch.optim.Adam(trained, betas=schedule.betas, eps=schedule.epsilon)
+        self._optimiser = torch.optim.Adam(
+            trained, betas=(schedule.betas[0], schedule.betas[1]), eps=schedule.epsilon
+        )
         self._drawn: tuple[int, Prompts] | None = None
 
     @property
@@ -74,15 +79,14 @@ class PlainLearner:
                 self._clip(matrices)
             self._optimiser.step()
 
-    def matrices(self) -> SeedMatrices:
+    def matrices(self) -> Matrices:
         """A and B now, float64."""
-        A, B = (m.detach().numpy().astype(np.float64)[None] for m in (self._A, self._B))
+        A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
         return A, B
 
-    def go_on(self, draws: Sequence[Callable[[int], Prompts]], schedule: Schedule) -> None:
+    def go_on(self, draw: Callable[[int], Prompts], schedule: Schedule) -> None:
         """Changes schedule and prompts; A, B and Adam's moments stay as they are."""
-        (self._draw,) = draws
-        self._schedule, self._drawn = schedule, None
+        self._draw, self._schedule, self._drawn = draw, schedule, None
 
     def _clip(self, matrices: Tensor) -> None:
         """Clips the gradient of each layer's matrix, as PyTorch clips by norm."""

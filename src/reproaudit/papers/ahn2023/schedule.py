@@ -1,20 +1,20 @@
-"""The schedule of training, the matrices of all seeds and a learner, shared by both forms.
+"""The schedule of training and the matrices of a model, shared by both forms.
 
-Every learner makes the same steps on the same minibatches: draw a minibatch every so often, compute
-the in-context loss and its gradient, clip each matrix's gradient, and update with Adam (released
-code: AdamW with weight decay 0) at a learning rate that is halved at fixed intervals.
+Both make the same steps: draw a minibatch every so often, compute the in-context loss and its
+gradient, clip each matrix's gradient, and update with Adam (released code: AdamW with weight decay
+0) at a learning rate that is halved at fixed intervals.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 from jaxtyping import Float
 
-from reproaudit.lab import Array, Stateful
+from reproaudit.lab import Array
+
+Matrices = tuple[Float[Array, "layers d d"], Float[Array, "layers d d"]]
+"""A and B of a model."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Schedule:
     learning_rate: float
     halve_every: int
     redraw_every: int
-    betas: tuple[float, float]
+    betas: tuple[float, ...]
     epsilon: float
     clip: float
     free_b: bool
@@ -60,33 +60,3 @@ class Schedule:
         """
         halve_every = max(1, round(self.halve_every * steps / trained))
         return replace(self, halve_every=halve_every, begins=trained)
-
-    def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Cuts steps start … stop − 1 where a minibatch or the learning rate changes."""
-        borders = {start, stop}
-        for period in (self.redraw_every, self.halve_every):
-            past = -(-(start - self.begins) // period) * period
-            borders.update(range(self.begins + past, stop, period))
-        ordered = sorted(border for border in borders if border >= start)
-        return list(itertools.pairwise(ordered))
-
-
-SeedMatrices = tuple[Float[Array, "seeds layers d d"], Float[Array, "seeds layers d d"]]
-"""A and B of each seed."""
-
-
-class Learner(Protocol):
-    """Trains the matrices of one or more seeds."""
-
-    @property
-    def state(self) -> Mapping[str, Stateful]:
-        """Everything that training changes."""
-
-    def advance(self, start: int, stop: int) -> None:
-        """Makes the steps start … stop − 1."""
-
-    def matrices(self) -> SeedMatrices:
-        """A and B now, float64."""
-
-    def go_on(self, draws: Sequence[Callable[[int], Any]], schedule: Schedule) -> None:
-        """Changes schedule and minibatches; A, B and Adam's moments stay as they are."""

@@ -3,7 +3,7 @@
 A prompt is n pairs (x_i, w·x_i) and a query x_{n+1}; x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = U D² Uᵀ
 (section 2 of the paper; D, U and the law of w from the released code). Every draw is a function of
 a seed and a purpose alone, so training and test data cannot overlap and a resumed run needs no
-generator's state. `minibatches` draws the prompts of training.
+generator's state. `minibatches` draws the prompts of training in the fast form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from jaxtyping import Float
 from numpy.typing import DTypeLike
 
 from reproaudit.lab import Array, generator
-from reproaudit.papers.ahn2023.fast.prompts import Minibatch, pack
 
 PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 """The diagonal of D in the released code."""
@@ -136,11 +135,6 @@ class Prompts:
     def first(self, count: int) -> Prompts:
         """The first of these prompts, all of them if there are fewer."""
         return Prompts(self.z[:count], self.v[:count], self.z_query[:count], self.covariance)
-
-    def minibatch(self) -> Minibatch:
-        """The same prompts for the fast forms."""
-        labels, query = self.label_weights, self.query
-        return pack(self.moment, labels, query, ((self.w - labels) * query).sum(axis=1))
 
 
 def draw_prompts(

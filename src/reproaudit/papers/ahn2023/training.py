@@ -11,7 +11,7 @@ after the first observation).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,28 +26,20 @@ from reproaudit.lab import (
     Stateful,
     continued_steps,
     generator,
-    measure_movement,
     observation_steps,
     train,
 )
 from reproaudit.papers.ahn2023 import constructed, measures
-from reproaudit.papers.ahn2023.fast.choice import draw_minibatch
-from reproaudit.papers.ahn2023.fast.prompts import Minibatch
-from reproaudit.papers.ahn2023.forms import learner_of, loss_on
-from reproaudit.papers.ahn2023.minibatches import Stream, draw_plain
-from reproaudit.papers.ahn2023.schedule import Learner, Schedule, SeedMatrices
-from reproaudit.papers.ahn2023.task import (
-    Covariance,
-    Prompts,
-    draw_covariance,
-    draw_prompts,
-    isotropic,
-)
+from reproaudit.papers.ahn2023.fast import FastLearner, loss_and_gradient
+from reproaudit.papers.ahn2023.minibatches import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.plain import PlainLearner, plain_loss
+from reproaudit.papers.ahn2023.schedule import Matrices, Schedule
+from reproaudit.papers.ahn2023.task import Covariance, Prompts, draw_covariance, draw_prompts
 
 OBSERVATION_POINTS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""
 
-LAW_SHAPES = 5_000
+LAW_SHAPES = 500
 """Sampled shapes of S that the constructed solutions' scalars are chosen on."""
 
 
@@ -87,6 +79,9 @@ class Choosing(TrainingSettings):
     checkpoints_kept: int
 
 
+# --- the data of a run ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class RunTask:
     """The data that one seed is trained and tested on, for one number of pairs.
@@ -98,6 +93,7 @@ class RunTask:
         another: the Σ of another run, which a control compares A with.
         settings: of the experiment.
         form: how it is trained and tested.
+        device: of the plain form; the fast form is for the processor.
     """
 
     seed: int
@@ -106,6 +102,7 @@ class RunTask:
     another: Covariance
     settings: TrainingSettings
     form: RunForm = "fast"
+    device: str = "cpu"
 
     @classmethod
     def of(
@@ -113,7 +110,7 @@ class RunTask:
         seed: int,
         pairs: int,
         settings: TrainingSettings,
-        form: RunForm = "fast",
+        session: Session | None = None,
         *,
         identity_weights: bool = False,
     ) -> RunTask:
@@ -123,7 +120,7 @@ class RunTask:
             seed: of the run.
             pairs: n.
             settings: of the experiment.
-            form: how it is trained and tested.
+            session: says the form and the device; on a card the form is the plain one.
             identity_weights: whether w ~ N(0, I) in place of w ~ N(0, Σ⁻¹).
 
         Raises:
@@ -137,7 +134,11 @@ class RunTask:
         own = draw_covariance(generator(seed, "covariance"), scales)
         own = own.with_identity_weights if identity_weights else own
         another = draw_covariance(generator(seed, "covariance of another run"), scales)
-        return cls(seed, pairs, own, another, settings, form)
+        made = cls(seed, pairs, own, another, settings)
+        if session is None:
+            return made
+        form: RunForm = "plain" if session.device == "cuda" else session.form
+        return replace(made, form=form, device=session.device)
 
     def minibatch(self, index: int) -> Minibatch | Prompts:
         """The training prompts of a draw; their labels are shuffled in a control."""
@@ -148,16 +149,17 @@ class RunTask:
         return self._draw_minibatch("continued minibatch", index)
 
     def _draw_minibatch(self, purpose: str, index: int) -> Minibatch | Prompts:
+        shuffled = self.settings.targets == "shuffled"
         if self.form == "plain":
             drawn = self.prompts(f"{purpose} {index}", self.settings.prompts)
-            return replace(drawn, shuffled=self.settings.targets == "shuffled")
+            return replace(drawn, shuffled=shuffled)
         return draw_minibatch(
             self.covariance,
             self.settings.prompts,
             self.pairs,
-            Stream.of(self.seed, f"{purpose} of {self.pairs} pairs", index),
+            generator(self.seed, f"{purpose} of {self.pairs} pairs", index),
             dtype=self.settings.precision,
-            shuffled=self.settings.targets == "shuffled",
+            shuffled=shuffled,
         )
 
     def prompts(self, purpose: str, count: int) -> Prompts:
@@ -175,9 +177,31 @@ class RunTask:
         """The prompts that this run's models and fair baselines are tested on."""
         return self.prompts("test", self.settings.test_prompts)
 
+    def validation_prompts(self) -> Prompts:
+        """The prompts that saved models and step sizes are chosen on.
+
+        Raises:
+            TypeError: of a run in which nothing is chosen.
+        """
+        if not isinstance(self.settings, Choosing):
+            raise TypeError("this experiment has no validation prompts")
+        return self.prompts("validation", self.settings.validation_prompts)
+
     def for_form(self, prompts: Prompts) -> Minibatch | Prompts:
         """Prompts as the form takes them."""
-        return prompts if self.form == "plain" else prompts.minibatch()
+        return prompts if self.form == "plain" else Minibatch.of_prompts(prompts)
+
+    def loss(self, data: Minibatch | Prompts, matrices: Matrices) -> float:
+        """The mean squared error of a model on prompts, in the form and precision that they have.
+
+        It is not finite where the model has diverged.
+        """
+        A, B = matrices
+        with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(data, Prompts):
+                return plain_loss(data, A, B, self.device)
+            A, B = (one.astype(data.data.dtype) for one in (A, B))
+            return loss_and_gradient(data, A, B if B.any() else None)[0]
 
     def distances(self, A: Float[Array, "layers d d"]) -> dict[str, Float[Array, " layers"]]:
         """Dist of A_l from a multiple of I: whitened by its own Σ, by another run's, and raw."""
@@ -190,9 +214,7 @@ class RunTask:
         }
         return {**whitened, "distance_a_raw": measures.distance_to_identity(A)}
 
-    def constructed(
-        self, layers: int
-    ) -> tuple[Float[Array, "layers d d"], Float[Array, "layers d d"]]:
+    def constructed(self, layers: int) -> Matrices:
         """The weights that the theorems describe, with the best scalars for the law of prompts.
 
         For the law and not for the validation prompts: at few pairs its tail is heavy, and scalars
@@ -201,86 +223,85 @@ class RunTask:
         if self.covariance.weight_root is not None:
             A = constructed.printed_optimum(self.covariance.matrix, self.pairs)
             return A, np.zeros_like(A)
-        stream = Stream.of(self.seed, f"law of {self.pairs} pairs", 0)
-        whitened = isotropic(self.settings.dimension)
-        shapes = draw_plain(whitened, LAW_SHAPES, self.pairs, stream).unpacked()[0]
-        law = constructed.law_of_moments(shapes, self.pairs, constructed.nodes_for(layers))
-        if self.settings.b_matrices == "zero":
-            steps = constructed.best_steps(law, layers)
-            return constructed.preconditioned_descent(self.covariance.matrix, steps)
-        scalars = constructed.best_corrected_descent(law, layers)
+        rng, d = generator(self.seed, f"law of {self.pairs} pairs"), self.settings.dimension
+        law = constructed.law_of_moments(rng, LAW_SHAPES, self.pairs, d, layers)
+        free = self.settings.b_matrices == "free"
+        scalars = (constructed.best_corrected_descent if free else constructed.best_descent)(
+            law, layers
+        )
         return scalars.matrices(self.covariance.matrix)
+
+
+# --- training ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of each seed.
+    """A model of one seed.
 
     Attributes:
         start: the matrices before training.
         end: the matrices at the end.
-        losses: the training loss of each seed before and after training, on its first minibatch.
-        series: what was observed, values of shape (step, seed, ...).
-        saved: the last saved models, (kept, 2, seeds, layers, d, d); none where nobody chooses.
+        losses: the training loss before and after training, on the first minibatch.
+        series: what was observed, values of shape (step, ...).
+        saved: the last saved models, (kept, 2, layers, d, d); none where nobody chooses. A slot
+            that was never filled is zero.
         learner: in the state that training ended in.
     """
 
-    start: SeedMatrices
-    end: SeedMatrices
-    losses: Float[Array, "2 seeds"]
+    start: Matrices
+    end: Matrices
+    losses: tuple[float, float]
     series: Mapping[str, Series]
-    saved: Float[Array, "kept 2 seeds layers d d"]
-    learner: Learner
+    saved: Float[Array, "kept 2 layers d d"]
+    learner: FastLearner | PlainLearner
 
 
 Observe = Callable[[RunTask, Array, Array], Mapping[str, float | Array]]
 """From a task and its matrices to what is observed along training, besides the test loss."""
 
 
-def train_models(
+def train_model(
     session: Session,
     phase: str,
-    tasks: Sequence[RunTask],
+    task: RunTask,
     layers: int,
-    observe: Observe,
+    observe: Observe = lambda _task, _A, _B: {},
     learning_rate: float | None = None,
 ) -> Trained:
-    """Trains a model for each task and observes it on the way.
+    """Trains a model and observes it on the way.
 
     Args:
         session: as given to the experiment.
         phase: a name of its own.
-        tasks: one for each seed of the session.
+        task: of the session's seed.
         layers: L.
         observe: what to observe besides the test loss.
         learning_rate: instead of the settings'.
     """
-    settings = tasks[0].settings
+    settings = task.settings
     every, kept = max(settings.steps, 1), 0
     if isinstance(settings, Choosing):
         every, kept = settings.checkpoint_every, settings.checkpoints_kept
-    learner = _start_learner(session, phase, tasks, layers, learning_rate)
-    begin = learner.matrices()
-    tests = [task.for_form(task.test_prompts()) for task in tasks]
+    learner = _start_learner(task, phase, layers, learning_rate)
+    begin, test = learner.matrices(), task.for_form(task.test_prompts())
     saved = np.zeros((kept, 2, *begin[0].shape))
-    known = _known_matrices(tasks, layers)
+    built = None if settings.weights == "trained" else task.constructed(layers)
 
-    def matrices(step: int) -> SeedMatrices:
-        return learner.matrices() if known is None or step == 0 else known
+    def matrices(step: int) -> Matrices:
+        return learner.matrices() if built is None or step == 0 else built
 
     def advance(start: int, stop: int) -> None:
-        for first, last in _pieces(start, stop, every):
+        inner = range((start // every + 1) * every, stop, every)
+        for first, last in itertools.pairwise([start, *inner, stop]):
             if kept and first % every == 0:
                 saved[first // every % kept] = np.stack(matrices(first))
-            if known is None:
+            if built is None:
                 learner.advance(first, last)
 
-    def observed(step: int) -> Mapping[str, Array]:
-        of_seeds = [
-            {"loss": loss_on(tests[i], A, B), **observe(task, A, B)}
-            for i, (task, A, B) in enumerate(zip(tasks, *matrices(step), strict=True))
-        ]
-        return {name: np.array([one[name] for one in of_seeds]) for name in of_seeds[0]}
+    def observed(step: int) -> Mapping[str, float | Array]:
+        now = matrices(step)
+        return {"loss": task.loss(test, now), **observe(task, *now)}
 
     state: dict[str, Stateful] = {**learner.state, **({"saved": saved} if kept else {})}
     series = train(
@@ -293,39 +314,38 @@ def train_models(
         observe_at=observation_steps(
             settings.steps, even=OBSERVATION_POINTS, geometric=OBSERVATION_POINTS
         ),
-        seed_axis=True,
     )
     end = matrices(settings.steps)
-    losses = np.array([_training_losses(tasks, one) for one in (begin, end)])
-    return Trained(begin, end, losses, series, saved, learner)
+    before, after = (task.loss(task.minibatch(0), one) for one in (begin, end))
+    return Trained(begin, end, (before, after), series, saved, learner)
 
 
-def _known_matrices(tasks: Sequence[RunTask], layers: int) -> SeedMatrices | None:
-    """The matrices that take the place of training, None where there is training."""
-    if tasks[0].settings.weights == "trained":
-        return None
-    known = [task.constructed(layers) for task in tasks]
-    return np.stack([A for A, _ in known]), np.stack([B for _, B in known])
+def _start_learner(
+    task: RunTask, phase: str, layers: int, learning_rate: float | None
+) -> FastLearner | PlainLearner:
+    """A learner at its start: Gaussian entries (card) of the initial scale (code); B may be 0."""
+    settings = task.settings
+    schedule = _schedule(settings, learning_rate)
+    rng = generator(task.seed, f"initial matrices, {phase}")
+    shape = (2, layers, settings.dimension, settings.dimension)
+    A, B = (settings.initial_scale * rng.standard_normal(shape)).astype(settings.precision)
+    B = B if schedule.free_b else np.zeros_like(B)
+    draw: Any = task.minibatch
+    if task.form == "plain":
+        return PlainLearner(draw, A, B, schedule, task.device)
+    return FastLearner(draw, A, B, schedule)
 
 
-def _training_losses(tasks: Sequence[RunTask], matrices: SeedMatrices) -> list[float]:
-    """Each seed's loss on its first minibatch."""
-    of_seeds = zip(tasks, *matrices, strict=True)
-    return [loss_on(task.minibatch(0), A, B) for task, A, B in of_seeds]
-
-
-def movement_of(models: Sequence[Trained], seed: int) -> dict[str, float]:
-    """The movement of all models of one seed together.
-
-    Args:
-        models: for example one for each depth.
-        seed: the seed's place among those trained together.
-    """
-    return measure_movement(
-        [matrices[seed] for model in models for matrices in model.start],
-        [matrices[seed] for model in models for matrices in model.end],
-        [model.losses[0, seed] for model in models],
-        [model.losses[1, seed] for model in models],
+def _schedule(settings: TrainingSettings, learning_rate: float | None = None) -> Schedule:
+    """The schedule of the settings, with another learning rate if one is given."""
+    return Schedule(
+        learning_rate=settings.learning_rate if learning_rate is None else learning_rate,
+        halve_every=settings.halve_every,
+        redraw_every=settings.redraw_every,
+        betas=settings.betas,
+        epsilon=settings.epsilon,
+        clip=settings.clip,
+        free_b=settings.b_matrices == "free",
     )
 
 
@@ -336,32 +356,28 @@ DIVERGED_LOSS = 1e150
 """Stands for the loss where training on diverges. A record holds no larger number."""
 
 
-def continued_losses(
-    session: Session, tasks: Sequence[RunTask], model: Trained
-) -> Float[Array, " seeds"]:
-    """The test loss of each seed once training has gone on for a tenth of its steps.
+def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
+    """The test loss once training has gone on for a tenth of its steps.
 
     Adam's moments are kept, the learning rate begins anew and is halved as often as in training,
     and minibatches come from a stream of their own. What was measured before stays as it is;
     constructed weights stay where they are. Training is over by then, so a seed for which training
     on diverges has not diverged: its loss is `DIVERGED_LOSS`.
     """
-    settings, learner = tasks[0].settings, model.learner
+    settings, learner = task.settings, model.learner
     trained, more = settings.steps, continued_steps(settings.steps)
     trains = settings.weights == "trained"
     if trains:
-        schedule = _schedule(settings, None).anew(trained, more)
-        draws: list[Any] = [task.continued_minibatch for task in tasks]
-        learner.go_on(draws, schedule)
+        draw: Any = task.continued_minibatch
+        learner.go_on(draw, _schedule(settings).anew(trained, more))
 
     def advance(start: int, stop: int) -> None:
         if trains:
             learner.advance(trained + start, trained + stop)
 
-    def observed(_step: int) -> Mapping[str, Array]:
-        of_seeds = zip(tasks, *(learner.matrices() if trains else model.end), strict=True)
-        losses = [loss_on(t.for_form(t.test_prompts()), A, B) for t, A, B in of_seeds]
-        return {"loss": np.array(losses)}
+    def observed(_step: int) -> Mapping[str, float]:
+        test = task.for_form(task.test_prompts())
+        return {"loss": task.loss(test, learner.matrices() if trains else model.end)}
 
     series = train(
         session,
@@ -371,79 +387,17 @@ def continued_losses(
         advance=advance,
         observe=observed,
         observe_at=[more],
-        seed_axis=True,
     )
-    ended: Array = series["loss"].values[-1]
-    return np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS)
+    ended = float(series["loss"].values[-1])
+    return float(np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS))
 
 
-def _start_learner(
-    session: Session,
-    phase: str,
-    tasks: Sequence[RunTask],
-    layers: int,
-    learning_rate: float | None,
-) -> Learner:
-    """A learner of all these tasks, at its start."""
-    settings = tasks[0].settings
-    starts = [_initial(task, phase, layers) for task in tasks]
-    draws: list[Any] = [task.minibatch for task in tasks]
-    schedule = _schedule(settings, learning_rate)
-    A, B = map(np.stack, zip(*starts, strict=True))
-    return learner_of(session.form, draws, A, B, schedule, session.device)
-
-
-def _schedule(settings: TrainingSettings, learning_rate: float | None) -> Schedule:
-    """The schedule of the settings, with another learning rate if one is given."""
-    return Schedule(
-        learning_rate=settings.learning_rate if learning_rate is None else learning_rate,
-        halve_every=settings.halve_every,
-        redraw_every=settings.redraw_every,
-        betas=(settings.betas[0], settings.betas[1]),
-        epsilon=settings.epsilon,
-        clip=settings.clip,
-        free_b=settings.b_matrices == "free",
-    )
-
-
-def _initial(task: RunTask, phase: str, layers: int) -> tuple[Array, Array]:
-    """Gaussian entries (card) of the initial scale (code); B is zero where it is held there."""
-    settings = task.settings
-    rng = generator(task.seed, f"initial matrices, {phase}")
-    shape = (2, layers, settings.dimension, settings.dimension)
-    A, B = (settings.initial_scale * rng.standard_normal(shape)).astype(settings.precision)
-    return A, B if settings.b_matrices == "free" else np.zeros_like(B)
-
-
-def _pieces(start: int, stop: int, period: int) -> Sequence[tuple[int, int]]:
-    """Cuts steps start … stop − 1 at the multiples of a period."""
-    inner = range((start // period + 1) * period, stop, period)
-    borders = [start, *inner, stop]
-    return list(itertools.pairwise(borders))
-
-
-def chosen_losses(tasks: Sequence[RunTask], model: Trained) -> Float[Array, " seeds"]:
-    """Each seed's test loss of the saved model with the least validation loss (released code)."""
-    return np.array([_chosen_loss(task, model.saved[:, :, i]) for i, task in enumerate(tasks)])
-
-
-def validation_prompts(task: RunTask) -> Prompts:
-    """The prompts that saved models and step sizes are chosen on.
-
-    Raises:
-        TypeError: of a run in which nothing is chosen.
-    """
-    if not isinstance(task.settings, Choosing):
-        raise TypeError("this experiment has no validation prompts")
-    return task.prompts("validation", task.settings.validation_prompts)
-
-
-def _chosen_loss(task: RunTask, saved: Float[Array, "kept 2 layers d d"]) -> float:
-    """The loss of one seed; a slot of `saved` that was never filled is zero."""
-    validation = task.for_form(validation_prompts(task))
-    filled = [models for models in saved if models.any()]
-    losses = [loss_on(validation, A, B) for A, B in filled]
+def chosen_loss(task: RunTask, saved: Float[Array, "kept 2 layers d d"]) -> float:
+    """The test loss of the saved model with the least validation loss (released code)."""
+    validation = task.for_form(task.validation_prompts())
+    filled = [(A, B) for A, B in saved if A.any() or B.any()]
+    losses = [task.loss(validation, one) for one in filled]
     if not np.isfinite(losses).any():
         return float("nan")
     test = task.for_form(task.test_prompts())
-    return loss_on(test, *filled[int(np.nanargmin(losses))])
+    return task.loss(test, filled[int(np.nanargmin(losses))])
