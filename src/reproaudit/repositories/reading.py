@@ -62,9 +62,7 @@ def _fault(path: Path, place: Place, loc: Loc, rule: str, message: str, remedy: 
     return Fault(str(path), place, loc, message, remedy or RULES[rule].remedy, rule)
 
 
-def _against(
-    run_file: RunFile, audit: Audit, document: Document, path: Path
-) -> Iterator[Fault]:
+def _against(run_file: RunFile, audit: Audit, document: Document, path: Path) -> Iterator[Fault]:
     for name, experiment in run_file.experiments.items():
         found = _of_experiment(name, experiment, audit)
         for loc, at_key, rule, message, remedy in found:

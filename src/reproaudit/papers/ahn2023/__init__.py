@@ -16,20 +16,21 @@ Prediction −[Z_L]_{d+1,n+1}            `model.predict`                  error 
 In-context loss                        `model.in_context_loss`          `fast.loss_and_gradient`
 x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`              `minibatches.
                                                                         draw_minibatch`
-Adam, clipping, halved learning rate   `plain.PlainLearner`             `fast.FastLearner`
-Dist(M, I) (figures)                   `measures.distance_to_identity`  the same
+Gradient of the loss                   `plain.gradients`                `fast.gradients`
+Adam, clipping, halved learning rate   `plain.Learner`                  the same
+Dist(M, I) (figures)                   `task.distance_to_identity`      the same
 One-layer optimum (Theorem 1)          `constructed.printed_optimum`    the same
-The same for w ~ N(0, Σ⁻¹) (derived)   `constructed.one_layer_optimum`  the same
-A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_descent`       the same
+One-layer population loss (derived)    `constructed.one_layer_loss`     the same
+A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
 A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.                    the same
 (Theorem 4)                            best_corrected_descent`
 Gradient descent, least squares        `baselines`, as released and     the same
                                        with the best step sizes
 =====================================  ===============================  ===========================
 
-`task` says what the data are, `schedule` how a model is trained, and `plain` and `fast` train it;
-on a card the plain form runs. `training` trains a model for a seed, `measures` turns matrices into
-measurements, and `experiments` lists what is trained and returned.
+`task` says what the data are, `plain` and `fast` compute losses and gradients, and `plain.Learner`
+trains on either; on a card the plain form runs. `training` trains a model for a seed, and
+`experiments` lists what is trained and returned.
 Which of Theorems 3 and 4 is which, and the form of Theorem 1, are recalled; sources of settings
 stand in the audit.
 """

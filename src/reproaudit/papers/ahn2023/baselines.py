@@ -8,78 +8,56 @@ b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the err
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from reproaudit.lab import Array
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.constructed import FloatVector, StepSizes
 from reproaudit.papers.ahn2023.task import Prompts
 
 
-class FairDescent:
-    """Descent that uses all pairs, with the best step sizes for the validation prompts."""
+def fair_losses(test: Prompts, validation: Prompts, steps: int) -> list[float]:
+    """Test losses of descent with all pairs and the best step sizes for the validation prompts.
 
-    def __init__(self, test: Prompts, validation: Prompts) -> None:
-        self._test, self._moment = test, test.moment
-        sigma, S = test.covariance.matrix, validation.moment
-        self._forms = (
-            (constructed.plain_spectrum(S, sigma), None),
-            (constructed.whitened_spectrum(S, sigma), test.covariance.inverse),
+    Returns:
+        Without and with preconditioner; each with one step size, then with one for each step.
+    """
+    sigma, inverse = test.covariance.matrix, test.covariance.inverse
+    whiten = np.linalg.inv(np.linalg.cholesky(sigma))
+    S = np.asarray(validation.moment, np.float64)
+    plain = constructed.Spectrum.of(S, sigma)
+    whitened = constructed.Spectrum.of(whiten @ S @ whiten.T, np.eye(len(sigma)))
+    return [
+        descent_loss(test.moment, test.w, test.query, sizes, preconditioner)
+        for spectrum, preconditioner in ((plain, None), (whitened, inverse))
+        for sizes in (
+            [constructed.best_constant_step(spectrum, steps)] * steps,
+            constructed.best_steps(spectrum, steps),
         )
-
-    def losses(self, steps: int) -> tuple[float, ...]:
-        """Test losses without and with preconditioner, in the order of the audit's axis.
-
-        Each with one step size, then with a step size for each step.
-        """
-        return tuple(
-            descent_loss(self._moment, self._test.w, self._test.query, sizes, preconditioner)
-            for spectrum, preconditioner in self._forms
-            for sizes in (
-                [constructed.best_constant_step(spectrum, steps)] * steps,
-                constructed.best_steps(spectrum, steps),
-            )
-        )
+    ]
 
 
-@dataclass(frozen=True)
-class ReleasedDescent:
-    """Descent as released: n − 1 of the n pairs, one step size from a list, chosen on one run.
+def released_loss(
+    test: Prompts, choice: Prompts, step_sizes: Sequence[float], preconditioned: bool, steps: int
+) -> float:
+    """Test loss of descent as released: n − 1 of the n pairs, one step size, chosen from a list.
 
-    Attributes:
+    Args:
         test: the prompts that it is tested on.
         choice: validation prompts of the run that the step size is chosen on.
         step_sizes: the list, in the code's unit: a step on the sum over the pairs.
         preconditioned: with Σ⁻¹, each prompts' own.
+        steps: how many.
     """
 
-    test: Prompts
-    choice: Prompts
-    step_sizes: Sequence[float]
-    preconditioned: bool
-
-    def loss(self, steps: int) -> float:
-        """The test loss after so many steps."""
-        size = best_on_grid(lambda size: self._loss(self.choice, steps, size), self.step_sizes)
-        return self._loss(self.test, steps, size)
-
-    def _loss(self, prompts: Prompts, steps: int, size: float) -> float:
-        preconditioner = prompts.covariance.inverse if self.preconditioned else None
-        total = moments_of_pairs(prompts.x, prompts.z.shape[1] - 1, 1)
+    def loss(prompts: Prompts, size: float) -> float:
+        used = np.asarray(prompts.x[:, :-1], np.float64)
+        total = used.transpose(0, 2, 1) @ used
+        preconditioner = prompts.covariance.inverse if preconditioned else None
         return descent_loss(total, prompts.w, prompts.query, [size] * steps, preconditioner)
 
-
-def least_squares(test: Prompts) -> float:
-    """Test loss of ordinary least squares, of least norm where the pairs do not determine it."""
-    return sampled_loss(least_squares_residuals(test.x, test.w), test.query)
-
-
-def released_least_squares(test: Prompts) -> float:
-    """The same as released: n − 1 of the n pairs, of least norm in whitened coordinates."""
-    return sampled_loss(least_squares_residuals(test.z[:, :-1], test.v), test.z_query)
+    return loss(test, best_on_grid(lambda size: loss(choice, size), step_sizes))
 
 
 def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
@@ -93,39 +71,27 @@ def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float
     return float(grid[int(np.nanargmin(losses))])
 
 
-def descent_residuals(
+def descent_loss(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
-    steps: StepSizes,
+    query: Float[Array, "batch d"],
+    steps: Sequence[float] | Float[Array, " steps"],
     preconditioner: Float[Array, "d d"] | None = None,
-) -> Float[FloatVector, "batch d"]:
-    """The residual of w after gradient descent on a prompt's squared error, from 0.
+) -> float:
+    """Mean squared error on the queries after gradient descent on a prompt's squared error, from 0.
 
     Args:
         S: the second moments of the pairs that descent uses.
         w: the weights of the labels.
+        query: the inputs x_{n+1}.
         steps: the step size of each step.
         preconditioner: for example Σ⁻¹; None for I.
-
-    Returns:
-        b = Π_l (I − a_l P S) w; the prediction's error on a query is −b·x_{n+1}.
     """
     S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
     for step in steps:
         gradient = (S64 @ b[:, :, None])[:, :, 0]
         b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
-    return b
-
-
-def descent_loss(
-    S: Float[Array, "batch d d"],
-    w: Float[Array, "batch d"],
-    query: Float[Array, "batch d"],
-    steps: StepSizes,
-    preconditioner: Float[Array, "d d"] | None = None,
-) -> float:
-    """Mean squared error of `descent_residuals` on the queries."""
-    return sampled_loss(descent_residuals(S, w, steps, preconditioner), query)
+    return sampled_loss(b, query)
 
 
 def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch d"]) -> float:
@@ -133,29 +99,14 @@ def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch 
     return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
 
 
-def moments_of_pairs(
-    x: Float[Array, "batch n d"], pairs: int, divisor: int
-) -> Float[FloatVector, "batch d d"]:
-    """(1/divisor) Σ x_i x_iᵀ over the first `pairs` examples.
+def least_squares_loss(
+    x: Float[Array, "batch n d"], w: Float[Array, "batch d"], query: Float[Array, "batch d"]
+) -> float:
+    """Mean squared error of ordinary least squares, of least norm where n < d.
 
-    The released baselines use n − 1 of the n pairs. Descent that uses all has pairs = divisor = n.
-
-    Raises:
-        ValueError: if there are fewer pairs.
-    """
-    if not 0 < pairs <= x.shape[1]:
-        raise ValueError(f"asked for {pairs} of {x.shape[1]} pairs")
-    used = np.asarray(x[:, :pairs], np.float64)
-    return np.asarray(used.transpose(0, 2, 1) @ used / divisor)
-
-
-def least_squares_residuals(
-    x: Float[Array, "batch n d"], w: Float[Array, "batch d"]
-) -> Float[FloatVector, "batch d"]:
-    """The residual of w after ordinary least squares, of least norm where n < d.
-
-    Without noise it is rounding alone where n ≥ d.
+    Without noise it is rounding alone where n ≥ d. As released, it takes n − 1 of the pairs, and
+    the least norm in whitened coordinates.
     """
     inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
     estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
-    return np.asarray((weights - estimate)[:, :, 0])
+    return sampled_loss((weights - estimate)[:, :, 0], query)

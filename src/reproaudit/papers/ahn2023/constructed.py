@@ -14,39 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import roots_genlaguerre
+from torch import Tensor
 
 from reproaudit.lab import Array
 
 FloatVector = NDArray[np.float64]
-StepSizes = Sequence[float] | Float[FloatVector, " steps"]
-"""The step size of each step."""
-
-
-def one_layer_scale(n: int, d: int) -> float:
-    """The c = n/(n + d + 1) for which A_0* = −c Σ⁻¹ minimises the one-layer population loss.
-
-    The paper's Theorem 1 for w ~ N(0, I) has another form (recalled); for w ~ N(0, Σ⁻¹) it follows
-    by whitening from E[S_z²] = (1 + (d + 1)/n) I (derived).
-    """
-    return n / (n + d + 1)
-
-
-def one_layer_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
-    """A_0* = −c Σ⁻¹."""
-    d = len(covariance)
-    return -one_layer_scale(n, d) * np.linalg.inv(covariance)[None]
-
-
-def one_layer_minimum(n: int, d: int) -> float:
-    """The population loss at A_0*: d(d + 1)/(n + d + 1) (derived)."""
-    return d * (d + 1) / (n + d + 1)
 
 
 def printed_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
@@ -69,15 +48,14 @@ def one_layer_loss(
     """The exact population loss of one layer with any A (derived).
 
     With W the covariance of the weights, b = (I + Aᵀ S) w and E[S W S] = (1 + 1/n) Σ W Σ +
-    tr(W Σ)/n Σ give
-
-        tr(Σ W) + 2 tr(Σ Aᵀ Σ W) + tr(Σ Aᵀ E[S W S] A).
+    tr(W Σ)/n Σ give tr(Σ W) + 2 tr(Σ Aᵀ Σ W) + tr(Σ Aᵀ E[S W S] A). For W = Σ⁻¹ it is
+    d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ), least at A = −n/(n + d + 1) Σ⁻¹.
 
     Args:
         A: of the layer.
         covariance: Σ.
         n: pairs per prompt.
-        of_weights: W; None for Σ⁻¹, for which it is d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ).
+        of_weights: W; None for Σ⁻¹.
     """
     W = np.linalg.inv(covariance) if of_weights is None else of_weights
     second = (1.0 + 1.0 / n) * covariance @ W @ covariance
@@ -92,62 +70,42 @@ class Spectrum:
 
     Attributes:
         eigenvalues: of S, or of the whitened S.
-        weights: the G of the module's text; None for G = I.
-        chances: of each prompt, summing to 1; None for equal ones.
+        weights: the G of the module's text, times the chance of its prompt.
     """
 
-    eigenvalues: Float[FloatVector, "batch d"]
-    weights: Float[FloatVector, "batch d d"] | None = None
-    chances: Float[FloatVector, " batch"] | None = None
+    eigenvalues: Float[Tensor, "batch d"]
+    weights: Float[Tensor, "batch d d"]
 
-    @property
-    def mean(self) -> float:
-        """The mean of the eigenvalues, as the loss weighs them: E 1ᵀ G λ / E 1ᵀ G 1."""
-        shares = self.weighed(np.ones_like(self.eigenvalues))
-        return float(np.sum(shares * self.eigenvalues) / np.sum(shares))
+    @classmethod
+    def of(cls, S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
+        """The spectrum of equally likely prompts, from their S and Σ, or whitened S and I."""
+        eigenvalues, V = np.linalg.eigh(np.asarray(S, np.float64))
+        V_t = V.transpose(0, 2, 1)
+        weights = (V_t @ covariance @ V) * (V_t @ np.linalg.inv(covariance) @ V)
+        return cls(torch.from_numpy(eigenvalues), torch.from_numpy(weights / len(weights)))
 
-    def weighed(self, values: Float[FloatVector, "batch d"]) -> Float[FloatVector, "batch d"]:
-        """G p of each prompt times its chance, for the polynomial's values p at the eigenvalues.
+    def descent_loss(self, steps: Float[Tensor, " steps"]) -> Float[Tensor, ""]:
+        """The expected loss of preconditioned descent, p(λ) = Π_l (1 − a_l λ)."""
+        return self._expected(torch.prod(1.0 - steps[:, None, None] * self.eigenvalues, dim=0))
 
-        Summed against p they are the expected loss.
+    def corrected_loss(self, scalars: Float[Tensor, " scalars"]) -> Float[Tensor, ""]:
+        """The expected loss of GD++, A_l = −a_l Σ⁻¹ and B_l = β_l I, on a whitened spectrum.
+
+        All matrices of the recursion are polynomials of S_z, and for every eigenvalue λ (derived):
+        b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
+
+        Args:
+            scalars: a_0 … a_{L−1}, β_0 … β_{L−2}; the last β reaches no output.
         """
-        if self.weights is not None:
-            values = (self.weights @ values[:, :, None])[:, :, 0]
-        if self.chances is None:
-            return np.asarray(values / len(values))
-        return np.asarray(values * self.chances[:, None])
+        layers = (len(scalars) + 1) // 2
+        b = c = torch.ones_like(self.eigenvalues)
+        for a, beta in zip(scalars[:layers], [*scalars[layers:], 0.0], strict=True):
+            move = a * c**2 * self.eigenvalues
+            b, c = b * (1.0 - move), c * (1.0 - beta * move)
+        return self._expected(b)
 
-    def expected_loss(self, values: Float[FloatVector, "batch d"]) -> float:
-        """Mean of pᵀ G p."""
-        return float(np.sum(values * self.weighed(values)))
-
-    def descent_loss(self, steps: StepSizes) -> tuple[float, Float[FloatVector, " steps"]]:
-        """The expected loss of p(λ) = Π_l (1 − a_l λ), and its gradient in the steps a."""
-        factors = 1.0 - np.asarray(steps)[:, None, None] * self.eigenvalues
-        values = np.prod(factors, axis=0)
-        weighed = self.weighed(values) * self.eigenvalues
-        others = (np.prod(np.delete(factors, l_, 0), axis=0) for l_ in range(len(factors)))
-        slopes = np.array([-2.0 * np.sum(weighed * other) for other in others])
-        return self.expected_loss(values), slopes
-
-
-def whitened_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
-    """For descent preconditioned with Σ⁻¹.
-
-    Args:
-        S: the second moments of the selection prompts.
-        covariance: Σ.
-    """
-    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-    return Spectrum(np.linalg.eigvalsh(whiten @ np.asarray(S, np.float64) @ whiten.T))
-
-
-def plain_spectrum(S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
-    """For descent without preconditioner; arguments as for `whitened_spectrum`."""
-    eigenvalues, V = np.linalg.eigh(np.asarray(S, np.float64))
-    V_t = V.transpose(0, 2, 1)
-    weights = (V_t @ covariance @ V) * (V_t @ np.linalg.inv(covariance) @ V)
-    return Spectrum(eigenvalues, weights)
+    def _expected(self, values: Float[Tensor, "batch d"]) -> Float[Tensor, ""]:
+        return torch.sum((self.weights @ values[:, :, None])[:, :, 0] * values)
 
 
 def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers: int) -> Spectrum:
@@ -171,7 +129,8 @@ def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers
     half_traces, masses = roots_genlaguerre((3**layers - 1) // 2 + 1, n * d / 2.0 - 1.0)
     points = (2.0 * half_traces / n)[:, None, None] * shares
     chances = np.repeat(masses / masses.sum() / shapes, shapes)
-    return Spectrum(points.reshape(-1, d), chances=chances)
+    weights = chances[:, None, None] * np.eye(d)
+    return Spectrum(torch.from_numpy(points.reshape(-1, d)), torch.from_numpy(weights))
 
 
 def best_constant_step(spectrum: Spectrum, layers: int) -> float:
@@ -180,11 +139,12 @@ def best_constant_step(spectrum: Spectrum, layers: int) -> float:
     With G = I the loss is convex in a; the search runs over [0, 2/mean λ], beyond which the
     average direction grows.
     """
+    shares = spectrum.weights.sum(dim=1)
+    bound = 2.0 * float(shares.sum() / (shares * spectrum.eigenvalues).sum())
 
     def loss(step: float) -> float:
-        return spectrum.expected_loss((1.0 - step * spectrum.eigenvalues) ** layers)
+        return float(spectrum.descent_loss(torch.full((layers,), step, dtype=torch.float64)))
 
-    bound = 2.0 / spectrum.mean
     found = minimize_scalar(loss, bounds=(0.0, bound), method="bounded", options={"xatol": 1e-9})
     return float(found.x)
 
@@ -199,53 +159,20 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]
     if layers == 1:
         return np.array([constant])
     starts = [constant * np.linspace(1.0 - spread, 1.0 + spread, layers) for spread in (0.3, 0.6)]
-    return np.sort(_least(spectrum.descent_loss, starts).x)
+    return np.sort(_minimiser(spectrum.descent_loss, starts))
 
 
-def _least(loss: Callable[..., Any], starts: Sequence[FloatVector]) -> Any:
-    """The best minimum found from several starts, of a loss that comes with its gradient."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
-        found = [
-            minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9})
-            for start in starts
-        ]
-    return min(found, key=lambda result: float(result.fun))
-
-
-@dataclass(frozen=True)
-class Scalars:
-    """A model of the theorems: A_l = −a_l Σ⁻¹ and B_l = β_l I.
-
-    With all β_l = 0 it performs preconditioned gradient descent (the paper's construction,
-    recalled, verified by test); otherwise GD++.
-
-    Attributes:
-        steps: the a_l.
-        corrections: the β_l; the last does not matter and is 0.
-    """
-
-    steps: Float[FloatVector, " layers"]
-    corrections: Float[FloatVector, " layers"]
-
-    def matrices(
-        self, covariance: Float[Array, "d d"]
-    ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
-        """A and B, for Σ."""
-        A = -self.steps[:, None, None] * np.linalg.inv(covariance)
-        return A, self.corrections[:, None, None] * np.eye(len(covariance))
-
-
-def best_descent(law: Spectrum, layers: int) -> Scalars:
-    """Preconditioned descent with the best steps for a whitened spectrum."""
-    return Scalars(best_steps(law, layers), np.zeros(layers))
-
-
-def best_corrected_descent(law: Spectrum, layers: int) -> Scalars:
-    """The best scalars of GD++ found from several starts; never worse than `best_steps`.
+def best_corrected_descent(
+    law: Spectrum, layers: int
+) -> tuple[Float[FloatVector, " layers"], Float[FloatVector, " layers"]]:
+    """The best a_l and β_l of GD++ found from several starts; never worse than `best_steps`.
 
     Args:
         law: a whitened spectrum.
         layers: L.
+
+    Returns:
+        The a_l and the β_l, of which the last does not matter and is 0.
     """
     steps = best_steps(law, layers)
     starts = [
@@ -253,40 +180,37 @@ def best_corrected_descent(law: Spectrum, layers: int) -> Scalars:
         for order in (steps, steps[::-1])
         for beta in (0.0, 0.3, 1.0)
     ]
-    best = _least(lambda scalars: corrected_loss(scalars, law, layers), starts).x
-    return Scalars(best[:layers], np.append(best[layers:], 0.0))
+    best = _minimiser(law.corrected_loss, starts)
+    return best[:layers], np.append(best[layers:], 0.0)
 
 
-def corrected_loss(
-    scalars: Float[FloatVector, " scalars"], law: Spectrum, layers: int
-) -> tuple[float, Float[FloatVector, " scalars"]]:
-    """The expected loss E Σ_i b(λ_i)² of GD++ on a whitened spectrum, and its gradient.
+def _minimiser(loss: Callable[[Tensor], Tensor], starts: Sequence[FloatVector]) -> FloatVector:
+    """Where a loss is least, by the best search from several starts, with autograd's gradient."""
 
-    With A_l = −a_l Σ⁻¹ and B_l = β_l I all matrices of the recursion are polynomials of S_z, and
-    for every eigenvalue λ (derived): b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
+    def with_gradient(scalars: FloatVector) -> tuple[float, FloatVector]:
+        tensor = torch.tensor(scalars, requires_grad=True)
+        value = loss(tensor)
+        return value.item(), torch.autograd.grad(value, tensor)[0].numpy()
+
+    with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
+        found = [minimize(with_gradient, start, jac=True, method="BFGS") for start in starts]
+    return np.asarray(min(found, key=lambda result: float(result.fun)).x)
+
+
+def matrices_of(
+    covariance: Float[Array, "d d"],
+    steps: Float[FloatVector, " layers"],
+    corrections: Float[FloatVector, " layers"],
+) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
+    """The model of the theorems: A_l = −a_l Σ⁻¹ and B_l = β_l I.
+
+    With all β_l = 0 it performs preconditioned gradient descent (the paper's construction,
+    recalled, verified by test); otherwise GD++.
 
     Args:
-        scalars: a_0 … a_{L−1}, β_0 … β_{L−2}; the last β reaches no output.
-        law: a whitened spectrum.
-        layers: L.
-
-    Returns:
-        The loss, and its gradient in the scalars.
+        covariance: Σ.
+        steps: the a_l.
+        corrections: the β_l.
     """
-    steps, corrections = scalars[:layers], np.append(scalars[layers:], 0.0)
-    nodes = law.eigenvalues
-    b, c, moves = [np.ones_like(nodes)], [np.ones_like(nodes)], []
-    for step, correction in zip(steps, corrections, strict=True):
-        moves.append(step * c[-1] ** 2 * nodes)
-        b.append(b[-1] * (1.0 - moves[-1]))
-        c.append(c[-1] * (1.0 - correction * moves[-1]))
-    gradient = np.zeros((2, layers))
-    to_b, to_c = 2.0 * law.weighed(b[-1]), np.zeros_like(nodes)
-    for layer in reversed(range(layers)):
-        move, correction = moves[layer], corrections[layer]
-        to_move = -to_b * b[layer] - to_c * c[layer] * correction
-        gradient[0, layer] = np.sum(to_move * c[layer] ** 2 * nodes)
-        gradient[1, layer] = -np.sum(to_c * c[layer] * move)
-        to_b = to_b * (1.0 - move)
-        to_c = to_c * (1.0 - correction * move) + to_move * 2.0 * steps[layer] * c[layer] * nodes
-    return law.expected_loss(b[-1]), gradient.ravel()[:-1]
+    A = -np.asarray(steps)[:, None, None] * np.linalg.inv(covariance)
+    return A, np.asarray(corrections)[:, None, None] * np.eye(len(covariance))

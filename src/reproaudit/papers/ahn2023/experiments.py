@@ -18,13 +18,9 @@ from reproaudit.lab import (
     measure_movement,
     one_thread,
 )
-from reproaudit.papers.ahn2023 import constructed, measures
-from reproaudit.papers.ahn2023.baselines import (
-    FairDescent,
-    ReleasedDescent,
-    least_squares,
-    released_least_squares,
-)
+from reproaudit.papers.ahn2023 import constructed
+from reproaudit.papers.ahn2023.baselines import fair_losses, least_squares_loss, released_loss
+from reproaudit.papers.ahn2023.task import Prompts, distance_to_identity
 from reproaudit.papers.ahn2023.training import (
     CONTINUED,
     Choosing,
@@ -57,17 +53,7 @@ class PrintedOptimum(Demonstration):
 
 @dataclass(frozen=True)
 class AgainstBaselines(Choosing):
-    """Models against baselines, those of the released code among them.
-
-    Attributes:
-        released_steps: step sizes of gradient descent, on the sum over the pairs.
-        released_preconditioned_steps: those of preconditioned descent.
-        released_choice_seed: the run whose validation prompts choose the step of gradient descent.
-        released_preconditioned_choice_seed: that of preconditioned descent.
-        released_choice_prompts: how many of its validation prompts do.
-        released_prompts: how many prompts gradient descent is tested on.
-        released_preconditioned_prompts: how many preconditioned descent and least squares are.
-    """
+    """Models against baselines, those of the released code among them."""
 
     released_steps: tuple[float, ...]
     released_preconditioned_steps: tuple[float, ...]
@@ -98,26 +84,21 @@ class ContextLength(AgainstBaselines):
 # --- experiments ---------------------------------------------------------------------------------
 
 
-def _task(settings: Demonstration, session: Session, *, identity_weights: bool = False) -> RunTask:
-    """The task of the session's seed."""
-    (seed,) = session.seeds
-    return RunTask.of(seed, settings.pairs, settings, session, identity_weights=identity_weights)
-
-
 def measure_demonstration(settings: Demonstration, session: Session) -> Measurements:
     """The demonstrations of Theorems 3 (B_l = 0) and 4 (B_l free): losses, distances, matrices."""
-    task, free = _task(settings, session), settings.b_matrices == "free"
+    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
+    free = settings.b_matrices == "free"
 
     def observe(task: RunTask, A: Array, B: Array) -> Mapping[str, Array]:
         distances = task.distances(A)
         if free:  # the last B reaches no output
-            distances["distance_b"] = measures.distance_to_identity(B[:-1])
+            distances["distance_b"] = distance_to_identity(B[:-1])
         return distances
 
     model = train_model(session, "training", task, settings.layers, observe)
     continued = continued_loss(session, task, model)
     A, B = model.end
-    arrays = {"whitened_a": measures.whitened(A, task.covariance)}
+    arrays = {"whitened_a": task.covariance.whitened(A)}
     return Measurements(
         scalars={**_movement([model]), "continued_loss": continued},
         series=model.series,
@@ -127,19 +108,18 @@ def measure_demonstration(settings: Demonstration, session: Session) -> Measurem
 
 def measure_one_layer(settings: Demonstration, session: Session) -> Measurements:
     """One layer, for its optimum in closed form (Theorem 1)."""
-    task = _task(settings, session)
+    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
     model = train_model(session, "training", task, settings.layers, _observe_one_layer)
-    return Measurements(
-        scalars=_movement([model]),
-        series=model.series,
-        arrays={"whitened_a": measures.whitened(model.end[0], task.covariance)[0]},
-    )
+    arrays = {"whitened_a": task.covariance.whitened(model.end[0])[0]}
+    return Measurements(scalars=_movement([model]), series=model.series, arrays=arrays)
 
 
 def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float | Array]:
+    """The c of the multiple −c Σ⁻¹ nearest to A in whitened coordinates, and more."""
     del B
+    whitened = task.covariance.whitened(A)[0]
     return {
-        "step_size": measures.step_size(A[0], task.covariance),
+        "step_size": -float(np.trace(whitened)) / len(whitened),
         "population_loss": constructed.one_layer_loss(A[0], task.covariance.matrix, task.pairs),
         **{name: distances[0] for name, distances in task.distances(A).items()},
     }
@@ -147,7 +127,9 @@ def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float 
 
 def measure_printed_optimum(settings: PrintedOptimum, session: Session) -> Measurements:
     """One layer trained with w ~ N(0, I), against the optimum that Theorem 1 prints for it."""
-    task = _task(settings, session, identity_weights=settings.weight_law == "identity")
+    root = np.eye(settings.dimension) if settings.weight_law == "identity" else None
+    seed, pairs = session.seeds[0], settings.pairs
+    task = RunTask.of(seed, pairs, settings, session, weight_root=root)
     model = train_model(session, "training", task, settings.layers, _observe_printed_optimum)
     return Measurements(scalars=_movement([model]), series=model.series)
 
@@ -167,83 +149,71 @@ def _observe_printed_optimum(task: RunTask, A: Array, B: Array) -> Mapping[str, 
 
 def measure_depth(settings: Depth, session: Session) -> Measurements:
     """Models of each depth, and the baselines with as many steps on the same test prompts."""
-    (seed,) = session.seeds
-    task = RunTask.of(seed, settings.pairs, settings, session)
+    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
     models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
     chosen = [chosen_loss(task, model.saved) for model in models]
     return _comparison(models, chosen, depth_baselines(task, settings))
 
 
-def depth_baselines(task: RunTask, settings: Depth) -> Sequence[Sequence[float]]:
+def depth_baselines(task: RunTask, settings: Depth) -> list[list[float]]:
     """For each depth, the losses of as many steps, in the order of the audit's axis."""
-    fair = FairDescent(task.test_prompts(), task.validation_prompts())
-    released = released_descents(task, settings)
+    test, validation = task.test_prompts(), task.validation_prompts()
     return [
-        [*fair.losses(steps), *(one.loss(steps) for one in released)] for steps in settings.depths
+        [*fair_losses(test, validation, steps), *released_losses(task, settings, steps)]
+        for steps in settings.depths
     ]
 
 
-def released_descents(task: RunTask, settings: AgainstBaselines) -> tuple[ReleasedDescent, ...]:
-    """The released baselines without and with preconditioner, on prompts of their own."""
-    plain = (
-        settings.released_prompts,
-        settings.released_choice_seed,
-        settings.released_steps,
-    )
-    preconditioned = (
-        settings.released_preconditioned_prompts,
-        settings.released_preconditioned_choice_seed,
-        settings.released_preconditioned_steps,
-    )
-    own = task.prompts("released baselines", max(plain[0], preconditioned[0]))
-    return tuple(
-        ReleasedDescent(
-            test=own.first(count),
-            choice=RunTask.of(seed, task.pairs, settings)
-            .validation_prompts()
-            .first(settings.released_choice_prompts),
-            step_sizes=step_sizes,
-            preconditioned=kind == 1,
-        )
-        for kind, (count, seed, step_sizes) in enumerate((plain, preconditioned))
-    )
+def released_losses(task: RunTask, settings: AgainstBaselines, steps: int) -> list[float]:
+    """The released descents without and with preconditioner, on prompts of their own."""
+    counts = settings.released_prompts, settings.released_preconditioned_prompts
+    seeds = settings.released_choice_seed, settings.released_preconditioned_choice_seed
+    grids = settings.released_steps, settings.released_preconditioned_steps
+    own, losses = _released_prompts(task, settings), []
+    for count, seed, grid, preconditioned in zip(counts, seeds, grids, (False, True), strict=True):
+        others = RunTask.of(seed, task.pairs, settings).validation_prompts()
+        choice = others.first(settings.released_choice_prompts)
+        losses.append(released_loss(own.first(count), choice, grid, preconditioned, steps))
+    return losses
+
+
+def _released_prompts(task: RunTask, settings: AgainstBaselines) -> Prompts:
+    counts = settings.released_prompts, settings.released_preconditioned_prompts
+    return task.prompts("released baselines", max(counts))
 
 
 def measure_context_length(settings: ContextLength, session: Session) -> Measurements:
     """A model for each number of pairs, and the baselines on the same test prompts."""
-    (seed,) = session.seeds
     models, chosen, baselines = [], [], []
     for pairs in settings.lengths:
-        task = RunTask.of(seed, pairs, settings, session)
+        task = RunTask.of(session.seeds[0], pairs, settings, session)
         short = pairs < settings.short_below
         rate = settings.short_learning_rate if short else settings.learning_rate
-        phase = f"{pairs} pairs"
-        models.append(train_model(session, phase, task, settings.layers, learning_rate=rate))
+        name, layers = f"{pairs} pairs", settings.layers
+        models.append(train_model(session, name, task, layers, learning_rate=rate))
         chosen.append(chosen_loss(task, models[-1].saved))
         baselines.append(length_baselines(task, settings))
     return _comparison(models, chosen, baselines)
 
 
-def length_baselines(task: RunTask, settings: ContextLength) -> Sequence[float]:
+def length_baselines(task: RunTask, settings: ContextLength) -> list[float]:
     """The losses of as many steps as layers, in the order of the audit's axis."""
     steps, test = settings.layers, task.test_prompts()
-    descents = released_descents(task, settings)
+    own = _released_prompts(task, settings).first(settings.released_preconditioned_prompts)
     return [
-        *FairDescent(test, task.validation_prompts()).losses(steps),
-        least_squares(test),
-        *(one.loss(steps) for one in descents),
-        released_least_squares(descents[1].test),
+        *fair_losses(test, task.validation_prompts(), steps),
+        least_squares_loss(test.x, test.w, test.query),
+        *released_losses(task, settings, steps),
+        least_squares_loss(own.z[:, :-1], own.v, own.z_query),
     ]
 
 
 def _movement(models: Sequence[Trained]) -> dict[str, float]:
     """The movement of all models of a run together."""
-    return measure_movement(
-        [matrices for model in models for matrices in model.start],
-        [matrices for model in models for matrices in model.end],
-        [model.losses[0] for model in models],
-        [model.losses[1] for model in models],
-    )
+    begin = [matrices for model in models for matrices in model.start]
+    end = [matrices for model in models for matrices in model.end]
+    first, last = zip(*(model.losses for model in models), strict=True)
+    return measure_movement(begin, end, first, last)
 
 
 def _comparison(
@@ -270,22 +240,6 @@ def _comparison(
 # --- the table of experiments --------------------------------------------------------------------
 
 
-def _one_phase(settings: Demonstration) -> Mapping[str, int]:
-    return {"training": settings.steps}
-
-
-def _training_goes_on(settings: Demonstration) -> Mapping[str, int]:
-    return {"training": settings.steps, CONTINUED: continued_steps(settings.steps)}
-
-
-def _phase_per_depth(settings: Depth) -> Mapping[str, int]:
-    return {f"{layers} layers": settings.steps for layers in settings.depths}
-
-
-def _phase_per_length(settings: ContextLength) -> Mapping[str, int]:
-    return {f"{pairs} pairs": settings.steps for pairs in settings.lengths}
-
-
 def _experiment(
     settings: type[TrainingSettings],
     measure: Callable[[Any, Session], Measurements],
@@ -304,13 +258,27 @@ def _experiment(
     return Experiment(settings, measured, phases=phases, has_plain_form=True)
 
 
+def _training_goes_on(settings: Demonstration) -> Mapping[str, int]:
+    return {"training": settings.steps, CONTINUED: continued_steps(settings.steps)}
+
+
+_demonstration = _experiment(Demonstration, measure_demonstration, _training_goes_on)
+
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "sparse": _experiment(Demonstration, measure_demonstration, _training_goes_on),
-    "full": _experiment(Demonstration, measure_demonstration, _training_goes_on),
-    "identity_covariance": _experiment(Demonstration, measure_demonstration, _training_goes_on),
-    "depth": _experiment(Depth, measure_depth, _phase_per_depth),
-    "context_length": _experiment(ContextLength, measure_context_length, _phase_per_length),
-    "one_layer": _experiment(Demonstration, measure_one_layer, _one_phase),
-    "printed_optimum": _experiment(PrintedOptimum, measure_printed_optimum, _one_phase),
+    "sparse": _demonstration,
+    "full": _demonstration,
+    "identity_covariance": _demonstration,
+    "depth": _experiment(
+        Depth, measure_depth, lambda s: {f"{layers} layers": s.steps for layers in s.depths}
+    ),
+    "context_length": _experiment(
+        ContextLength,
+        measure_context_length,
+        lambda s: {f"{pairs} pairs": s.steps for pairs in s.lengths},
+    ),
+    "one_layer": _experiment(Demonstration, measure_one_layer, lambda s: {"training": s.steps}),
+    "printed_optimum": _experiment(
+        PrintedOptimum, measure_printed_optimum, lambda s: {"training": s.steps}
+    ),
 }
 """By name, as `audits/ahn2023.yaml` lists them."""

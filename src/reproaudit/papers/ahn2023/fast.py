@@ -21,26 +21,24 @@ sees that no two rows overlap; with several arrays it would have to check at eve
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float
+from torch import Tensor
 
-from reproaudit.lab import Array, Stateful, compiled
+from reproaudit.lab import Array, compiled
 from reproaudit.papers.ahn2023.minibatches import LANES, Minibatch
-from reproaudit.papers.ahn2023.schedule import Matrices, Schedule
 
-GROUPS_PER_SUM = 32
+GROUPS_PER_SUM = 256
 """Groups whose gradients are summed in the working precision before going to float64."""
 
 
-# --- places in the workspace ---------------------------------------------------------------------
-
-
 class Block(NamedTuple):
-    """A matrix in a stretch of the workspace, in numbers: its start, its steps and its size."""
+    """A matrix in a stretch of the workspace: its start and steps, in numbers, and its size."""
 
     start: int
     down: int
@@ -48,53 +46,46 @@ class Block(NamedTuple):
     rows: int
     columns: int
 
-    def transposed(self) -> Block:
-        """The same numbers, read as the transpose."""
-        return Block(self.start, self.across, self.down, self.columns, self.rows)
 
+_DATA = {"S": "dd", "b": "d1", "query": "d1", "offset": "11"}
+_MATRICES = ["I", "A", "B", "dA", "dB", "C", "T", "H", "U", "K", "dC", "dK", "dU", "dH", "dT"]
+_VECTORS = ["t", "h", "k", "db", "dk", "dh", "dt"]
+_SHAPES = {**_DATA, **dict.fromkeys(_MATRICES, "dd"), **dict.fromkeys(_VECTORS, "d1"), "loss": "11"}
 
-_MATRICES = ["S", "A", "B", "dA", "dB", "C", "T", "H", "U", "K", "dC", "dK", "dU", "dH", "dT"]
-_VECTORS = ["b", "t", "h", "k", "db", "dk", "dh", "dt", "query"]  # the offset follows the query
-_ROWS = ["offset", "loss"]
-_NEXT = ["S_next", "C_next", "b_next", "dC_next", "db_next"]
-_BLOCKS = [*_MATRICES, *_VECTORS, *_ROWS, *_NEXT]
+Layer = namedtuple("Layer", [f"{n}{end}" for n in _SHAPES for end in ("", "_t", "_next")])  # type: ignore[misc]
+Layer.__doc__ = """The blocks of a layer's stretch, which begins as a group of a minibatch does.
 
-Layer = namedtuple("Layer", [*_BLOCKS, *(f"{name}_t" for name in _BLOCKS)])  # type: ignore[misc]
-Layer.__doc__ = """The blocks of a layer's stretch, and their transposes under names with ``_t``.
-
-Those of the recursion are named as in the module's text, with t = S b, h = Cᵀ t, k = Aᵀ h, T = S C,
-H = Cᵀ T, U = H Bᵀ and K = Aᵀ U; d… is half the derivative of the squared error in it, and …_next
-stands in the stretch after this one."""
+They are named as in the module's text, with t = S b, h = Cᵀ t, k = Aᵀ h, T = S C, H = Cᵀ T,
+U = H Bᵀ and K = I + Aᵀ U, so that C_{l+1} = C K; d… is half the derivative of the squared error,
+…_t the transpose, and …_next the same in the stretch of the next layer."""
 
 
 @cache
 def layer_of(d: int) -> tuple[Any, int]:
     """Returns the blocks of a layer's stretch, and the stretch's length in numbers."""
-    sizes = {**dict.fromkeys(_MATRICES, (d, d)), **dict.fromkeys(_VECTORS, (d, 1))}
     blocks, place = {}, 0
-    for name, (rows, columns) in {**sizes, **dict.fromkeys(_ROWS, (1, 1))}.items():
+    for name, shape in _SHAPES.items():
+        rows, columns = (d if side == "d" else 1 for side in shape)
         blocks[name] = Block(place, columns * LANES, LANES, rows, columns)
+        blocks[f"{name}_t"] = Block(place, LANES, columns * LANES, columns, rows)
         place += rows * columns * LANES
-    for name in _NEXT:
-        here = blocks[name.removesuffix("_next")]
-        blocks[name] = here._replace(start=here.start + place)
-    turned = {f"{name}_t": block.transposed() for name, block in blocks.items()}
-    return Layer(**blocks, **turned), place
+    for name in _SHAPES:
+        blocks[f"{name}_next"] = blocks[name]._replace(start=blocks[name].start + place)
+    return Layer(**blocks), place
 
 
 # --- products of blocks, prompt by prompt --------------------------------------------------------
 
+_inlined = compiled(inline="always")
 
-@compiled(inline="always")
+
+@_inlined
 def _multiply(work: Array, out: Block, a: Block, b: Block) -> None:
     """Sets out = a b."""
     for i in range(out.rows):
         for j in range(out.columns):
-            to, left, right = (
-                out.start + i * out.down + j * out.across,
-                a.start + i * a.down,
-                b.start + j * b.across,
-            )
+            to = out.start + i * out.down + j * out.across
+            left, right = a.start + i * a.down, b.start + j * b.across
             for lane in range(LANES):
                 total = work[left + lane] * work[right + lane]
                 for k in range(1, a.columns):
@@ -102,17 +93,14 @@ def _multiply(work: Array, out: Block, a: Block, b: Block) -> None:
                 work[to + lane] = total
 
 
-@compiled(inline="always")
+@_inlined
 def _add_product(work: Array, out: Block, base: Block, a: Block, b: Block) -> None:
     """Sets out = base + a b; out may be base, but neither a nor b."""
     for i in range(out.rows):
         for j in range(out.columns):
-            to, start, left, right = (
-                out.start + i * out.down + j * out.across,
-                base.start + i * base.down + j * base.across,
-                a.start + i * a.down,
-                b.start + j * b.across,
-            )
+            to = out.start + i * out.down + j * out.across
+            start = base.start + i * base.down + j * base.across
+            left, right = a.start + i * a.down, b.start + j * b.across
             for lane in range(LANES):
                 total = work[start + lane]
                 for k in range(a.columns):
@@ -120,9 +108,9 @@ def _add_product(work: Array, out: Block, base: Block, a: Block, b: Block) -> No
                 work[to + lane] = total
 
 
-@compiled(inline="always")
+@_inlined
 def _add_outer(work: Array, out: Block, x: Block, y: Block) -> None:
-    """Adds x yᵀ to out; the columns within, since a loop of one product would not be a vector's."""
+    """Adds x yᵀ to out; columns lie within lanes, else loops are too short for vectors."""
     for i in range(out.rows):
         for lane in range(LANES):
             entry = work[x.start + i * x.down + lane]
@@ -131,203 +119,143 @@ def _add_outer(work: Array, out: Block, x: Block, y: Block) -> None:
                 work[to + lane] += entry * work[y.start + j * y.down + lane]
 
 
-@compiled(inline="always")
-def _clear(work: Array, out: Block) -> None:
-    """Sets a matrix to zero."""
-    for i in range(out.rows * out.down):
-        work[out.start + i] = 0
-
-
-@compiled(inline="always")
-def _pass_on(work: Array, at: Any) -> None:
-    """Copies S into the next layer's stretch."""
-    for i in range(at.S.rows * at.S.down):
-        work[at.S_next.start + i] = work[at.S.start + i]
-
-
 # --- one layer, forward and backward -------------------------------------------------------------
 
 
-@compiled(inline="always")
-def _forward_one(work: Array, at: Any) -> None:
-    """b_{l+1} where C_l = I."""
-    _pass_on(work, at)
+@_inlined
+def _forward_identity(work: Array, at: Any) -> None:
+    """From b_l to b_{l+1} where C_l = I."""
+    for i in range(at.S.rows * at.S.down):
+        work[at.S_next.start + i] = work[at.S.start + i]
     _multiply(work, at.h, at.S, at.b)
     _add_product(work, at.b_next, at.b, at.A_t, at.h)
 
 
-@compiled(inline="always")
+@_inlined
 def _forward_first(work: Array, at: Any) -> None:
-    """b_1 and C_1."""
-    _forward_one(work, at)
+    """From b_0 to b_1 and C_1."""
+    _forward_identity(work, at)
     _multiply(work, at.U, at.S, at.B_t)
-    _add_product(work, at.C_next, at.C, at.A_t, at.U)
+    _add_product(work, at.C_next, at.I, at.A_t, at.U)
 
 
-@compiled(inline="always")
+@_inlined
 def _forward_last(work: Array, at: Any) -> None:
-    """b_{l+1}."""
+    """From b_l and C_l to b_{l+1}."""
     _multiply(work, at.t, at.S, at.b)
     _multiply(work, at.h, at.C_t, at.t)
     _multiply(work, at.k, at.A_t, at.h)
     _add_product(work, at.b_next, at.b, at.C, at.k)
 
 
-@compiled(inline="always")
+@_inlined
 def _forward(work: Array, at: Any) -> None:
-    """b_{l+1} and C_{l+1}."""
-    _pass_on(work, at)
+    """From b_l and C_l to b_{l+1} and C_{l+1}."""
+    for i in range(at.S.rows * at.S.down):
+        work[at.S_next.start + i] = work[at.S.start + i]
     _forward_last(work, at)
     _multiply(work, at.T, at.S, at.C)
     _multiply(work, at.H, at.C_t, at.T)
     _multiply(work, at.U, at.H, at.B_t)
-    _multiply(work, at.K, at.A_t, at.U)
-    _add_product(work, at.C_next, at.C, at.C, at.K)
+    _add_product(work, at.K, at.I, at.A_t, at.U)
+    _multiply(work, at.C_next, at.C, at.K)
 
 
-@compiled(inline="always")
-def _backward_one(work: Array, at: Any) -> None:
+@_inlined
+def _backward_identity(work: Array, at: Any) -> None:
     """From db_{l+1} to dA_l and db_l where C_l = I."""
     _add_outer(work, at.dA, at.h, at.db_next)
     _multiply(work, at.dh, at.A, at.db_next)
     _add_product(work, at.db, at.db_next, at.S, at.dh)
 
 
-@compiled(inline="always")
+@_inlined
 def _backward_first(work: Array, at: Any) -> None:
     """From db_1 and dC_1 to dA_0 and dB_0."""
     _add_outer(work, at.dA, at.h, at.db_next)
-    _add_product(work, at.dA, at.dA, at.U, at.dC_next_t)
+    _add_product(work, at.dA_t, at.dA_t, at.dC_next, at.U_t)
     _multiply(work, at.dU, at.A, at.dC_next)
     _add_product(work, at.dB, at.dB, at.dU_t, at.S)
 
 
-@compiled(inline="always")
+@_inlined
 def _backward_last(work: Array, at: Any) -> None:
-    """From db_{l+1} to dA_l and db_l, and adds what dC_l has of them."""
+    """From db_{l+1} to dA_l, db_l and dC_l."""
     _multiply(work, at.dk, at.C_t, at.db_next)
     _add_outer(work, at.dA, at.h, at.dk)
     _multiply(work, at.dh, at.A, at.dk)
     _multiply(work, at.dt, at.C, at.dh)
     _add_product(work, at.db, at.db_next, at.S, at.dt)
+    for i in range(at.dC.rows * at.dC.down):
+        work[at.dC.start + i] = 0
     _add_outer(work, at.dC, at.db_next, at.k)
     _add_outer(work, at.dC, at.t, at.dh)
 
 
-@compiled(inline="always")
+@_inlined
 def _backward(work: Array, at: Any) -> None:
     """From db_{l+1} and dC_{l+1} to dA_l, dB_l, db_l and dC_l."""
+    _backward_last(work, at)
     _multiply(work, at.dK, at.C_t, at.dC_next)
     _add_product(work, at.dA, at.dA, at.U, at.dK_t)
     _multiply(work, at.dU, at.A, at.dK)
     _add_product(work, at.dB, at.dB, at.dU_t, at.H)
     _multiply(work, at.dH, at.dU, at.B)
     _multiply(work, at.dT, at.C, at.dH)
-    _add_product(work, at.dC, at.dC_next, at.dC_next, at.K_t)
+    _add_product(work, at.dC, at.dC, at.dC_next, at.K_t)
     _add_product(work, at.dC, at.dC, at.T, at.dH_t)
     _add_product(work, at.dC, at.dC, at.S, at.dT)
-    _backward_last(work, at)
 
 
 # --- a minibatch ---------------------------------------------------------------------------------
 
 
-@compiled(inline="always")
-def _load(work: Array, at: Any, group: Array) -> None:
-    """Copies a group's S, w, query and offset into the first layer's stretch."""
-    matrix, vector = at.S.rows * at.S.columns * LANES, at.b.rows * LANES
-    for i in range(matrix):
-        work[at.S.start + i] = group[i]
-    for i in range(vector):
-        work[at.b.start + i] = group[matrix + i]
-    for i in range(vector + LANES):  # the offset follows the query
-        work[at.query.start + i] = group[matrix + vector + i]
-
-
-@compiled(inline="always")
+@_inlined
 def _take_error(work: Array, at: Any, end: int) -> None:
-    """Adds the squared error (b_L·x_{n+1} + offset)², and sets db_L.
-
-    `end` is where the stretch after the last layer's starts.
-    """
+    """Adds the squared error (b_L·x_{n+1} + offset)², and sets db_L; `end` starts its stretch."""
     for lane in range(LANES):
         error = work[at.offset.start + lane]
-        for i in range(at.b.rows):
-            row = i * LANES + lane
-            error += work[end + at.b.start + row] * work[at.query.start + row]
+        for i in range(lane, lane + at.b.rows * LANES, LANES):
+            error += work[end + at.b.start + i] * work[at.query.start + i]
         work[at.loss.start + lane] += error * error
-        for i in range(at.b.rows):
-            row = i * LANES + lane
-            work[end + at.db.start + row] = error * work[at.query.start + row]
-
-
-@compiled(inline="always")
-def _clear_sums(work: Array, at: Any, layers: int, size: int) -> None:
-    """Sets the loss, every dA_l and every dB_l to zero."""
-    for layer in range(layers):
-        for i in range(2 * at.A.rows * at.A.columns * LANES):  # dB follows dA
-            work[layer * size + at.dA.start + i] = 0
-    for lane in range(LANES):
-        work[at.loss.start + lane] = 0
-
-
-@compiled(inline="always")
-def _collect_sums(work: Array, at: Any, gradient: Array, size: int) -> float:
-    """Adds all lanes of the sums to the gradient (2, layers, d·d), and returns that of the loss."""
-    for kind in range(2):
-        for layer in range(gradient.shape[1]):
-            for i in range(gradient.shape[2]):
-                place = layer * size + at.dA.start + (kind * gradient.shape[2] + i) * LANES
-                total = 0.0
-                for lane in range(LANES):
-                    total += work[place + lane]
-                gradient[kind, layer, i] += total
-    loss = 0.0
-    for lane in range(LANES):
-        loss += work[at.loss.start + lane]
-    return loss
+        for i in range(lane, lane + at.b.rows * LANES, LANES):
+            work[end + at.db.start + i] = error * work[at.query.start + i]
 
 
 @cache
-def _code(d: int, free_b: bool) -> Callable[..., float]:
-    """Compiles the sums over a minibatch: Σ of squared errors, and half of their gradient."""
+def _code(d: int, free_b: bool) -> Callable[[Array, Array, int], None]:
+    """Compiles what adds the squared errors of some groups, and half of their gradient, in work."""
     at, size = layer_of(d)
 
     @compiled(fastmath={"contract"})
-    def sum_up(data: Array, gradient: Array, work: Array) -> float:
-        layers, loss = gradient.shape[1], 0.0
-        for first in range(0, data.shape[0], GROUPS_PER_SUM):
-            _clear_sums(work, at, layers, size)
-            for group in range(first, min(first + GROUPS_PER_SUM, data.shape[0])):
-                _load(work, at, data[group])
-                if free_b:
-                    _forward_first(work, at)
-                    for layer in range(1, layers - 1):
-                        _forward(work[layer * size :], at)
-                    _forward_last(work[(layers - 1) * size :], at)
-                else:
-                    for layer in range(layers):
-                        _forward_one(work[layer * size :], at)
-                _take_error(work, at, layers * size)
-                if free_b:
-                    _clear(work[(layers - 1) * size :], at.dC)
-                    _backward_last(work[(layers - 1) * size :], at)
-                    for layer in range(layers - 2, 0, -1):
-                        _backward(work[layer * size :], at)
-                    _backward_first(work, at)
-                else:
-                    for layer in range(layers - 1, -1, -1):
-                        _backward_one(work[layer * size :], at)
-            loss += _collect_sums(work, at, gradient, size)
-        return loss
+    def add_groups(groups: Array, work: Array, layers: int) -> None:
+        for group in groups:
+            for i in range(group.size):
+                work[i] = group[i]
+            if free_b:
+                _forward_first(work, at)
+                for layer in range(1, layers - 1):
+                    _forward(work[layer * size :], at)
+                _forward_last(work[(layers - 1) * size :], at)
+            else:
+                for layer in range(layers):
+                    _forward_identity(work[layer * size :], at)
+            _take_error(work, at, layers * size)
+            if free_b:
+                _backward_last(work[(layers - 1) * size :], at)
+                for layer in range(layers - 2, 0, -1):
+                    _backward(work[layer * size :], at)
+                _backward_first(work, at)
+            else:
+                for layer in range(layers - 1, -1, -1):
+                    _backward_identity(work[layer * size :], at)
 
-    return sum_up
+    return add_groups
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a model that diverges is seen by its loss
 def loss_and_gradient(
-    minibatch: Minibatch,
-    A: Float[Array, "layers d d"],
-    B: Float[Array, "layers d d"] | None = None,
+    minibatch: Minibatch, A: Float[Array, "layers d d"], B: Float[Array, "layers d d"] | None = None
 ) -> tuple[float, Float[Array, "2 layers d d"]]:
     """Computes the in-context loss of a minibatch and its gradient.
 
@@ -345,23 +273,32 @@ def loss_and_gradient(
         ValueError: if shapes or precisions do not fit.
     """
     layers, d, dtype = len(A), minibatch.dim, minibatch.data.dtype
-    free_b = B is not None and layers > 1
-    B = np.zeros_like(A) if B is None else B
-    for name, matrices in (("A", A), ("B", B)):
+    for name, matrices in (("A", A), ("B", A if B is None else B)):
         if matrices.shape != (layers, d, d) or not layers or matrices.dtype != dtype:
             raise ValueError(
                 f"{name} is {matrices.dtype} {matrices.shape}; expected {dtype} (layers, {d}, {d})"
             )
-    at, size = layer_of(d)
+    (at, size), square = layer_of(d), d * d * LANES
     work = aligned_zeros((layers + 1) * size, dtype)
-    stretches = work.reshape(layers + 1, size)
-    for block, entries in ((at.A, A), (at.B, B), (at.C, np.eye(d)[None])):
-        rows = stretches[:layers, block.start :][:, : d * d * LANES].reshape(layers, d * d, LANES)
-        rows[:] = entries.reshape(-1, d * d, 1)
-    gradient = np.zeros((2, layers, d * d))
-    loss = _code(d, free_b)(minibatch.data, gradient, work)
-    scale = 1.0 / minibatch.count
-    return loss * scale, 2.0 * scale * gradient.reshape(2, layers, d, d)
+    stretches = work.reshape(layers + 1, size)[:layers]
+    for block, entries in (
+        (at.I, np.eye(d)),
+        (at.A, A),
+        (at.B, np.zeros_like(A) if B is None else B),
+    ):
+        stretches[:, block.start : block.start + square] = np.repeat(
+            entries.reshape(-1, d * d), LANES, axis=1
+        )
+    sums = stretches[:, at.dA.start : at.dA.start + 2 * square]  # dB follows dA
+    errors = work[at.loss.start :][:LANES]
+    add_groups = _code(d, B is not None and layers > 1)
+    loss, gradient = 0.0, np.zeros((layers, 2, d, d))
+    for first in range(0, len(minibatch.data), GROUPS_PER_SUM):
+        sums[:], errors[:] = 0.0, 0.0
+        add_groups(minibatch.data[first : first + GROUPS_PER_SUM], work, layers)
+        gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
+        loss += float(errors.sum(dtype=np.float64))
+    return loss / minibatch.count, gradient.swapaxes(0, 1) * (2.0 / minibatch.count)
 
 
 def aligned_zeros(count: int, dtype: Any) -> Float[Array, " count"]:
@@ -372,59 +309,11 @@ def aligned_zeros(count: int, dtype: Any) -> Float[Array, " count"]:
     return raw[start : start + count]
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
-class FastLearner:
-    """One seed's model, trained by Adam as `plain.PlainLearner` does, on minibatches."""
-
-    def __init__(
-        self,
-        draw: Callable[[int], Minibatch],
-        A: Float[Array, "layers d d"],
-        B: Float[Array, "layers d d"],
-        schedule: Schedule,
-    ) -> None:
-        self._draw, self._schedule = draw, schedule
-        self._parameters = np.stack([A, B])
-        self._moments = np.zeros((2, *self._parameters.shape), A.dtype)
-        self._drawn: tuple[int, Minibatch] | None = None
-
-    @property
-    def state(self) -> Mapping[str, Stateful]:
-        """A and B, and Adam's moments."""
-        return {"parameters": self._parameters, "moments": self._moments}
-
-    def advance(self, start: int, stop: int) -> None:
-        """Makes the steps start … stop − 1."""
-        for step in range(start, stop):
-            index = self._schedule.draw(step)
-            if self._drawn is None or self._drawn[0] != index:
-                self._drawn = index, self._draw(index)
-            A, B = self._parameters
-            _, gradient = loss_and_gradient(self._drawn[1], A, B if self._schedule.free_b else None)
-            self._adam(step, gradient)
-
-    def matrices(self) -> Matrices:
-        """A and B now, float64."""
-        A, B = self._parameters.astype(np.float64)
-        return A, B
-
-    def go_on(self, draw: Callable[[int], Minibatch], schedule: Schedule) -> None:
-        """Changes schedule and minibatches; A, B and Adam's moments stay as they are."""
-        self._draw, self._schedule, self._drawn = draw, schedule, None
-
-    @np.errstate(over="ignore", invalid="ignore")  # a run that diverges is seen by its loss
-    def _adam(self, step: int, gradient: Float[Array, "2 layers d d"]) -> None:
-        """One step of Adam without weight decay, each matrix clipped as PyTorch clips by norm."""
-        schedule, (beta1, beta2) = self._schedule, self._schedule.betas
-        norms = np.sqrt(np.square(gradient).sum(axis=(2, 3), keepdims=True))
-        gradient *= np.minimum(1.0, schedule.clip / (norms + 1e-6))
-        trained = slice(None) if schedule.free_b else slice(0, 1)
-        gradient, parameters = gradient[trained], self._parameters[trained]
-        first, second = self._moments[:, trained]
-        first += (1.0 - beta1) * (gradient - first)
-        second[:] = beta2 * second + (1.0 - beta2) * gradient**2
-        size = schedule.rate(step) / (1.0 - beta1 ** (step + 1))
-        root = np.sqrt(1.0 - beta2 ** (step + 1))
-        parameters -= size * first / (np.sqrt(second) / root + schedule.epsilon)
+def gradients(
+    minibatch: Minibatch, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
+) -> list[Tensor]:
+    """The gradient of the in-context loss in A and where it is trained in B, in their precision."""
+    free_b = B.requires_grad
+    of_b = B.detach().numpy() if free_b else None
+    _, gradient = loss_and_gradient(minibatch, A.detach().numpy(), of_b)
+    return list(torch.from_numpy(gradient[: 1 + free_b]).to(A.dtype))

@@ -2,11 +2,16 @@
 
 A prompt has all its inputs. The fast form draws only the second moment of the inputs, by its exact
 law, so that the two forms train on different draws of one law; everything else is the same draw.
+Both make the same steps: draw a minibatch every so often, compute the in-context loss and its
+gradient, clip each matrix's gradient, and update with Adam (released code: AdamW with weight decay
+0) at a learning rate that is halved at fixed intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,87 +20,136 @@ from torch import Tensor
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023 import model
-from reproaudit.papers.ahn2023.schedule import Matrices, Schedule
 from reproaudit.papers.ahn2023.task import Prompts
+
+Matrices = tuple[Float[Array, "layers d d"], Float[Array, "layers d d"]]
+"""A and B of a model."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The settings of training, of both forms.
+
+    Attributes:
+        learning_rate: at the start.
+        halve_every: steps after which it is halved, again and again.
+        redraw_every: steps between minibatches.
+        betas, epsilon: Adam's.
+        clip: largest Frobenius norm of the gradient of one matrix.
+        free_b: whether the B_l are trained; otherwise they stay zero.
+        begins: the step from which halvings and minibatches are counted.
+    """
+
+    learning_rate: float
+    halve_every: int
+    redraw_every: int
+    betas: tuple[float, ...]
+    epsilon: float
+    clip: float
+    free_b: bool
+    begins: int = 0
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        return self.learning_rate * 0.5 ** ((step - self.begins) // self.halve_every)
+
+    def draw(self, step: int) -> int:
+        """The number of the minibatch that a step trains on."""
+        return (step - self.begins) // self.redraw_every
+
+    def anew(self, trained: int, steps: int) -> Schedule:
+        """The schedule begun anew after training, with as many halvings in another number of steps.
+
+        Args:
+            trained: how many steps of training came before.
+            steps: in how many the halvings of training are run through, as far as they are whole.
+        """
+        halve_every = max(1, round(self.halve_every * steps / trained))
+        return replace(self, halve_every=halve_every, begins=trained)
 
 
 def prompt_losses(
     prompts: Prompts, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
 ) -> Float[Tensor, ""]:
     """The in-context loss of one model on prompts, in their precision, where the model is."""
-    x, w, labels, query = (
-        torch.from_numpy(part).to(A.device)
-        for part in (prompts.x, prompts.w, prompts.label_weights, prompts.query)
-    )
+    parts = (prompts.x, prompts.w, prompts.label_weights, prompts.query)
+    x, w, labels, query = (torch.from_numpy(part).to(A.device) for part in parts)
     return model.in_context_loss(x, labels, query, A, B, target=w)
 
 
-def plain_loss(
-    prompts: Prompts,
-    A: Float[Array, "layers d d"],
-    B: Float[Array, "layers d d"],
-    device: str = "cpu",
-) -> float:
+def plain_loss(prompts: Prompts, matrices: Matrices, device: str = "cpu") -> float:
     """The mean squared error of one model on prompts, in their precision."""
-    tensors = (torch.from_numpy(one.astype(prompts.z.dtype)).to(device) for one in (A, B))
+    A, B = (torch.from_numpy(one.astype(prompts.z.dtype)).to(device) for one in matrices)
     with torch.no_grad():
-        return float(prompt_losses(prompts, *tensors))
+        return float(prompt_losses(prompts, A, B))
 
 
-class PlainLearner:
-    """One seed's model, trained with PyTorch's Adam and clipping, on the processor or a card."""
+def gradients(
+    prompts: Prompts, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
+) -> Sequence[Tensor]:
+    """The gradient of the in-context loss, by autograd, in A and where it is trained in B."""
+    trained = [matrices for matrices in (A, B) if matrices.requires_grad]
+    return torch.autograd.grad(prompt_losses(prompts, A, B), trained)
+
+
+class Learner:
+    """One seed's model, trained with PyTorch's Adam and clipping.
+
+    Args:
+        gradients: of this form's prompts and A and B, as `plain.gradients` or `fast.gradients`.
+        draw: from the number of a draw to its prompts.
+        matrices: A and B at the start.
+        schedule: of training.
+        device: of the plain form; the fast form is for the processor.
+    """
 
     def __init__(
         self,
-        draw: Callable[[int], Prompts],
-        A: Float[Array, "layers d d"],
-        B: Float[Array, "layers d d"],
+        gradients: Callable[[Any, Tensor, Tensor], Sequence[Tensor]],
+        draw: Callable[[int], Any],
+        matrices: Matrices,
         schedule: Schedule,
         device: str = "cpu",
     ) -> None:
+        self._gradients = gradients
+        self._A, self._B = (torch.tensor(one, device=device) for one in matrices)
+        self._trained = [self._A, self._B] if schedule.free_b else [self._A]
+        for parameter in self._trained:
+            parameter.requires_grad_()
+        betas = schedule.betas[0], schedule.betas[1]
+        self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=schedule.epsilon)
+        self.go_on(draw, schedule)
+
+    def go_on(self, draw: Callable[[int], Any], schedule: Schedule) -> None:
+        """Changes schedule and prompts; A, B and Adam's moments stay as they are."""
         self._draw, self._schedule = draw, schedule
-        self._A = torch.tensor(A, device=device, requires_grad=True)
-        self._B = torch.tensor(B, device=device, requires_grad=schedule.free_b)
-        trained = [self._A, self._B] if schedule.free_b else [self._A]
-        self._optimiser = torch.optim.Adam(
-            trained, betas=(schedule.betas[0], schedule.betas[1]), eps=schedule.epsilon
-        )
-        self._drawn: tuple[int, Prompts] | None = None
+        self._drawn: tuple[int, Any] | None = None
 
     @property
     def state(self) -> Mapping[str, Stateful]:
         """A, B and the optimiser."""
         return {"A": self._A, "B": self._B, "optimiser": self._optimiser}
 
-    def advance(self, start: int, stop: int) -> None:
-        """Makes the steps start … stop − 1."""
-        for step in range(start, stop):
-            for group in self._optimiser.param_groups:
-                group["lr"] = self._schedule.rate(step)
-            self._optimiser.zero_grad()
-            loss = prompt_losses(self._prompts(self._schedule.draw(step)), self._A, self._B)
-            torch.autograd.backward(loss)
-            for matrices in (self._A, self._B):
-                self._clip(matrices)
-            self._optimiser.step()
-
     def matrices(self) -> Matrices:
         """A and B now, float64."""
         A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
         return A, B
 
-    def go_on(self, draw: Callable[[int], Prompts], schedule: Schedule) -> None:
-        """Changes schedule and prompts; A, B and Adam's moments stay as they are."""
-        self._draw, self._schedule, self._drawn = draw, schedule, None
+    def advance(self, start: int, stop: int) -> None:
+        """Makes the steps start … stop − 1."""
+        for step in range(start, stop):
+            index = self._schedule.draw(step)
+            if self._drawn is None or self._drawn[0] != index:
+                self._drawn = index, self._draw(index)
+            gradients = self._gradients(self._drawn[1], self._A, self._B)
+            for parameter, gradient in zip(self._trained, gradients, strict=True):
+                parameter.grad = self._clipped(gradient)
+            for group in self._optimiser.param_groups:
+                group["lr"] = self._schedule.rate(step)
+            self._optimiser.step()
 
-    def _clip(self, matrices: Tensor) -> None:
-        """Clips the gradient of each layer's matrix, as PyTorch clips by norm."""
-        if matrices.grad is not None:
-            for gradient in matrices.grad:
-                norm = torch.linalg.matrix_norm(gradient)
-                gradient.mul_((self._schedule.clip / (norm + 1e-6)).clamp(max=1.0))
-
-    def _prompts(self, index: int) -> Prompts:
-        if self._drawn is None or self._drawn[0] != index:
-            self._drawn = index, self._draw(index)
-        return self._drawn[1]
+    def _clipped(self, gradient: Float[Tensor, "layers d d"]) -> Float[Tensor, "layers d d"]:
+        """The gradient of each layer's matrix, clipped as PyTorch clips by norm."""
+        norms = torch.linalg.matrix_norm(gradient, keepdim=True)
+        scale: Tensor = (self._schedule.clip / (norms + 1e-6)).clamp(max=1.0)
+        return gradient * scale

@@ -8,8 +8,7 @@ generator's state. `minibatches` draws the prompts of training in the fast form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -21,58 +20,32 @@ PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 """The diagonal of D in the released code."""
 
 
-@dataclass(frozen=True)
 class Covariance:
-    """Σ = R Rᵀ by its root.
+    """Σ = R Rᵀ by its root R = U D, with Σ⁻¹ and the positive root Σ^{1/2}.
 
-    Attributes:
-        root: R = U D.
-        weight_root: W of the weights w = W v, v standard normal; None for R⁻ᵀ, w ~ N(0, Σ⁻¹).
+    Weights are w = W v, v standard normal, with the weight root W: R⁻ᵀ, so that w ~ N(0, Σ⁻¹), or
+    another one.
     """
 
-    root: Float[Array, "d d"]
-    weight_root: Float[Array, "d d"] | None = None
-
-    @property
-    def dim(self) -> int:
-        """The d of the task."""
-        return len(self.root)
-
-    @property
-    def matrix(self) -> Float[Array, "d d"]:
-        """Σ."""
-        return np.asarray(self.root @ self.root.T)
-
-    @property
-    def inverse(self) -> Float[Array, "d d"]:
-        """Σ⁻¹."""
-        return np.asarray(self._inverse_root @ self._inverse_root.T)
-
-    @property
-    def symmetric_root(self) -> Float[Array, "d d"]:
-        """Σ^{1/2}, the positive one."""
+    def __init__(
+        self, root: Float[Array, "d d"], weight_root: Float[Array, "d d"] | None = None
+    ) -> None:
+        inverse_root = np.linalg.inv(root).T
+        self.root, self.dim, self.other_weights = root, len(root), weight_root is not None
+        self.weight_root = inverse_root if weight_root is None else weight_root
+        self.matrix, self.inverse = root @ root.T, inverse_root @ inverse_root.T
         values, vectors = np.linalg.eigh(self.matrix)
-        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+        self.symmetric_root = (vectors * np.sqrt(values)) @ vectors.T
 
-    @property
-    def dual(self) -> Float[Array, "d d"]:
-        """The matrix by which whitened weights become weights: R⁻ᵀ, or another weight root."""
-        return self._inverse_root if self.weight_root is None else self.weight_root
-
-    @property
-    def with_identity_weights(self) -> Covariance:
-        """The same Σ with w ~ N(0, I)."""
-        return Covariance(self.root, np.eye(self.dim))
-
-    @cached_property
-    def _inverse_root(self) -> Float[Array, "d d"]:
-        return np.asarray(np.linalg.inv(self.root).T)
+    def whitened(self, A: Float[Array, "layers d d"]) -> Float[Array, "layers d d"]:
+        """Σ^{1/2} A_l Σ^{1/2}, a multiple of I where A_l is one of Σ⁻¹ (Theorem 3)."""
+        return np.asarray(self.symmetric_root @ A @ self.symmetric_root)
 
 
 def draw_covariance(
     rng: np.random.Generator, scales: tuple[float, ...] = PAPER_SCALES
 ) -> Covariance:
-    """Σ = U D² Uᵀ, U the left singular vectors of a matrix uniform on [−1, 1] (released code).
+    """Draws Σ = U D² Uᵀ, U the left singular vectors of a matrix uniform on [−1, 1] (code).
 
     Args:
         rng: whose state moves on.
@@ -83,14 +56,21 @@ def draw_covariance(
     return Covariance(U * np.asarray(scales))
 
 
-def isotropic(dim: int) -> Covariance:
-    """Σ = I, the released code's identity-covariance variant."""
-    return Covariance(np.eye(dim))
+def distance_to_identity(M: Float[Array, "*layers d d"]) -> Float[Array, "*layers"]:
+    """Dist(M, I) = min_α ‖M − αI‖_F / ‖M‖_F, reached at α = tr M / d.
+
+    Source: the measure of the paper's figures. A zero matrix has distance 1: it points nowhere.
+    """
+    d = M.shape[-1]
+    alpha = np.trace(M, axis1=-2, axis2=-1) / d
+    rest = np.linalg.norm(M - alpha[..., None, None] * np.eye(d), axis=(-2, -1))
+    whole = np.linalg.norm(M, axis=(-2, -1))
+    return np.asarray(np.divide(rest, whole, out=np.ones_like(rest), where=whole > 0))
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts as drawn, in whitened coordinates: x_i = R z_i, w = R⁻ᵀ v, x_{n+1} = R z_{n+1}.
+    """Prompts as drawn, in whitened coordinates: x_i = R z_i, w = W v, x_{n+1} = R z_{n+1}.
 
     Attributes:
         z: the whitened inputs.
@@ -115,7 +95,7 @@ class Prompts:
     @property
     def w(self) -> Float[Array, "batch d"]:
         """The regression weights."""
-        return np.asarray(self.v @ self.covariance.dual.T.astype(self.v.dtype))
+        return np.asarray(self.v @ self.covariance.weight_root.T.astype(self.v.dtype))
 
     @property
     def label_weights(self) -> Float[Array, "batch d"]:
@@ -134,7 +114,7 @@ class Prompts:
 
     def first(self, count: int) -> Prompts:
         """The first of these prompts, all of them if there are fewer."""
-        return Prompts(self.z[:count], self.v[:count], self.z_query[:count], self.covariance)
+        return replace(self, z=self.z[:count], v=self.v[:count], z_query=self.z_query[:count])
 
 
 def draw_prompts(
@@ -146,7 +126,7 @@ def draw_prompts(
     purpose: str,
     dtype: DTypeLike = np.float32,
 ) -> Prompts:
-    """Prompts with every input: x ~ N(0, Σ), w ~ N(0, Σ⁻¹), the query like the inputs (code).
+    """Draws prompts with every input: x ~ N(0, Σ), w ~ N(0, Σ⁻¹), the query like the inputs (code).
 
     Args:
         covariance: Σ.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -29,12 +30,16 @@ from reproaudit.lab import (
     observation_steps,
     train,
 )
-from reproaudit.papers.ahn2023 import constructed, measures
-from reproaudit.papers.ahn2023.fast import FastLearner, loss_and_gradient
+from reproaudit.papers.ahn2023 import constructed, fast, plain
 from reproaudit.papers.ahn2023.minibatches import Minibatch, draw_minibatch
-from reproaudit.papers.ahn2023.plain import PlainLearner, plain_loss
-from reproaudit.papers.ahn2023.schedule import Matrices, Schedule
-from reproaudit.papers.ahn2023.task import Covariance, Prompts, draw_covariance, draw_prompts
+from reproaudit.papers.ahn2023.plain import Learner, Matrices, Schedule
+from reproaudit.papers.ahn2023.task import (
+    Covariance,
+    Prompts,
+    distance_to_identity,
+    draw_covariance,
+    draw_prompts,
+)
 
 OBSERVATION_POINTS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""
@@ -79,9 +84,6 @@ class Choosing(TrainingSettings):
     checkpoints_kept: int
 
 
-# --- the data of a run ---------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class RunTask:
     """The data that one seed is trained and tested on, for one number of pairs.
@@ -89,20 +91,20 @@ class RunTask:
     Attributes:
         seed: of the run.
         pairs: n.
+        settings: of the experiment.
         covariance: Σ of the prompts.
         another: the Σ of another run, which a control compares A with.
-        settings: of the experiment.
         form: how it is trained and tested.
         device: of the plain form; the fast form is for the processor.
     """
 
     seed: int
     pairs: int
+    settings: TrainingSettings
     covariance: Covariance
     another: Covariance
-    settings: TrainingSettings
-    form: RunForm = "fast"
-    device: str = "cpu"
+    form: RunForm
+    device: str
 
     @classmethod
     def of(
@@ -112,7 +114,7 @@ class RunTask:
         settings: TrainingSettings,
         session: Session | None = None,
         *,
-        identity_weights: bool = False,
+        weight_root: Float[Array, "d d"] | None = None,
     ) -> RunTask:
         """The task of a seed: its own Σ, and another run's beside it.
 
@@ -120,58 +122,40 @@ class RunTask:
             seed: of the run.
             pairs: n.
             settings: of the experiment.
-            session: says the form and the device; on a card the form is the plain one.
-            identity_weights: whether w ~ N(0, I) in place of w ~ N(0, Σ⁻¹).
+            session: says form and device, else the fast form; on a card the form is the plain one.
+            weight_root: of the weights' law, None for w ~ N(0, Σ⁻¹).
 
         Raises:
             ValueError: if the settings do not go together.
         """
-        if len(settings.covariance_scales) != settings.dimension:
-            raise ValueError("covariance_scales needs one entry for each dimension")
-        if identity_weights and settings.targets == "shuffled":
-            raise ValueError("targets are shuffled only where w ~ N(0, Σ⁻¹)")
         scales = settings.covariance_scales
+        if len(scales) != settings.dimension:
+            raise ValueError("covariance_scales needs one entry for each dimension")
+        if weight_root is not None and settings.targets == "shuffled":
+            raise ValueError("targets are shuffled only where w ~ N(0, Σ⁻¹)")
         own = draw_covariance(generator(seed, "covariance"), scales)
-        own = own.with_identity_weights if identity_weights else own
+        own = own if weight_root is None else Covariance(own.root, weight_root)
         another = draw_covariance(generator(seed, "covariance of another run"), scales)
-        made = cls(seed, pairs, own, another, settings)
-        if session is None:
-            return made
-        form: RunForm = "plain" if session.device == "cuda" else session.form
-        return replace(made, form=form, device=session.device)
+        form: RunForm = "fast" if session is None else session.form
+        device = "cpu" if session is None else session.device
+        form = "plain" if device == "cuda" else form
+        return cls(seed, pairs, settings, own, another, form, device)
 
-    def minibatch(self, index: int) -> Minibatch | Prompts:
+    def minibatch(self, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
         """The training prompts of a draw; their labels are shuffled in a control."""
-        return self._draw_minibatch("minibatch", index)
-
-    def continued_minibatch(self, index: int) -> Minibatch | Prompts:
-        """The prompts of a draw once training goes on: of the same law, from another stream."""
-        return self._draw_minibatch("continued minibatch", index)
-
-    def _draw_minibatch(self, purpose: str, index: int) -> Minibatch | Prompts:
         shuffled = self.settings.targets == "shuffled"
         if self.form == "plain":
             drawn = self.prompts(f"{purpose} {index}", self.settings.prompts)
             return replace(drawn, shuffled=shuffled)
-        return draw_minibatch(
-            self.covariance,
-            self.settings.prompts,
-            self.pairs,
-            generator(self.seed, f"{purpose} of {self.pairs} pairs", index),
-            dtype=self.settings.precision,
-            shuffled=shuffled,
-        )
+        rng = generator(self.seed, f"{purpose} of {self.pairs} pairs", index)
+        law, dtype = (self.covariance, self.settings.prompts, self.pairs), self.settings.precision
+        return draw_minibatch(*law, rng, dtype=dtype, shuffled=shuffled)
 
     def prompts(self, purpose: str, count: int) -> Prompts:
         """Prompts for a purpose other than training; their labels are always their own."""
-        return draw_prompts(
-            self.covariance,
-            count,
-            self.pairs,
-            seed=self.seed,
-            purpose=f"{purpose} of {self.pairs} pairs",
-            dtype=self.settings.precision,
-        )
+        law, dtype = (self.covariance, count, self.pairs), self.settings.precision
+        purpose = f"{purpose} of {self.pairs} pairs"
+        return draw_prompts(*law, seed=self.seed, purpose=purpose, dtype=dtype)
 
     def test_prompts(self) -> Prompts:
         """The prompts that this run's models and fair baselines are tested on."""
@@ -196,23 +180,18 @@ class RunTask:
 
         It is not finite where the model has diverged.
         """
-        A, B = matrices
-        with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(data, Prompts):
-                return plain_loss(data, A, B, self.device)
-            A, B = (one.astype(data.data.dtype) for one in (A, B))
-            return loss_and_gradient(data, A, B if B.any() else None)[0]
+        if isinstance(data, Prompts):
+            return plain.plain_loss(data, matrices, self.device)
+        A, B = (one.astype(data.data.dtype) for one in matrices)
+        return fast.loss_and_gradient(data, A, B if B.any() else None)[0]
 
     def distances(self, A: Float[Array, "layers d d"]) -> dict[str, Float[Array, " layers"]]:
         """Dist of A_l from a multiple of I: whitened by its own Σ, by another run's, and raw."""
-        whitened = {
-            name: measures.distance_to_identity(measures.whitened(A, covariance))
-            for name, covariance in (
-                ("distance_a", self.covariance),
-                ("distance_a_another", self.another),
-            )
+        return {
+            "distance_a": distance_to_identity(self.covariance.whitened(A)),
+            "distance_a_another": distance_to_identity(self.another.whitened(A)),
+            "distance_a_raw": distance_to_identity(A),
         }
-        return {**whitened, "distance_a_raw": measures.distance_to_identity(A)}
 
     def constructed(self, layers: int) -> Matrices:
         """The weights that the theorems describe, with the best scalars for the law of prompts.
@@ -220,19 +199,16 @@ class RunTask:
         For the law and not for the validation prompts: at few pairs its tail is heavy, and scalars
         chosen without knowing the tail fail on the first prompt from it.
         """
-        if self.covariance.weight_root is not None:
-            A = constructed.printed_optimum(self.covariance.matrix, self.pairs)
+        sigma = self.covariance.matrix
+        if self.covariance.other_weights:
+            A = constructed.printed_optimum(sigma, self.pairs)
             return A, np.zeros_like(A)
         rng, d = generator(self.seed, f"law of {self.pairs} pairs"), self.settings.dimension
         law = constructed.law_of_moments(rng, LAW_SHAPES, self.pairs, d, layers)
-        free = self.settings.b_matrices == "free"
-        scalars = (constructed.best_corrected_descent if free else constructed.best_descent)(
-            law, layers
-        )
-        return scalars.matrices(self.covariance.matrix)
-
-
-# --- training ------------------------------------------------------------------------------------
+        if self.settings.b_matrices == "free":
+            return constructed.matrices_of(sigma, *constructed.best_corrected_descent(law, layers))
+        steps = constructed.best_steps(law, layers)
+        return constructed.matrices_of(sigma, steps, np.zeros(layers))
 
 
 @dataclass(frozen=True)
@@ -254,7 +230,7 @@ class Trained:
     losses: tuple[float, float]
     series: Mapping[str, Series]
     saved: Float[Array, "kept 2 layers d d"]
-    learner: FastLearner | PlainLearner
+    learner: Learner
 
 
 Observe = Callable[[RunTask, Array, Array], Mapping[str, float | Array]]
@@ -304,40 +280,29 @@ def train_model(
         return {"loss": task.loss(test, now), **observe(task, *now)}
 
     state: dict[str, Stateful] = {**learner.state, **({"saved": saved} if kept else {})}
+    points, steps = OBSERVATION_POINTS, settings.steps
+    at = observation_steps(steps, even=points, geometric=points)
     series = train(
-        session,
-        phase,
-        steps=settings.steps,
-        state=state,
-        advance=advance,
-        observe=observed,
-        observe_at=observation_steps(
-            settings.steps, even=OBSERVATION_POINTS, geometric=OBSERVATION_POINTS
-        ),
+        session, phase, steps=steps, state=state, advance=advance, observe=observed, observe_at=at
     )
-    end = matrices(settings.steps)
+    end = matrices(steps)
     before, after = (task.loss(task.minibatch(0), one) for one in (begin, end))
     return Trained(begin, end, (before, after), series, saved, learner)
 
 
-def _start_learner(
-    task: RunTask, phase: str, layers: int, learning_rate: float | None
-) -> FastLearner | PlainLearner:
+def _start_learner(task: RunTask, phase: str, layers: int, learning_rate: float | None) -> Learner:
     """A learner at its start: Gaussian entries (card) of the initial scale (code); B may be 0."""
     settings = task.settings
     schedule = _schedule(settings, learning_rate)
     rng = generator(task.seed, f"initial matrices, {phase}")
     shape = (2, layers, settings.dimension, settings.dimension)
     A, B = (settings.initial_scale * rng.standard_normal(shape)).astype(settings.precision)
-    B = B if schedule.free_b else np.zeros_like(B)
-    draw: Any = task.minibatch
-    if task.form == "plain":
-        return PlainLearner(draw, A, B, schedule, task.device)
-    return FastLearner(draw, A, B, schedule)
+    gradients: Any = (plain if task.form == "plain" else fast).gradients
+    start = A, B if schedule.free_b else np.zeros_like(B)
+    return Learner(gradients, task.minibatch, start, schedule, task.device)
 
 
 def _schedule(settings: TrainingSettings, learning_rate: float | None = None) -> Schedule:
-    """The schedule of the settings, with another learning rate if one is given."""
     return Schedule(
         learning_rate=settings.learning_rate if learning_rate is None else learning_rate,
         halve_every=settings.halve_every,
@@ -364,12 +329,10 @@ def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
     constructed weights stay where they are. Training is over by then, so a seed for which training
     on diverges has not diverged: its loss is `DIVERGED_LOSS`.
     """
-    settings, learner = task.settings, model.learner
-    trained, more = settings.steps, continued_steps(settings.steps)
-    trains = settings.weights == "trained"
-    if trains:
-        draw: Any = task.continued_minibatch
-        learner.go_on(draw, _schedule(settings).anew(trained, more))
+    learner, trained = model.learner, task.settings.steps
+    more, trains = continued_steps(trained), task.settings.weights == "trained"
+    draw = partial(task.minibatch, purpose="continued minibatch")
+    learner.go_on(draw, _schedule(task.settings).anew(trained, more))
 
     def advance(start: int, stop: int) -> None:
         if trains:
@@ -379,16 +342,17 @@ def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
         test = task.for_form(task.test_prompts())
         return {"loss": task.loss(test, learner.matrices() if trains else model.end)}
 
+    state, at = learner.state, [more]
     series = train(
         session,
         CONTINUED,
         steps=more,
-        state=learner.state,
+        state=state,
         advance=advance,
         observe=observed,
-        observe_at=[more],
+        observe_at=at,
     )
-    ended = float(series["loss"].values[-1])
+    ended = series["loss"].values[-1]
     return float(np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS))
 
 
