@@ -47,4 +47,4 @@ def unpacked(minibatch: Minibatch) -> tuple[Array, Array, Array, Array]:
     by_lane = np.swapaxes(minibatch.data.reshape(len(minibatch.data), -1, LANES), 1, 2)
     rows = by_lane.reshape(-1, by_lane.shape[2])[: minibatch.count]
     S = rows[:, :square].reshape(-1, d, d)
-    return S, rows[:, square : square + d], rows[:, square + d : -1], rows[:, -1]
+    return S, rows[:, square + d + 1 :], rows[:, square : square + d], rows[:, square + d]

@@ -47,17 +47,20 @@ class Block(NamedTuple):
     columns: int
 
 
-_DATA = {"S": "dd", "b": "d1", "query": "d1", "offset": "11"}
-_MATRICES = ["I", "A", "B", "dA", "dB", "C", "T", "H", "U", "K", "dC", "dK", "dU", "dH", "dT"]
+_DATA = {"S": "dd", "query": "d1", "offset": "11", "b": "d1"}
+_MATRICES = ["I", "A", "B", "dA", "dB", "C", "T", "H", "U", "K", "dC", "dK", "dU"]
 _VECTORS = ["t", "h", "k", "db", "dk", "dh", "dt"]
 _SHAPES = {**_DATA, **dict.fromkeys(_MATRICES, "dd"), **dict.fromkeys(_VECTORS, "d1"), "loss": "11"}
 
-Layer = namedtuple("Layer", [f"{n}{end}" for n in _SHAPES for end in ("", "_t", "_next")])  # type: ignore[misc]
+_ENDS = ["", "_t", "_next", "_next_t"]
+_PAIRS = ["db_next_and_t", "k_and_dh_t"]
+Layer = namedtuple("Layer", [f"{name}{end}" for name in _SHAPES for end in _ENDS] + _PAIRS)  # type: ignore[misc]
 Layer.__doc__ = """The blocks of a layer's stretch, which begins as a group of a minibatch does.
 
 They are named as in the module's text, with t = S b, h = Cᵀ t, k = Aᵀ h, T = S C, H = Cᵀ T,
 U = H Bᵀ and K = I + Aᵀ U, so that C_{l+1} = C K; d… is half the derivative of the squared error,
-…_t the transpose, and …_next the same in the stretch of the next layer."""
+…_t the transpose, …_next the same in the stretch of the next layer, and …_and_… two vectors side by
+side. A product of two vectors alone would be a loop too short to become vector instructions."""
 
 
 @cache
@@ -70,7 +73,12 @@ def layer_of(d: int) -> tuple[Any, int]:
         blocks[f"{name}_t"] = Block(place, LANES, columns * LANES, columns, rows)
         place += rows * columns * LANES
     for name in _SHAPES:
-        blocks[f"{name}_next"] = blocks[name]._replace(start=blocks[name].start + place)
+        for end in ("", "_t"):
+            here = blocks[f"{name}{end}"]
+            blocks[f"{name}_next{end}"] = here._replace(start=here.start + place)
+    db_next, t, k, dh = (blocks[name] for name in ("db_next", "t", "k", "dh"))
+    blocks["db_next_and_t"] = db_next._replace(across=t.start - db_next.start, columns=2)
+    blocks["k_and_dh_t"] = Block(k.start, dh.start - k.start, LANES, 2, d)
     return Layer(**blocks), place
 
 
@@ -81,42 +89,30 @@ _inlined = compiled(inline="always")
 
 @_inlined
 def _multiply(work: Array, out: Block, a: Block, b: Block) -> None:
-    """Sets out = a b."""
+    """Sets out = a b. Entries of a row of out share what they need of a in the vector registers."""
     for i in range(out.rows):
-        for j in range(out.columns):
-            to = out.start + i * out.down + j * out.across
-            left, right = a.start + i * a.down, b.start + j * b.across
-            for lane in range(LANES):
-                total = work[left + lane] * work[right + lane]
+        for lane in range(LANES):
+            left, to = a.start + i * a.down + lane, out.start + i * out.down + lane
+            for j in range(out.columns):
+                right = b.start + j * b.across + lane
+                total = work[left] * work[right]
                 for k in range(1, a.columns):
-                    total += work[left + k * a.across + lane] * work[right + k * b.down + lane]
-                work[to + lane] = total
+                    total += work[left + k * a.across] * work[right + k * b.down]
+                work[to + j * out.across] = total
 
 
 @_inlined
 def _add_product(work: Array, out: Block, base: Block, a: Block, b: Block) -> None:
     """Sets out = base + a b; out may be base, but neither a nor b."""
     for i in range(out.rows):
-        for j in range(out.columns):
-            to = out.start + i * out.down + j * out.across
-            start = base.start + i * base.down + j * base.across
-            left, right = a.start + i * a.down, b.start + j * b.across
-            for lane in range(LANES):
-                total = work[start + lane]
-                for k in range(a.columns):
-                    total += work[left + k * a.across + lane] * work[right + k * b.down + lane]
-                work[to + lane] = total
-
-
-@_inlined
-def _add_outer(work: Array, out: Block, x: Block, y: Block) -> None:
-    """Adds x yᵀ to out; columns lie within lanes, else loops are too short for vectors."""
-    for i in range(out.rows):
         for lane in range(LANES):
-            entry = work[x.start + i * x.down + lane]
+            left, to = a.start + i * a.down + lane, out.start + i * out.down + lane
             for j in range(out.columns):
-                to = out.start + i * out.down + j * out.across
-                work[to + lane] += entry * work[y.start + j * y.down + lane]
+                right = b.start + j * b.across + lane
+                total = work[base.start + i * base.down + j * base.across + lane]
+                for k in range(a.columns):
+                    total += work[left + k * a.across] * work[right + k * b.down]
+                work[to + j * out.across] = total
 
 
 # --- one layer, forward and backward -------------------------------------------------------------
@@ -125,7 +121,7 @@ def _add_outer(work: Array, out: Block, x: Block, y: Block) -> None:
 @_inlined
 def _forward_identity(work: Array, at: Any) -> None:
     """From b_l to b_{l+1} where C_l = I."""
-    for i in range(at.S.rows * at.S.down):
+    for i in range(at.b.start):  # S, the query and the offset
         work[at.S_next.start + i] = work[at.S.start + i]
     _multiply(work, at.h, at.S, at.b)
     _add_product(work, at.b_next, at.b, at.A_t, at.h)
@@ -151,7 +147,7 @@ def _forward_last(work: Array, at: Any) -> None:
 @_inlined
 def _forward(work: Array, at: Any) -> None:
     """From b_l and C_l to b_{l+1} and C_{l+1}."""
-    for i in range(at.S.rows * at.S.down):
+    for i in range(at.b.start):  # S, the query and the offset
         work[at.S_next.start + i] = work[at.S.start + i]
     _forward_last(work, at)
     _multiply(work, at.T, at.S, at.C)
@@ -164,7 +160,7 @@ def _forward(work: Array, at: Any) -> None:
 @_inlined
 def _backward_identity(work: Array, at: Any) -> None:
     """From db_{l+1} to dA_l and db_l where C_l = I."""
-    _add_outer(work, at.dA, at.h, at.db_next)
+    _add_product(work, at.dA, at.dA, at.h, at.db_next_t)
     _multiply(work, at.dh, at.A, at.db_next)
     _add_product(work, at.db, at.db_next, at.S, at.dh)
 
@@ -172,7 +168,7 @@ def _backward_identity(work: Array, at: Any) -> None:
 @_inlined
 def _backward_first(work: Array, at: Any) -> None:
     """From db_1 and dC_1 to dA_0 and dB_0."""
-    _add_outer(work, at.dA, at.h, at.db_next)
+    _add_product(work, at.dA, at.dA, at.h, at.db_next_t)
     _add_product(work, at.dA_t, at.dA_t, at.dC_next, at.U_t)
     _multiply(work, at.dU, at.A, at.dC_next)
     _add_product(work, at.dB, at.dB, at.dU_t, at.S)
@@ -182,14 +178,11 @@ def _backward_first(work: Array, at: Any) -> None:
 def _backward_last(work: Array, at: Any) -> None:
     """From db_{l+1} to dA_l, db_l and dC_l."""
     _multiply(work, at.dk, at.C_t, at.db_next)
-    _add_outer(work, at.dA, at.h, at.dk)
+    _add_product(work, at.dA, at.dA, at.h, at.dk_t)
     _multiply(work, at.dh, at.A, at.dk)
     _multiply(work, at.dt, at.C, at.dh)
     _add_product(work, at.db, at.db_next, at.S, at.dt)
-    for i in range(at.dC.rows * at.dC.down):
-        work[at.dC.start + i] = 0
-    _add_outer(work, at.dC, at.db_next, at.k)
-    _add_outer(work, at.dC, at.t, at.dh)
+    _multiply(work, at.dC, at.db_next_and_t, at.k_and_dh_t)
 
 
 @_inlined
@@ -200,26 +193,30 @@ def _backward(work: Array, at: Any) -> None:
     _add_product(work, at.dA, at.dA, at.U, at.dK_t)
     _multiply(work, at.dU, at.A, at.dK)
     _add_product(work, at.dB, at.dB, at.dU_t, at.H)
-    _multiply(work, at.dH, at.dU, at.B)
-    _multiply(work, at.dT, at.C, at.dH)
+    _multiply(work, at.dK, at.dU, at.B)  # from here on dH
+    _multiply(work, at.dU, at.C, at.dK)  # from here on dT
     _add_product(work, at.dC, at.dC, at.dC_next, at.K_t)
-    _add_product(work, at.dC, at.dC, at.T, at.dH_t)
-    _add_product(work, at.dC, at.dC, at.S, at.dT)
+    _add_product(work, at.dC, at.dC, at.T, at.dK_t)
+    _add_product(work, at.dC, at.dC, at.S, at.dU)
 
 
 # --- a minibatch ---------------------------------------------------------------------------------
 
 
 @_inlined
-def _take_error(work: Array, at: Any, end: int) -> None:
-    """Adds the squared error (b_L·x_{n+1} + offset)², and sets db_L; `end` starts its stretch."""
+def _take_error(work: Array, at: Any) -> None:
+    """Adds the squared error (b_L·x_{n+1} + offset)² to the last layer's loss, and sets db_L."""
     for lane in range(LANES):
         error = work[at.offset.start + lane]
-        for i in range(lane, lane + at.b.rows * LANES, LANES):
-            error += work[end + at.b.start + i] * work[at.query.start + i]
+        for i in range(at.b.rows):
+            error += (
+                work[at.b_next.start + i * LANES + lane] * work[at.query.start + i * LANES + lane]
+            )
         work[at.loss.start + lane] += error * error
-        for i in range(lane, lane + at.b.rows * LANES, LANES):
-            work[end + at.db.start + i] = error * work[at.query.start + i]
+        for i in range(at.b.rows):
+            work[at.db_next.start + i * LANES + lane] = (
+                error * work[at.query.start + i * LANES + lane]
+            )
 
 
 @cache
@@ -240,7 +237,7 @@ def _code(d: int, free_b: bool) -> Callable[[Array, Array, int], None]:
             else:
                 for layer in range(layers):
                     _forward_identity(work[layer * size :], at)
-            _take_error(work, at, layers * size)
+            _take_error(work[(layers - 1) * size :], at)
             if free_b:
                 _backward_last(work[(layers - 1) * size :], at)
                 for layer in range(layers - 2, 0, -1):
@@ -290,7 +287,7 @@ def loss_and_gradient(
             entries.reshape(-1, d * d), LANES, axis=1
         )
     sums = stretches[:, at.dA.start : at.dA.start + 2 * square]  # dB follows dA
-    errors = work[at.loss.start :][:LANES]
+    errors = stretches[-1, at.loss.start :][:LANES]
     add_groups = _code(d, B is not None and layers > 1)
     loss, gradient = 0.0, np.zeros((layers, 2, d, d))
     for first in range(0, len(minibatch.data), GROUPS_PER_SUM):

@@ -29,8 +29,8 @@ class Minibatch:
     """Prompts, made once and used for many steps.
 
     Attributes:
-        data: (groups, (d·d + 2d + 1) · LANES). For each prompt the entries of S, w, the query and
-            the error's offset, each a row of LANES prompts. The last group is filled up with
+        data: (groups, (d·d + 2d + 1) · LANES). For each prompt the entries of S, the query,
+            the error's offset and w, each a row of LANES prompts. The last group is filled up with
             prompts of zeros, which add nothing to any sum.
         count: how many prompts there really are.
         dim: d.
@@ -66,7 +66,7 @@ class Minibatch:
         if S.dtype not in (np.float32, np.float64):
             raise ValueError(f"a minibatch is float32 or float64, not {S.dtype}")
         offsets = np.zeros(batch) if offset is None else offset
-        rows = np.concatenate([S.reshape(batch, -1), w, query, offsets[:, None]], axis=1)
+        rows = np.concatenate([S.reshape(batch, -1), query, offsets[:, None], w], axis=1)
         padded = np.zeros((-(-batch // LANES), LANES, rows.shape[1]), S.dtype)
         padded.reshape(-1, rows.shape[1])[:batch] = rows
         return cls(np.swapaxes(padded, 1, 2).reshape(len(padded), -1), batch, d)
