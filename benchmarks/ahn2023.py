@@ -21,7 +21,7 @@ from torch import Tensor
 from benchmarks.ceiling import Step
 from reproaudit.lab import generator
 from reproaudit.papers.ahn2023 import fast, model, task
-from reproaudit.papers.ahn2023.minibatches import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
 from reproaudit.papers.ahn2023.plain import Learner, Schedule
 
 LAYERS, PROMPTS, N, DIM = 3, 20_000, 20, 5

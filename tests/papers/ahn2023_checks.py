@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.papers.ahn2023.minibatches import LANES, Minibatch
+from reproaudit.papers.ahn2023.fast import LANES, Minibatch
 
 Array = NDArray[Any]
 

@@ -19,7 +19,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023 import experiments, fast, model, training
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS
-from reproaudit.papers.ahn2023.minibatches import Minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.plain import Learner, Schedule
 from reproaudit.papers.ahn2023.task import distance_to_identity
 from reproaudit.papers.ahn2023.training import RunTask
@@ -237,7 +237,8 @@ def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
 
 def test_baselines_are_ordered_as_algebra_says() -> None:
     chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
-    rows = experiments.depth_baselines(RunTask.of(1, 20, chosen), chosen)
+    task = RunTask.of(1, 20, chosen)
+    rows = [experiments.baseline_losses(task, chosen, steps) for steps in (1, 2, 3)]
     for steps, row in enumerate(rows, start=1):
         plain, plain_own, preconditioned, own, _, released = row
         assert preconditioned < plain
@@ -252,11 +253,13 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
 
 def test_lengths_are_compared_with_least_squares_too() -> None:
     chosen = settings("context_length", validation_prompts=300, test_prompts=300)
-    row = experiments.length_baselines(RunTask.of(1, 20, chosen), chosen)
+    task = RunTask.of(1, 20, chosen)
+    row = experiments.baseline_losses(task, chosen, 3, least_squares=True)
     *fair, least_squares, descent, preconditioned, released = row
     assert max(least_squares, released) < 1e-10  # without noise, 19 pairs determine w
     assert min(*fair, descent, preconditioned) > 1e-10
-    *_, of_two, _, _, of_one = experiments.length_baselines(RunTask.of(1, 2, chosen), chosen)
+    task = RunTask.of(1, 2, chosen)
+    *_, of_two, _, _, of_one = experiments.baseline_losses(task, chosen, 3, least_squares=True)
     assert 1.0 < of_two < of_one < 5.5  # three and four of five directions stay unseen
 
 

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 
 from papers.ahn2023_checks import Array, close, moments, problem, same_law, unpacked
 from reproaudit.lab import generator
-from reproaudit.papers.ahn2023 import baselines, constructed, model, task
-from reproaudit.papers.ahn2023.fast import loss_and_gradient
-from reproaudit.papers.ahn2023.minibatches import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023 import constructed, model, task
+from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch, loss_and_gradient
 
 # Closed forms, constructed solutions and baselines
 
@@ -124,7 +123,7 @@ def test_a_model_with_b_zero_is_preconditioned_descent(
     steps = np.linspace(0.3, 1.2, layers)
     A, B = constructed.matrices_of(covariance.matrix, steps, np.zeros(layers))
     S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
-    expected = baselines.descent_loss(S, w, query, steps, covariance.inverse)
+    expected = constructed.descent_loss(S, w, query, steps, covariance.inverse)
     assert not np.any(B)
     close(loss_and_gradient(Minibatch.of(S, w, query), A)[0], expected, 1e-10)
 
@@ -228,8 +227,8 @@ def test_the_released_baseline_is_weaker_than_the_fair_one(
 ) -> None:
     grid = [0.01, 0.02, 0.03, 0.04, 0.05]
     for layers in (1, 4):
-        fair = baselines.fair_losses(test_prompts, selection, layers)
-        released = baselines.released_loss(test_prompts, selection, grid, True, layers)
+        fair = constructed.fair_losses(test_prompts, selection, layers)
+        released = constructed.released_loss(test_prompts, selection, grid, True, layers)
         assert fair[2] < released
 
 
@@ -252,7 +251,7 @@ def test_the_released_baseline_leaves_a_pair_out_and_takes_a_step_of_the_grid(
         return float(np.mean(np.sum(b * prompts.query, axis=1) ** 2))
 
     best = min(grid, key=lambda step: loss(selection, step))
-    released = baselines.released_loss(test_prompts, selection, grid, preconditioned, 2)
+    released = constructed.released_loss(test_prompts, selection, grid, preconditioned, 2)
     close(released, loss(test_prompts, best), 1e-10)
 
 
@@ -265,9 +264,9 @@ def test_released_least_squares_leaves_a_pair_out_and_has_the_least_norm_when_wh
         # least ‖Rᵀ u‖ among the u that fit: Σ⁻¹ xᵀ (x Σ⁻¹ xᵀ)⁻¹ y
         fitted = covariance.inverse @ x.T @ np.linalg.solve(x @ covariance.inverse @ x.T, x @ w)
         errors.append(((w - fitted) @ query) ** 2)
-    released = baselines.least_squares_loss(few.z[:, :-1], few.v, few.z_query)
+    released = constructed.least_squares_loss(few.z[:, :-1], few.v, few.z_query)
     assert released == pytest.approx(np.mean(errors), rel=1e-8)
-    assert released != pytest.approx(baselines.least_squares_loss(few.x, few.w, few.query))
+    assert released != pytest.approx(constructed.least_squares_loss(few.x, few.w, few.query))
 
 
 def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(
@@ -283,24 +282,24 @@ def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(
         ):
             equal = [constructed.best_constant_step(spectrum, layers)] * layers
             for steps in (equal, constructed.best_steps(spectrum, layers)):
-                expected.append(baselines.descent_loss(S, w, query, steps, preconditioner))
-        fair = baselines.fair_losses(test_prompts, selection, layers)
+                expected.append(constructed.descent_loss(S, w, query, steps, preconditioner))
+        fair = constructed.fair_losses(test_prompts, selection, layers)
         np.testing.assert_allclose(fair, expected, rtol=1e-6)
 
 
 def test_a_grid_is_searched_whole_and_past_nan() -> None:
     losses = {0.1: 3.0, 0.2: np.nan, 0.3: 1.0, 0.4: 1.0}
-    assert baselines.best_on_grid(losses.__getitem__, list(losses)) == 0.3
+    assert constructed.best_on_grid(losses.__getitem__, list(losses)) == 0.3
     with pytest.raises(ValueError, match="no step"):
-        baselines.best_on_grid(lambda _step: np.nan, [0.1, 0.2])
+        constructed.best_on_grid(lambda _step: np.nan, [0.1, 0.2])
 
 
 def test_least_squares_recovers_w_or_its_visible_part() -> None:
     x, w, query, _, _ = problem(1, 5, 8, batch=30)
-    assert baselines.least_squares_loss(x, w, query) < 1e-20
+    assert constructed.least_squares_loss(x, w, query) < 1e-20
     few = x[:, :3]
     errors = []
     for inputs, weights, of_query in zip(few, w, query, strict=True):
         hidden = np.linalg.svd(inputs)[2][3:]  # two directions that the pairs do not see
         errors.append((hidden.T @ (hidden @ weights) @ of_query) ** 2)
-    assert baselines.least_squares_loss(few, w, query) == pytest.approx(np.mean(errors))
+    assert constructed.least_squares_loss(few, w, query) == pytest.approx(np.mean(errors))

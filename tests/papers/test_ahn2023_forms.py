@@ -18,8 +18,7 @@ from jaxtyping import jaxtyped
 import reproaudit
 from papers.ahn2023_checks import Array, close, moments, problem
 from reproaudit.papers.ahn2023 import fast, model, plain
-from reproaudit.papers.ahn2023.fast import loss_and_gradient
-from reproaudit.papers.ahn2023.minibatches import Minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch, loss_and_gradient
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +203,7 @@ def test_unfit_arguments_are_refused() -> None:
 LOSS = """
 import numpy as np
 from reproaudit.papers.ahn2023 import fast
-from reproaudit.papers.ahn2023.minibatches import Minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch
 A = -0.3 * np.eye(2)[None].repeat(2, axis=0)
 prompt = Minibatch.of(np.eye(2)[None], np.ones((1, 2)), np.ones((1, 2)))
 loss, gradient = fast.loss_and_gradient(prompt, A, A)

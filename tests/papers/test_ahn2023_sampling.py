@@ -9,7 +9,7 @@ from scipy.stats import chi2, kstest
 from papers.ahn2023_checks import Array, close, moments, same_law, unpacked
 from reproaudit.lab import generator
 from reproaudit.papers.ahn2023 import task
-from reproaudit.papers.ahn2023.minibatches import LANES, Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.fast import LANES, Minibatch, draw_minibatch
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab import Measurements
 from reproaudit.lab.settings import build_settings
-from reproaudit.papers.ahn2023.minibatches import Minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.task import Prompts
 from reproaudit.papers.ahn2023.training import RunTask
 from sessions import MemorySession

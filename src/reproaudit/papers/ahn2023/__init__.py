@@ -7,15 +7,14 @@ layers turn into steps of gradient descent, preconditioned by the inverse input 
 =====================================  ===============================  ===========================
 The paper                              Plain form                       Fast form
 =====================================  ===============================  ===========================
-Prompt Z_0 (section 2)                 `model.embed`                    `minibatches.Minibatch`
+Prompt Z_0 (section 2)                 `model.embed`                    `fast.Minibatch`
 P_l and Q_l of the theorems            `model.layer_matrices`           their blocks A_l and B_l
 Attention P Z M (Zᵀ Q Z)               `model.attention`                never formed
 Z_{l+1} = Z_l + (1/n) P_l Z_l M (…)    `model.forward`                  `fast`, whose text derives
                                                                         b_{l+1} and C_{l+1}
 Prediction −[Z_L]_{d+1,n+1}            `model.predict`                  error −b_L·x_{n+1}
 In-context loss                        `model.in_context_loss`          `fast.loss_and_gradient`
-x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`              `minibatches.
-                                                                        draw_minibatch`
+x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`              `fast.draw_minibatch`
 Gradient of the loss                   `plain.gradients`                `fast.gradients`
 Adam, clipping, halved learning rate   `plain.Learner`                  the same
 Dist(M, I) (figures)                   `task.distance_to_identity`      the same
@@ -24,8 +23,9 @@ One-layer population loss (derived)    `constructed.one_layer_loss`     the same
 A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
 A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.                    the same
 (Theorem 4)                            best_corrected_descent`
-Gradient descent, least squares        `baselines`, as released and     the same
-                                       with the best step sizes
+Gradient descent, fair and released    `constructed.fair_losses`,       the same
+                                       `constructed.released_loss`
+Least squares                          `constructed.least_squares_loss` the same
 =====================================  ===============================  ===========================
 
 `task` says what the data are, `plain` and `fast` compute losses and gradients, and `plain.Learner`

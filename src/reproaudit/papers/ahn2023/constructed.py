@@ -1,4 +1,4 @@
-"""Constructed solutions, built without training, and the step sizes of descent.
+"""Constructed solutions, built without training, and the baselines: descent and least squares.
 
 An L-layer model of the kinds below multiplies the label part w of a prompt by a polynomial p of
 the prompt's second-moment matrix, so that its loss, over w ~ N(0, Σ⁻¹) and the query ~ N(0, Σ), is
@@ -8,6 +8,10 @@ the prompt's second-moment matrix, so that its loss, over w ~ N(0, Σ⁻¹) and 
 for the eigenvalues λ and eigenvectors V of S. With the preconditioner Σ⁻¹, S is replaced by the
 whitened S_z = R⁻¹ S R⁻ᵀ (Σ = R Rᵀ) and Σ by I, so that G = I and the loss is E Σ_i p(λ_i)².
 (Derived.) Scalars are chosen on selection data of the caller's, which must not be the test data.
+
+Descent on a prompt's squared error starts from 0 and leaves of w the residual
+b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the error of its prediction is
+−b·x_{n+1}.
 """
 
 from __future__ import annotations
@@ -24,16 +28,13 @@ from scipy.special import roots_genlaguerre
 from torch import Tensor
 
 from reproaudit.lab import Array
+from reproaudit.papers.ahn2023.task import Prompts
 
 FloatVector = NDArray[np.float64]
 
 
 def printed_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
-    """A_0* = −((n + 1)/n Σ + tr(Σ)/n I)⁻¹, the optimum for w ~ N(0, I).
-
-    Source: Theorem 1 as printed (recalled); it is where the gradient of `one_layer_loss` with the
-    weights' covariance I is zero (derived).
-    """
+    """Returns A_0* = −((n + 1)/n Σ + tr(Σ)/n I)⁻¹, the optimum for w ~ N(0, I) (Theorem 1)."""
     d = len(covariance)
     curvature = (n + 1) / n * covariance + np.trace(covariance) / n * np.eye(d)
     return -np.linalg.inv(curvature)[None]
@@ -43,21 +44,15 @@ def one_layer_loss(
     A: Float[Array, "d d"],
     covariance: Float[Array, "d d"],
     n: int,
-    of_weights: Float[Array, "d d"] | None = None,
+    W: Float[Array, "d d"] | None = None,
 ) -> float:
-    """The exact population loss of one layer with any A (derived).
+    """Computes the exact population loss of one layer with any A (derived).
 
-    With W the covariance of the weights, b = (I + Aᵀ S) w and E[S W S] = (1 + 1/n) Σ W Σ +
-    tr(W Σ)/n Σ give tr(Σ W) + 2 tr(Σ Aᵀ Σ W) + tr(Σ Aᵀ E[S W S] A). For W = Σ⁻¹ it is
-    d + 2 tr(AΣ) + (1 + (d + 1)/n) tr(Aᵀ Σ A Σ), least at A = −n/(n + d + 1) Σ⁻¹.
-
-    Args:
-        A: of the layer.
-        covariance: Σ.
-        n: pairs per prompt.
-        of_weights: W; None for Σ⁻¹.
+    With W the covariance of the weights, None for Σ⁻¹, b = (I + Aᵀ S) w and E[S W S] =
+    (1 + 1/n) Σ W Σ + tr(W Σ)/n Σ give tr(Σ W) + 2 tr(Σ Aᵀ Σ W) + tr(Σ Aᵀ E[S W S] A). For
+    W = Σ⁻¹ it is least at A = −n/(n + d + 1) Σ⁻¹.
     """
-    W = np.linalg.inv(covariance) if of_weights is None else of_weights
+    W = np.linalg.inv(covariance) if W is None else W
     second = (1.0 + 1.0 / n) * covariance @ W @ covariance
     second = second + np.trace(W @ covariance) / n * covariance
     linear = np.trace(covariance @ A.T @ covariance @ W)
@@ -92,10 +87,8 @@ class Spectrum:
         """The expected loss of GD++, A_l = −a_l Σ⁻¹ and B_l = β_l I, on a whitened spectrum.
 
         All matrices of the recursion are polynomials of S_z, and for every eigenvalue λ (derived):
-        b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1.
-
-        Args:
-            scalars: a_0 … a_{L−1}, β_0 … β_{L−2}; the last β reaches no output.
+        b ← b (1 − a c² λ), c ← c (1 − a β c² λ), from b = c = 1. The scalars are a_0 … a_{L−1} and
+        β_0 … β_{L−2}; the last β reaches no output.
         """
         layers = (len(scalars) + 1) // 2
         b = c = torch.ones_like(self.eigenvalues)
@@ -115,13 +108,6 @@ def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers
     The tail of the law is in the trace, whose mean a Gauss–Laguerre rule takes exactly, since the
     loss of GD++ is of degree 3^L − 1 in it (derived); a sample serves for the shape alone, whose
     eigenvalues are bounded.
-
-    Args:
-        rng: whose state moves on.
-        shapes: how many to sample.
-        n: pairs per prompt.
-        d: dimension.
-        layers: L.
     """
     z = rng.standard_normal((shapes, n, d))
     eigenvalues = np.linalg.eigvalsh(z.transpose(0, 2, 1) @ z)
@@ -134,10 +120,9 @@ def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers
 
 
 def best_constant_step(spectrum: Spectrum, layers: int) -> float:
-    """The step a that minimises the expected loss of `layers` equal steps.
+    """Finds the step that minimises the expected loss of `layers` equal steps.
 
-    With G = I the loss is convex in a; the search runs over [0, 2/mean λ], beyond which the
-    average direction grows.
+    The search runs over [0, 2/mean λ], beyond which the average direction grows.
     """
     shares = spectrum.weights.sum(dim=1)
     bound = 2.0 * float(shares.sum() / (shares * spectrum.eigenvalues).sum())
@@ -150,10 +135,10 @@ def best_constant_step(spectrum: Spectrum, layers: int) -> float:
 
 
 def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]:
-    """The steps a_1 … a_L, in ascending order, that minimise the expected loss, each its own.
+    """Finds the steps a_1 … a_L, in ascending order, that minimise the expected loss.
 
-    Their order does not matter to the loss. The search starts from the best constant step, spread
-    out, because at equal steps the gradient cannot tell them apart.
+    The search starts from the best constant step, spread out, because at equal steps the gradient
+    cannot tell them apart.
     """
     constant = best_constant_step(spectrum, layers)
     if layers == 1:
@@ -165,14 +150,9 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]
 def best_corrected_descent(
     law: Spectrum, layers: int
 ) -> tuple[Float[FloatVector, " layers"], Float[FloatVector, " layers"]]:
-    """The best a_l and β_l of GD++ found from several starts; never worse than `best_steps`.
+    """Finds the best a_l and β_l of GD++ on a whitened spectrum; the last β does not matter.
 
-    Args:
-        law: a whitened spectrum.
-        layers: L.
-
-    Returns:
-        The a_l and the β_l, of which the last does not matter and is 0.
+    They are never worse than `best_steps`, from which the search starts.
     """
     steps = best_steps(law, layers)
     starts = [
@@ -202,15 +182,90 @@ def matrices_of(
     steps: Float[FloatVector, " layers"],
     corrections: Float[FloatVector, " layers"],
 ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
-    """The model of the theorems: A_l = −a_l Σ⁻¹ and B_l = β_l I.
+    """Returns A_l = −a_l Σ⁻¹ and B_l = β_l I, the model of the theorems.
 
     With all β_l = 0 it performs preconditioned gradient descent (the paper's construction,
     recalled, verified by test); otherwise GD++.
-
-    Args:
-        covariance: Σ.
-        steps: the a_l.
-        corrections: the β_l.
     """
     A = -np.asarray(steps)[:, None, None] * np.linalg.inv(covariance)
     return A, np.asarray(corrections)[:, None, None] * np.eye(len(covariance))
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+def fair_losses(test: Prompts, validation: Prompts, steps: int) -> list[float]:
+    """Computes test losses of descent with all pairs and the best sizes for validation prompts.
+
+    Without and with preconditioner; each with one step size, then with one for each step.
+    """
+    sigma, inverse = test.covariance.matrix, test.covariance.inverse
+    whiten = np.linalg.inv(np.linalg.cholesky(sigma))
+    S = np.asarray(validation.moment, np.float64)
+    plain = Spectrum.of(S, sigma)
+    whitened = Spectrum.of(whiten @ S @ whiten.T, np.eye(len(sigma)))
+    return [
+        descent_loss(test.moment, test.w, test.query, sizes, preconditioner)
+        for spectrum, preconditioner in ((plain, None), (whitened, inverse))
+        for sizes in (
+            [best_constant_step(spectrum, steps)] * steps,
+            best_steps(spectrum, steps),
+        )
+    ]
+
+
+def released_loss(
+    test: Prompts, choice: Prompts, step_sizes: Sequence[float], preconditioned: bool, steps: int
+) -> float:
+    """Computes the test loss of descent as released: n − 1 of the n pairs, one size from a list.
+
+    The size, a step on the sum over the pairs, is the best of the list on the `choice` prompts.
+    """
+
+    def loss(prompts: Prompts, size: float) -> float:
+        used = np.asarray(prompts.x[:, :-1], np.float64)
+        total = used.transpose(0, 2, 1) @ used
+        preconditioner = prompts.covariance.inverse if preconditioned else None
+        return descent_loss(total, prompts.w, prompts.query, [size] * steps, preconditioner)
+
+    return loss(test, best_on_grid(lambda size: loss(choice, size), step_sizes))
+
+
+def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
+    """Returns the step of a grid with the smallest loss, the first of equals; never one of NaN."""
+    losses = np.array([loss(step) for step in grid])
+    if np.all(np.isnan(losses)):
+        raise ValueError("no step of the grid has a loss")
+    return float(grid[int(np.nanargmin(losses))])
+
+
+def descent_loss(
+    S: Float[Array, "batch d d"],
+    w: Float[Array, "batch d"],
+    query: Float[Array, "batch d"],
+    steps: Sequence[float] | Float[Array, " steps"],
+    preconditioner: Float[Array, "d d"] | None = None,
+) -> float:
+    """Computes the mean squared error on the queries after descent from 0 with these step sizes.
+
+    S are the second moments of the pairs that it uses; no preconditioner stands for I.
+    """
+    S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
+    for step in steps:
+        gradient = (S64 @ b[:, :, None])[:, :, 0]
+        b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
+    return sampled_loss(b, query)
+
+
+def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch d"]) -> float:
+    """Computes the mean of (b·x_{n+1})²."""
+    return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
+
+
+def least_squares_loss(
+    x: Float[Array, "batch n d"], w: Float[Array, "batch d"], query: Float[Array, "batch d"]
+) -> float:
+    """Computes the mean squared error of ordinary least squares, of least norm where n < d."""
+    inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
+    estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
+    return sampled_loss((weights - estimate)[:, :, 0], query)

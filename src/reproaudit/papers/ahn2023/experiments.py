@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import torch
 
 from reproaudit.lab import (
     Array,
@@ -19,8 +20,8 @@ from reproaudit.lab import (
     one_thread,
 )
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.baselines import fair_losses, least_squares_loss, released_loss
-from reproaudit.papers.ahn2023.task import Prompts, distance_to_identity
+from reproaudit.papers.ahn2023.constructed import fair_losses, least_squares_loss, released_loss
+from reproaudit.papers.ahn2023.task import distance_to_identity
 from reproaudit.papers.ahn2023.training import (
     CONTINUED,
     Choosing,
@@ -42,11 +43,7 @@ class Demonstration(TrainingSettings):
 
 @dataclass(frozen=True)
 class PrintedOptimum(Demonstration):
-    """One layer, for the optimum that Theorem 1 prints for w ~ N(0, I).
-
-    Attributes:
-        weight_law: ``identity`` (w ~ N(0, I)), or in a control ``inverse_covariance``.
-    """
+    """One layer, for the optimum that Theorem 1 prints for w ~ N(0, I), the law ``identity``."""
 
     weight_law: Literal["identity", "inverse_covariance"]
 
@@ -152,39 +149,13 @@ def measure_depth(settings: Depth, session: Session) -> Measurements:
     task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
     models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
     chosen = [chosen_loss(task, model.saved) for model in models]
-    return _comparison(models, chosen, depth_baselines(task, settings))
-
-
-def depth_baselines(task: RunTask, settings: Depth) -> list[list[float]]:
-    """For each depth, the losses of as many steps, in the order of the audit's axis."""
-    test, validation = task.test_prompts(), task.validation_prompts()
-    return [
-        [*fair_losses(test, validation, steps), *released_losses(task, settings, steps)]
-        for steps in settings.depths
-    ]
-
-
-def released_losses(task: RunTask, settings: AgainstBaselines, steps: int) -> list[float]:
-    """The released descents without and with preconditioner, on prompts of their own."""
-    counts = settings.released_prompts, settings.released_preconditioned_prompts
-    seeds = settings.released_choice_seed, settings.released_preconditioned_choice_seed
-    grids = settings.released_steps, settings.released_preconditioned_steps
-    own, losses = _released_prompts(task, settings), []
-    for count, seed, grid, preconditioned in zip(counts, seeds, grids, (False, True), strict=True):
-        others = RunTask.of(seed, task.pairs, settings).validation_prompts()
-        choice = others.first(settings.released_choice_prompts)
-        losses.append(released_loss(own.first(count), choice, grid, preconditioned, steps))
-    return losses
-
-
-def _released_prompts(task: RunTask, settings: AgainstBaselines) -> Prompts:
-    counts = settings.released_prompts, settings.released_preconditioned_prompts
-    return task.prompts("released baselines", max(counts))
+    rows = [baseline_losses(task, settings, steps) for steps in settings.depths]
+    return _comparison(models, chosen, rows)
 
 
 def measure_context_length(settings: ContextLength, session: Session) -> Measurements:
     """A model for each number of pairs, and the baselines on the same test prompts."""
-    models, chosen, baselines = [], [], []
+    models, chosen, rows = [], [], []
     for pairs in settings.lengths:
         task = RunTask.of(session.seeds[0], pairs, settings, session)
         short = pairs < settings.short_below
@@ -192,20 +163,34 @@ def measure_context_length(settings: ContextLength, session: Session) -> Measure
         name, layers = f"{pairs} pairs", settings.layers
         models.append(train_model(session, name, task, layers, learning_rate=rate))
         chosen.append(chosen_loss(task, models[-1].saved))
-        baselines.append(length_baselines(task, settings))
-    return _comparison(models, chosen, baselines)
+        rows.append(baseline_losses(task, settings, layers, least_squares=True))
+    return _comparison(models, chosen, rows)
 
 
-def length_baselines(task: RunTask, settings: ContextLength) -> list[float]:
-    """The losses of as many steps as layers, in the order of the audit's axis."""
-    steps, test = settings.layers, task.test_prompts()
-    own = _released_prompts(task, settings).first(settings.released_preconditioned_prompts)
-    return [
-        *fair_losses(test, task.validation_prompts(), steps),
-        least_squares_loss(test.x, test.w, test.query),
-        *released_losses(task, settings, steps),
-        least_squares_loss(own.z[:, :-1], own.v, own.z_query),
-    ]
+def baseline_losses(
+    task: RunTask, settings: AgainstBaselines, steps: int, *, least_squares: bool = False
+) -> list[float]:
+    """The losses of as many steps, in the order of the audit's axis.
+
+    The released baselines have prompts of their own, and take n − 1 of the pairs; least squares
+    then has the least norm in whitened coordinates.
+    """
+    test, validation = task.test_prompts(), task.validation_prompts()
+    counts = settings.released_prompts, settings.released_preconditioned_prompts
+    seeds = settings.released_choice_seed, settings.released_preconditioned_choice_seed
+    grids = settings.released_steps, settings.released_preconditioned_steps
+    own = task.prompts("released baselines", max(counts))
+    losses = fair_losses(test, validation, steps)
+    if least_squares:
+        losses.append(least_squares_loss(test.x, test.w, test.query))
+    for count, seed, grid, preconditioned in zip(counts, seeds, grids, (False, True), strict=True):
+        others = RunTask.of(seed, task.pairs, settings).validation_prompts()
+        choice = others.first(settings.released_choice_prompts)
+        losses.append(released_loss(own.first(count), choice, grid, preconditioned, steps))
+    if least_squares:
+        last = own.first(counts[1])
+        losses.append(least_squares_loss(last.z[:, :-1], last.v, last.z_query))
+    return losses
 
 
 def _movement(models: Sequence[Trained]) -> dict[str, float]:
@@ -219,13 +204,7 @@ def _movement(models: Sequence[Trained]) -> dict[str, float]:
 def _comparison(
     models: Sequence[Trained], chosen: Sequence[float], baselines: Sequence[Sequence[float]]
 ) -> Measurements:
-    """Lays models side by side: one entry per model on the leading axis.
-
-    Args:
-        models: one for each depth or length.
-        chosen: of each model, the test loss of the chosen saved model.
-        baselines: by model and baseline.
-    """
+    """Lays models side by side: one entry per model on the leading axis."""
     curves = [model.series["loss"] for model in models]
     shortest = min(curves, key=lambda series: len(series.steps))  # a diverged one ends early
     keep = len(shortest.steps)
@@ -245,15 +224,19 @@ def _experiment(
     measure: Callable[[Any, Session], Measurements],
     phases: Callable[[Any], Mapping[str, int]],
 ) -> Experiment:
-    """An experiment that measures one seed a call, with matrix products on one thread.
+    """An experiment that measures one seed a call, on one thread.
 
     With more threads, sums are split among them, and the last bits depend on their number.
     """
 
     def measured(settings: Any, session: Session) -> Mapping[int, Measurements]:
-        (seed,) = session.seeds
-        with one_thread():
-            return {seed: measure(settings, session)}
+        (seed,), threads = session.seeds, torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with one_thread():
+                return {seed: measure(settings, session)}
+        finally:
+            torch.set_num_threads(threads)
 
     return Experiment(settings, measured, phases=phases, has_plain_form=True)
 

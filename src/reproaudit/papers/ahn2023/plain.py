@@ -58,12 +58,7 @@ class Schedule:
         return (step - self.begins) // self.redraw_every
 
     def anew(self, trained: int, steps: int) -> Schedule:
-        """The schedule begun anew after training, with as many halvings in another number of steps.
-
-        Args:
-            trained: how many steps of training came before.
-            steps: in how many the halvings of training are run through, as far as they are whole.
-        """
+        """Returns the schedule begun anew after so many trained steps, with as many halvings."""
         halve_every = max(1, round(self.halve_every * steps / trained))
         return replace(self, halve_every=halve_every, begins=trained)
 
@@ -93,14 +88,9 @@ def gradients(
 
 
 class Learner:
-    """One seed's model, trained with PyTorch's Adam and clipping.
+    """One seed's model, trained with PyTorch's Adam and clipping on either form's gradients.
 
-    Args:
-        gradients: of this form's prompts and A and B, as `plain.gradients` or `fast.gradients`.
-        draw: from the number of a draw to its prompts.
-        matrices: A and B at the start.
-        schedule: of training.
-        device: of the plain form; the fast form is for the processor.
+    `draw` makes the prompts of a draw, as `gradients` takes them.
     """
 
     def __init__(

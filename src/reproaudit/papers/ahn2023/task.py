@@ -3,7 +3,7 @@
 A prompt is n pairs (x_i, w·x_i) and a query x_{n+1}; x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = U D² Uᵀ
 (section 2 of the paper; D, U and the law of w from the released code). Every draw is a function of
 a seed and a purpose alone, so training and test data cannot overlap and a resumed run needs no
-generator's state. `minibatches` draws the prompts of training in the fast form.
+generator's state. `fast` draws the prompts of training in its own form.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 class Covariance:
     """Σ = R Rᵀ by its root R = U D, with Σ⁻¹ and the positive root Σ^{1/2}.
 
-    Weights are w = W v, v standard normal, with the weight root W: R⁻ᵀ, so that w ~ N(0, Σ⁻¹), or
-    another one.
+    Weights are w = W v, v standard normal, with the weight root W, R⁻ᵀ if none is given.
     """
 
     def __init__(
@@ -47,9 +46,7 @@ def draw_covariance(
 ) -> Covariance:
     """Draws Σ = U D² Uᵀ, U the left singular vectors of a matrix uniform on [−1, 1] (code).
 
-    Args:
-        rng: whose state moves on.
-        scales: the diagonal of D.
+    The scales are the diagonal of D.
     """
     d = len(scales)
     U, _, _ = np.linalg.svd(rng.uniform(-1.0, 1.0, (d, d)))
@@ -57,9 +54,9 @@ def draw_covariance(
 
 
 def distance_to_identity(M: Float[Array, "*layers d d"]) -> Float[Array, "*layers"]:
-    """Dist(M, I) = min_α ‖M − αI‖_F / ‖M‖_F, reached at α = tr M / d.
+    """Computes Dist(M, I) = min_α ‖M − αI‖_F / ‖M‖_F of the figures, reached at α = tr M / d.
 
-    Source: the measure of the paper's figures. A zero matrix has distance 1: it points nowhere.
+    A zero matrix has distance 1: it points nowhere.
     """
     d = M.shape[-1]
     alpha = np.trace(M, axis1=-2, axis2=-1) / d
@@ -72,13 +69,8 @@ def distance_to_identity(M: Float[Array, "*layers d d"]) -> Float[Array, "*layer
 class Prompts:
     """Prompts as drawn, in whitened coordinates: x_i = R z_i, w = W v, x_{n+1} = R z_{n+1}.
 
-    Attributes:
-        z: the whitened inputs.
-        v: the whitened regression weights; v·z = w·x where w ~ N(0, Σ⁻¹).
-        z_query: the whitened query.
-        covariance: Σ.
-        shuffled: whether the labels in a prompt are of the weights of the prompt before it, while
-            the target stays its own (a control).
+    If shuffled (a control), the labels in a prompt are of the weights of the prompt before it,
+    while the target stays its own.
     """
 
     z: Float[Array, "batch n d"]
@@ -128,13 +120,7 @@ def draw_prompts(
 ) -> Prompts:
     """Draws prompts with every input: x ~ N(0, Σ), w ~ N(0, Σ⁻¹), the query like the inputs (code).
 
-    Args:
-        covariance: Σ.
-        batch: how many prompts.
-        n: examples per prompt.
-        seed: see `reproaudit.lab.generator`, as for purpose.
-        purpose: what they are for.
-        dtype: float32 or float64; both are the same draw but for rounding.
+    Both precisions are the same draw but for rounding.
     """
     rng, d = generator(seed, purpose), covariance.dim
     shapes = ((batch, n, d), (batch, d), (batch, d))

@@ -31,7 +31,7 @@ from reproaudit.lab import (
     train,
 )
 from reproaudit.papers.ahn2023 import constructed, fast, plain
-from reproaudit.papers.ahn2023.minibatches import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
 from reproaudit.papers.ahn2023.plain import Learner, Matrices, Schedule
 from reproaudit.papers.ahn2023.task import (
     Covariance,
@@ -86,16 +86,9 @@ class Choosing(TrainingSettings):
 
 @dataclass(frozen=True)
 class RunTask:
-    """The data that one seed is trained and tested on, for one number of pairs.
+    """The data that one seed is trained and tested on, for one number of pairs n.
 
-    Attributes:
-        seed: of the run.
-        pairs: n.
-        settings: of the experiment.
-        covariance: Σ of the prompts.
-        another: the Σ of another run, which a control compares A with.
-        form: how it is trained and tested.
-        device: of the plain form; the fast form is for the processor.
+    `another` is the Σ of another run, which a control compares A with.
     """
 
     seed: int
@@ -116,14 +109,9 @@ class RunTask:
         *,
         weight_root: Float[Array, "d d"] | None = None,
     ) -> RunTask:
-        """The task of a seed: its own Σ, and another run's beside it.
+        """Draws a seed's Σ, and another run's; w ~ N(0, Σ⁻¹) without a weight root.
 
-        Args:
-            seed: of the run.
-            pairs: n.
-            settings: of the experiment.
-            session: says form and device, else the fast form; on a card the form is the plain one.
-            weight_root: of the weights' law, None for w ~ N(0, Σ⁻¹).
+        The session says form and device, else it is the fast form; on a card it is the plain one.
 
         Raises:
             ValueError: if the settings do not go together.
@@ -136,9 +124,9 @@ class RunTask:
         own = draw_covariance(generator(seed, "covariance"), scales)
         own = own if weight_root is None else Covariance(own.root, weight_root)
         another = draw_covariance(generator(seed, "covariance of another run"), scales)
-        form: RunForm = "fast" if session is None else session.form
         device = "cpu" if session is None else session.device
-        form = "plain" if device == "cuda" else form
+        fast_form = session is None or (session.form == "fast" and device != "cuda")
+        form: RunForm = "fast" if fast_form else "plain"
         return cls(seed, pairs, settings, own, another, form, device)
 
     def minibatch(self, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
@@ -162,13 +150,8 @@ class RunTask:
         return self.prompts("test", self.settings.test_prompts)
 
     def validation_prompts(self) -> Prompts:
-        """The prompts that saved models and step sizes are chosen on.
-
-        Raises:
-            TypeError: of a run in which nothing is chosen.
-        """
-        if not isinstance(self.settings, Choosing):
-            raise TypeError("this experiment has no validation prompts")
+        """The prompts that saved models and step sizes are chosen on."""
+        assert isinstance(self.settings, Choosing), "nothing is chosen in this experiment"
         return self.prompts("validation", self.settings.validation_prompts)
 
     def for_form(self, prompts: Prompts) -> Minibatch | Prompts:
@@ -176,10 +159,7 @@ class RunTask:
         return prompts if self.form == "plain" else Minibatch.of_prompts(prompts)
 
     def loss(self, data: Minibatch | Prompts, matrices: Matrices) -> float:
-        """The mean squared error of a model on prompts, in the form and precision that they have.
-
-        It is not finite where the model has diverged.
-        """
+        """The mean squared error of a model on prompts, in their form and precision."""
         if isinstance(data, Prompts):
             return plain.plain_loss(data, matrices, self.device)
         A, B = (one.astype(data.data.dtype) for one in matrices)
@@ -213,15 +193,11 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of one seed.
+    """A model of one seed: its matrices before and after training, and what was observed.
 
     Attributes:
-        start: the matrices before training.
-        end: the matrices at the end.
-        losses: the training loss before and after training, on the first minibatch.
-        series: what was observed, values of shape (step, ...).
-        saved: the last saved models, (kept, 2, layers, d, d); none where nobody chooses. A slot
-            that was never filled is zero.
+        losses: before and after training, on the first minibatch.
+        saved: the last saved models; none where nobody chooses. A slot never filled is zero.
         learner: in the state that training ended in.
     """
 
@@ -245,15 +221,9 @@ def train_model(
     observe: Observe = lambda _task, _A, _B: {},
     learning_rate: float | None = None,
 ) -> Trained:
-    """Trains a model and observes it on the way.
+    """Trains a model of L layers under a phase's name, and observes it on the way.
 
-    Args:
-        session: as given to the experiment.
-        phase: a name of its own.
-        task: of the session's seed.
-        layers: L.
-        observe: what to observe besides the test loss.
-        learning_rate: instead of the settings'.
+    A learning rate replaces that of the settings.
     """
     settings = task.settings
     every, kept = max(settings.steps, 1), 0
