@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.ceiling import Step
+from reproaudit.audit.catalog import Catalog
 from reproaudit.lab import generator
-from reproaudit.papers.ahn2023 import fast, model, task
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.ahn2023 import EXPERIMENTS, fast, model, task
 from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
-from reproaudit.papers.ahn2023.plain import Learner, Schedule
+from reproaudit.papers.ahn2023.plain import Learner
 
 LAYERS, PROMPTS, N, DIM = 3, 20_000, 20, 5
 LEARNING_RATE, BETAS, CLIP = 0.01, (0.99, 0.9), 0.01
@@ -97,8 +99,10 @@ def measure(threads: int) -> dict[str, float]:
     }
     literal = {key: LiteralTraining(layer, prompts, A, B) for key, layer in layers.items()}
     minibatch = Minibatch.of_prompts(prompts)
-    schedule = Schedule(LEARNING_RATE, 10**6, 10**6, BETAS, 1e-8, CLIP, free_b=True)
-    ours = Learner(fast.gradients, lambda _index: minibatch, (A, B), schedule)
+    audit, name = Catalog()["ahn2023"].audit(), "full"
+    changed: dict[str, Any] = {"learning_rate": LEARNING_RATE, "betas": BETAS, "clip": CLIP}
+    settings = build_settings(EXPERIMENTS[name].settings, audit.values_of(name, "paper", changed))
+    ours = Learner(fast.gradients, lambda _index: minibatch, (A, B), settings)
 
     first, _ = fast.loss_and_gradient(minibatch, A, B)
     for training in literal.values():

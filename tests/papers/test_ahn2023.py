@@ -20,7 +20,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023 import experiments, fast, model, training
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS
 from reproaudit.papers.ahn2023.fast import Minibatch
-from reproaudit.papers.ahn2023.plain import Learner, Schedule
+from reproaudit.papers.ahn2023.plain import Learner
 from reproaudit.papers.ahn2023.task import distance_to_identity
 from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.records import Measurements
@@ -92,10 +92,9 @@ def test_shuffled_labels_give_the_same_loss_in_both_forms(pairs: int, free: bool
 def test_training_does_not_depend_on_how_its_steps_are_cut(free: bool, targets: str) -> None:
     chosen = settings("full", b_matrices="free" if free else "zero", targets=targets)
     task = RunTask.of(1, 20, chosen)
-    schedule = Schedule(0.05, 15, 7, (0.99, 0.9), 1e-8, 0.01, free)
     rng = np.random.default_rng(1)
     A, B = rng.normal(0, 0.01, (2, 3, 5, 5))
-    whole, cut = (Learner(fast.gradients, task.minibatch, (A, B * free), schedule) for _ in "ab")
+    whole, cut = (Learner(fast.gradients, task.minibatch, (A, B * free), chosen) for _ in "ab")
     whole.advance(0, 40)
     for start, stop in ((0, 13), (13, 14), (14, 40)):
         cut.advance(start, stop)
@@ -105,9 +104,18 @@ def test_training_does_not_depend_on_how_its_steps_are_cut(free: bool, targets: 
 
 
 def test_the_learning_rate_is_halved_and_minibatches_are_redrawn_at_their_steps() -> None:
-    schedule = Schedule(0.1, 10, 4, (0.9, 0.9), 1e-8, 0.01, True)
-    assert [schedule.rate(step) for step in (0, 9, 10, 25)] == [0.1, 0.1, 0.05, 0.025]
-    assert [schedule.draw(step) for step in (0, 3, 4, 25)] == [0, 0, 1, 6]
+    chosen = settings("full", learning_rate=0.1, halve_every=10, redraw_every=4)
+    task, drawn = RunTask.of(0, 20, chosen), []
+
+    def draw(index: int) -> Any:
+        drawn.append(index)
+        return task.minibatch(index)
+
+    learner = Learner(fast.gradients, draw, tuple(np.zeros((2, 1, 5, 5))), chosen)  # type: ignore[arg-type]
+    assert [learner.rate(step) for step in (0, 9, 10, 25)] == [0.1, 0.1, 0.05, 0.025]
+    learner.advance(0, 9)
+    learner.advance(9, 13)
+    assert drawn == [0, 1, 2, 3]
 
 
 def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
@@ -171,11 +179,11 @@ def test_training_goes_on_with_adams_moments_and_the_rate_of_the_start(free: str
     last = training.continued_loss(session, task, model)
     # 40 steps, halved every 15: 4 more, halved every 2; a minibatch for each 7
     again = training.train_model(Memory(2), "training", task, 3).learner
-    schedule = Schedule(chosen.learning_rate, 2, 7, (0.99, 0.9), 1e-8, 0.01, free == "free", 40)
-    assert [schedule.rate(step) for step in range(40, 44)] == [
+    shorter = settings("full", b_matrices=free, halve_every=2)
+    again.go_on(lambda index: task.minibatch(index, "continued minibatch"), shorter, 40)
+    assert [again.rate(step) for step in range(40, 44)] == [
         chosen.learning_rate * part for part in (1, 1, 0.5, 0.5)
     ]
-    again.go_on(lambda index: task.minibatch(index, "continued minibatch"), schedule)
     again.advance(40, 44)
     assert last == task.loss(task.for_form(task.test_prompts()), again.matrices())
     assert last != model.series["loss"].values[-1]

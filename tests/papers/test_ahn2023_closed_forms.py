@@ -237,7 +237,7 @@ def test_the_released_baseline_leaves_a_pair_out_and_takes_a_step_of_the_grid(
     selection: task.Prompts, test_prompts: task.Prompts, preconditioned: bool
 ) -> None:
     """The steps of the grid are on the sum over the pairs."""
-    grid, (n, d) = [0.015, 0.025, 0.035], selection.z.shape[1:]
+    grid, (n, d) = [0.015, 0.025, 0.035], selection.x.shape[1:]
 
     def loss(prompts: task.Prompts, step: float) -> float:
         """Two steps, pair by pair."""
@@ -264,7 +264,8 @@ def test_released_least_squares_leaves_a_pair_out_and_has_the_least_norm_when_wh
         # least ‖Rᵀ u‖ among the u that fit: Σ⁻¹ xᵀ (x Σ⁻¹ xᵀ)⁻¹ y
         fitted = covariance.inverse @ x.T @ np.linalg.solve(x @ covariance.inverse @ x.T, x @ w)
         errors.append(((w - fitted) @ query) ** 2)
-    released = constructed.least_squares_loss(few.z[:, :-1], few.v, few.z_query)
+    z, z_query = (one @ np.linalg.inv(covariance.root).T for one in (few.x[:, :-1], few.query))
+    released = constructed.least_squares_loss(z, few.w @ covariance.root, z_query)
     assert released == pytest.approx(np.mean(errors), rel=1e-8)
     assert released != pytest.approx(constructed.least_squares_loss(few.x, few.w, few.query))
 

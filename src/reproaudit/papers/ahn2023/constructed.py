@@ -254,12 +254,7 @@ def descent_loss(
     for step in steps:
         gradient = (S64 @ b[:, :, None])[:, :, 0]
         b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
-    return sampled_loss(b, query)
-
-
-def sampled_loss(residuals: Float[Array, "batch d"], query: Float[Array, "batch d"]) -> float:
-    """Computes the mean of (b·x_{n+1})²."""
-    return float(np.mean(np.sum(residuals * np.asarray(query, np.float64), axis=1) ** 2))
+    return float(np.mean(np.sum(b * np.asarray(query, np.float64), axis=1) ** 2))
 
 
 def least_squares_loss(
@@ -268,4 +263,5 @@ def least_squares_loss(
     """Computes the mean squared error of ordinary least squares, of least norm where n < d."""
     inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
     estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
-    return sampled_loss((weights - estimate)[:, :, 0], query)
+    errors = np.asarray(query, np.float64)[:, None] @ (weights - estimate)
+    return float(np.mean(errors**2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,14 +20,12 @@ from reproaudit.lab import (
     one_thread,
 )
 from reproaudit.papers.ahn2023 import constructed
-from reproaudit.papers.ahn2023.constructed import fair_losses, least_squares_loss, released_loss
-from reproaudit.papers.ahn2023.task import distance_to_identity
+from reproaudit.papers.ahn2023.task import TrainingSettings, distance_to_identity
 from reproaudit.papers.ahn2023.training import (
     CONTINUED,
     Choosing,
     RunTask,
     Trained,
-    TrainingSettings,
     chosen_loss,
     continued_loss,
     train_model,
@@ -157,13 +155,13 @@ def measure_context_length(settings: ContextLength, session: Session) -> Measure
     """A model for each number of pairs, and the baselines on the same test prompts."""
     models, chosen, rows = [], [], []
     for pairs in settings.lengths:
-        task = RunTask.of(session.seeds[0], pairs, settings, session)
         short = pairs < settings.short_below
         rate = settings.short_learning_rate if short else settings.learning_rate
-        name, layers = f"{pairs} pairs", settings.layers
-        models.append(train_model(session, name, task, layers, learning_rate=rate))
+        own = replace(settings, learning_rate=rate)
+        task = RunTask.of(session.seeds[0], pairs, own, session)
+        models.append(train_model(session, f"{pairs} pairs", task, settings.layers))
         chosen.append(chosen_loss(task, models[-1].saved))
-        rows.append(baseline_losses(task, settings, layers, least_squares=True))
+        rows.append(baseline_losses(task, settings, settings.layers, least_squares=True))
     return _comparison(models, chosen, rows)
 
 
@@ -180,16 +178,19 @@ def baseline_losses(
     seeds = settings.released_choice_seed, settings.released_preconditioned_choice_seed
     grids = settings.released_steps, settings.released_preconditioned_steps
     own = task.prompts("released baselines", max(counts))
-    losses = fair_losses(test, validation, steps)
+    losses = constructed.fair_losses(test, validation, steps)
     if least_squares:
-        losses.append(least_squares_loss(test.x, test.w, test.query))
+        losses.append(constructed.least_squares_loss(test.x, test.w, test.query))
     for count, seed, grid, preconditioned in zip(counts, seeds, grids, (False, True), strict=True):
         others = RunTask.of(seed, task.pairs, settings).validation_prompts()
         choice = others.first(settings.released_choice_prompts)
-        losses.append(released_loss(own.first(count), choice, grid, preconditioned, steps))
+        losses.append(
+            constructed.released_loss(own.first(count), choice, grid, preconditioned, steps)
+        )
     if least_squares:
-        last = own.first(counts[1])
-        losses.append(least_squares_loss(last.z[:, :-1], last.v, last.z_query))
+        last, root = own.first(counts[1]), task.covariance.root
+        z, z_query = (one @ np.linalg.inv(root).T for one in (last.x[:, :-1], last.query))
+        losses.append(constructed.least_squares_loss(z, last.w @ root, z_query))
     return losses
 
 

@@ -17,8 +17,8 @@ rows lie in one flat workspace, in which each layer has a stretch of its own. A 
 a place in such a stretch, and all blocks are constants of the compiled function. So the compiler
 sees that no two rows overlap; with several arrays it would have to check at every row.
 
-**Minibatches.** The loss needs of a prompt's inputs only S = (1/n) Σ x_i x_iᵀ, so S is drawn by its exact law and
-the inputs are not. With x = R z, w = W v (usually W = R⁻ᵀ) and Σ = R Rᵀ,
+**Minibatches.** The loss needs of a prompt's inputs only S, so S is drawn by its exact law and the
+inputs are not. With x = R z, w = W v (usually W = R⁻ᵀ) and Σ = R Rᵀ,
 
     S = R T Tᵀ Rᵀ / n,    x_{n+1} = R z,    w = W v,    v and z standard normal.
 
@@ -353,15 +353,8 @@ def loss_and_gradient(
 ) -> tuple[float, Float[Array, "2 layers d d"]]:
     """Computes the in-context loss of a minibatch and its gradient.
 
-    Args:
-        minibatch: the prompts.
-        A: the x blocks of the Q_l, in the minibatch's precision.
-        B: the x blocks of the P_l, likewise; None for B_l = 0, where C stays I and is never formed,
-            which is several times cheaper.
-
-    Returns:
-        The loss, and its gradient in A and in B (zeros if B is None), summed in float64. In the
-        last B it is exactly zero: it does not reach the output.
+    Where B is None, B_l = 0, and C stays I and is never formed, which is several times cheaper. The
+    gradient is summed in float64; in a B that reaches no output, as in the last, it is zero.
 
     Raises:
         ValueError: if shapes or precisions do not fit.
@@ -373,7 +366,9 @@ def loss_and_gradient(
                 f"{name} is {matrices.dtype} {matrices.shape}; expected {dtype} (layers, {d}, {d})"
             )
     (at, size), square = layer_of(d), d * d * LANES
-    work = aligned_zeros((layers + 1) * size, dtype)
+    raw = np.zeros((layers + 1) * size + LANES, dtype)
+    start = -raw.ctypes.data % 64 // raw.itemsize  # a load across cache lines takes twice as long
+    work = raw[start : len(raw) - LANES + start]
     stretches = work.reshape(layers + 1, size)[:layers]
     for block, entries in (
         (at.I, np.eye(d)),
@@ -393,14 +388,6 @@ def loss_and_gradient(
         gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
         loss += float(errors.sum(dtype=np.float64))
     return loss / minibatch.count, gradient.swapaxes(0, 1) * (2.0 / minibatch.count)
-
-
-def aligned_zeros(count: int, dtype: Any) -> Float[Array, " count"]:
-    """Zeros from a multiple of 64 bytes on; a load across two cache lines takes twice as long."""
-    spare = 64 // np.dtype(dtype).itemsize
-    raw = np.zeros(count + spare, dtype)
-    start = (-raw.ctypes.data % 64) // raw.itemsize
-    return raw[start : start + count]
 
 
 def gradients(

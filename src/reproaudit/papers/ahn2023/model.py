@@ -83,9 +83,7 @@ def in_context_loss(
 ) -> Float[Tensor, ""]:
     """Mean squared error of the prediction against w·x_{n+1}, over the prompts.
 
-    Args:
-        x, w, query, A, B: as in `predict`.
-        target: weights of the target, where they are not those of the labels.
+    The target has weights of its own where they are not those of the labels.
     """
     truth = ((w if target is None else target) * query).sum(-1)
     return (predict(x, w, query, A, B) - truth).square().mean()

@@ -10,7 +10,6 @@ gradient, clip each matrix's gradient, and update with Adam (released code: Adam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,47 +19,10 @@ from torch import Tensor
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023 import model
-from reproaudit.papers.ahn2023.task import Prompts
+from reproaudit.papers.ahn2023.task import Prompts, TrainingSettings
 
 Matrices = tuple[Float[Array, "layers d d"], Float[Array, "layers d d"]]
 """A and B of a model."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The settings of training, of both forms.
-
-    Attributes:
-        learning_rate: at the start.
-        halve_every: steps after which it is halved, again and again.
-        redraw_every: steps between minibatches.
-        betas, epsilon: Adam's.
-        clip: largest Frobenius norm of the gradient of one matrix.
-        free_b: whether the B_l are trained; otherwise they stay zero.
-        begins: the step from which halvings and minibatches are counted.
-    """
-
-    learning_rate: float
-    halve_every: int
-    redraw_every: int
-    betas: tuple[float, ...]
-    epsilon: float
-    clip: float
-    free_b: bool
-    begins: int = 0
-
-    def rate(self, step: int) -> float:
-        """The learning rate of a step."""
-        return self.learning_rate * 0.5 ** ((step - self.begins) // self.halve_every)
-
-    def draw(self, step: int) -> int:
-        """The number of the minibatch that a step trains on."""
-        return (step - self.begins) // self.redraw_every
-
-    def anew(self, trained: int, steps: int) -> Schedule:
-        """Returns the schedule begun anew after so many trained steps, with as many halvings."""
-        halve_every = max(1, round(self.halve_every * steps / trained))
-        return replace(self, halve_every=halve_every, begins=trained)
 
 
 def prompt_losses(
@@ -74,7 +36,7 @@ def prompt_losses(
 
 def plain_loss(prompts: Prompts, matrices: Matrices, device: str = "cpu") -> float:
     """The mean squared error of one model on prompts, in their precision."""
-    A, B = (torch.from_numpy(one.astype(prompts.z.dtype)).to(device) for one in matrices)
+    A, B = (torch.from_numpy(one.astype(prompts.x.dtype)).to(device) for one in matrices)
     with torch.no_grad():
         return float(prompt_losses(prompts, A, B))
 
@@ -98,21 +60,24 @@ class Learner:
         gradients: Callable[[Any, Tensor, Tensor], Sequence[Tensor]],
         draw: Callable[[int], Any],
         matrices: Matrices,
-        schedule: Schedule,
+        settings: TrainingSettings,
         device: str = "cpu",
     ) -> None:
         self._gradients = gradients
         self._A, self._B = (torch.tensor(one, device=device) for one in matrices)
-        self._trained = [self._A, self._B] if schedule.free_b else [self._A]
+        self._trained = [self._A, self._B][: 2 if settings.b_matrices == "free" else 1]
         for parameter in self._trained:
             parameter.requires_grad_()
-        betas = schedule.betas[0], schedule.betas[1]
-        self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=schedule.epsilon)
-        self.go_on(draw, schedule)
+        betas = settings.betas[0], settings.betas[1]
+        self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=settings.epsilon)
+        self.go_on(draw, settings, 0)
 
-    def go_on(self, draw: Callable[[int], Any], schedule: Schedule) -> None:
-        """Changes schedule and prompts; A, B and Adam's moments stay as they are."""
-        self._draw, self._schedule = draw, schedule
+    def go_on(self, draw: Callable[[int], Any], settings: TrainingSettings, begins: int) -> None:
+        """Changes prompts and settings; A, B and Adam's moments stay as they are.
+
+        Halvings of the learning rate and draws are counted from the step `begins`.
+        """
+        self._draw, self._settings, self._begins = draw, settings, begins
         self._drawn: tuple[int, Any] | None = None
 
     @property
@@ -125,21 +90,21 @@ class Learner:
         A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
         return A, B
 
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        halvings = (step - self._begins) // self._settings.halve_every
+        return float(self._settings.learning_rate * 0.5**halvings)
+
     def advance(self, start: int, stop: int) -> None:
         """Makes the steps start … stop − 1."""
         for step in range(start, stop):
-            index = self._schedule.draw(step)
+            index = (step - self._begins) // self._settings.redraw_every
             if self._drawn is None or self._drawn[0] != index:
                 self._drawn = index, self._draw(index)
             gradients = self._gradients(self._drawn[1], self._A, self._B)
             for parameter, gradient in zip(self._trained, gradients, strict=True):
-                parameter.grad = self._clipped(gradient)
+                norms = torch.linalg.matrix_norm(gradient, keepdim=True)  # of each layer's matrix
+                parameter.grad = gradient * (self._settings.clip / (norms + 1e-6)).clamp(max=1.0)
             for group in self._optimiser.param_groups:
-                group["lr"] = self._schedule.rate(step)
+                group["lr"] = self.rate(step)
             self._optimiser.step()
-
-    def _clipped(self, gradient: Float[Tensor, "layers d d"]) -> Float[Tensor, "layers d d"]:
-        """The gradient of each layer's matrix, clipped as PyTorch clips by norm."""
-        norms = torch.linalg.matrix_norm(gradient, keepdim=True)
-        scale: Tensor = (self._schedule.clip / (norms + 1e-6)).clamp(max=1.0)
-        return gradient * scale

@@ -9,6 +9,7 @@ generator's state. `fast` draws the prompts of training in its own form.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -18,6 +19,29 @@ from reproaudit.lab import Array, generator
 
 PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 """The diagonal of D in the released code."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Settings of all experiments; the audit documents every field."""
+
+    dimension: int
+    pairs: int
+    covariance_scales: tuple[float, ...]
+    initial_scale: float
+    prompts: int
+    redraw_every: int
+    steps: int
+    learning_rate: float
+    halve_every: int
+    betas: tuple[float, ...]
+    epsilon: float
+    clip: float
+    precision: Literal["float32", "float64"]
+    test_prompts: int
+    b_matrices: Literal["free", "zero"]
+    targets: Literal["own", "shuffled"]
+    weights: Literal["trained", "constructed"]
 
 
 class Covariance:
@@ -67,27 +91,17 @@ def distance_to_identity(M: Float[Array, "*layers d d"]) -> Float[Array, "*layer
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts as drawn, in whitened coordinates: x_i = R z_i, w = W v, x_{n+1} = R z_{n+1}.
+    """Prompts with every input: pairs (x_i, w·x_i) and the query x_{n+1}.
 
     If shuffled (a control), the labels in a prompt are of the weights of the prompt before it,
     while the target stays its own.
     """
 
-    z: Float[Array, "batch n d"]
-    v: Float[Array, "batch d"]
-    z_query: Float[Array, "batch d"]
+    x: Float[Array, "batch n d"]
+    w: Float[Array, "batch d"]
+    query: Float[Array, "batch d"]
     covariance: Covariance
     shuffled: bool = False
-
-    @property
-    def x(self) -> Float[Array, "batch n d"]:
-        """The inputs of the pairs."""
-        return np.asarray(self.z @ self.covariance.root.T.astype(self.z.dtype))
-
-    @property
-    def w(self) -> Float[Array, "batch d"]:
-        """The regression weights."""
-        return np.asarray(self.v @ self.covariance.weight_root.T.astype(self.v.dtype))
 
     @property
     def label_weights(self) -> Float[Array, "batch d"]:
@@ -95,18 +109,13 @@ class Prompts:
         return np.roll(self.w, 1, axis=0) if self.shuffled else self.w
 
     @property
-    def query(self) -> Float[Array, "batch d"]:
-        """The query x_{n+1}."""
-        return np.asarray(self.z_query @ self.covariance.root.T.astype(self.z.dtype))
-
-    @property
     def moment(self) -> Float[Array, "batch d d"]:
         """S = (1/n) Σ_i x_i x_iᵀ."""
-        return np.asarray(self.x.transpose(0, 2, 1) @ self.x / self.z.shape[1])
+        return np.asarray(self.x.transpose(0, 2, 1) @ self.x / self.x.shape[1])
 
     def first(self, count: int) -> Prompts:
         """The first of these prompts, all of them if there are fewer."""
-        return replace(self, z=self.z[:count], v=self.v[:count], z_query=self.z_query[:count])
+        return replace(self, x=self.x[:count], w=self.w[:count], query=self.query[:count])
 
 
 def draw_prompts(
@@ -125,4 +134,5 @@ def draw_prompts(
     rng, d = generator(seed, purpose), covariance.dim
     shapes = ((batch, n, d), (batch, d), (batch, d))
     z, v, z_query = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
-    return Prompts(z, v, z_query, covariance)
+    root, weight_root = (R.T.astype(dtype) for R in (covariance.root, covariance.weight_root))
+    return Prompts(z @ root, v @ weight_root, z_query @ root, covariance)

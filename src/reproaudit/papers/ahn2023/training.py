@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -32,10 +32,11 @@ from reproaudit.lab import (
 )
 from reproaudit.papers.ahn2023 import constructed, fast, plain
 from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
-from reproaudit.papers.ahn2023.plain import Learner, Matrices, Schedule
+from reproaudit.papers.ahn2023.plain import Learner, Matrices
 from reproaudit.papers.ahn2023.task import (
     Covariance,
     Prompts,
+    TrainingSettings,
     distance_to_identity,
     draw_covariance,
     draw_prompts,
@@ -49,35 +50,8 @@ LAW_SHAPES = 500
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
-    """Settings of all experiments; the audit documents every field."""
-
-    dimension: int
-    pairs: int
-    covariance_scales: tuple[float, ...]
-    initial_scale: float
-    prompts: int
-    redraw_every: int
-    steps: int
-    learning_rate: float
-    halve_every: int
-    betas: tuple[float, ...]
-    epsilon: float
-    clip: float
-    precision: Literal["float32", "float64"]
-    test_prompts: int
-    b_matrices: Literal["free", "zero"]
-    targets: Literal["own", "shuffled"]
-    weights: Literal["trained", "constructed"]
-
-
-@dataclass(frozen=True)
 class Choosing(TrainingSettings):
-    """Settings of a run whose result is the saved model that is best on validation prompts.
-
-    A model is saved before the step that begins each interval, as the released code does, so that
-    the state after the last step is never among them.
-    """
+    """Settings of a run whose result is the saved model that is best on validation prompts."""
 
     validation_prompts: int
     checkpoint_every: int
@@ -210,7 +184,6 @@ class Trained:
 
 
 Observe = Callable[[RunTask, Array, Array], Mapping[str, float | Array]]
-"""From a task and its matrices to what is observed along training, besides the test loss."""
 
 
 def train_model(
@@ -219,17 +192,13 @@ def train_model(
     task: RunTask,
     layers: int,
     observe: Observe = lambda _task, _A, _B: {},
-    learning_rate: float | None = None,
 ) -> Trained:
-    """Trains a model of L layers under a phase's name, and observes it on the way.
-
-    A learning rate replaces that of the settings.
-    """
+    """Trains a model of L layers under a phase's name, and observes its test loss and more."""
     settings = task.settings
     every, kept = max(settings.steps, 1), 0
     if isinstance(settings, Choosing):
         every, kept = settings.checkpoint_every, settings.checkpoints_kept
-    learner = _start_learner(task, phase, layers, learning_rate)
+    learner = _start_learner(task, phase, layers)
     begin, test = learner.matrices(), task.for_form(task.test_prompts())
     saved = np.zeros((kept, 2, *begin[0].shape))
     built = None if settings.weights == "trained" else task.constructed(layers)
@@ -238,6 +207,7 @@ def train_model(
         return learner.matrices() if built is None or step == 0 else built
 
     def advance(start: int, stop: int) -> None:
+        # saved before a step, as in the released code, so never after the last
         inner = range((start // every + 1) * every, stop, every)
         for first, last in itertools.pairwise([start, *inner, stop]):
             if kept and first % every == 0:
@@ -260,28 +230,15 @@ def train_model(
     return Trained(begin, end, (before, after), series, saved, learner)
 
 
-def _start_learner(task: RunTask, phase: str, layers: int, learning_rate: float | None) -> Learner:
+def _start_learner(task: RunTask, phase: str, layers: int) -> Learner:
     """A learner at its start: Gaussian entries (card) of the initial scale (code); B may be 0."""
     settings = task.settings
-    schedule = _schedule(settings, learning_rate)
     rng = generator(task.seed, f"initial matrices, {phase}")
     shape = (2, layers, settings.dimension, settings.dimension)
     A, B = (settings.initial_scale * rng.standard_normal(shape)).astype(settings.precision)
+    start = A, B if settings.b_matrices == "free" else np.zeros_like(B)
     gradients: Any = (plain if task.form == "plain" else fast).gradients
-    start = A, B if schedule.free_b else np.zeros_like(B)
-    return Learner(gradients, task.minibatch, start, schedule, task.device)
-
-
-def _schedule(settings: TrainingSettings, learning_rate: float | None = None) -> Schedule:
-    return Schedule(
-        learning_rate=settings.learning_rate if learning_rate is None else learning_rate,
-        halve_every=settings.halve_every,
-        redraw_every=settings.redraw_every,
-        betas=settings.betas,
-        epsilon=settings.epsilon,
-        clip=settings.clip,
-        free_b=settings.b_matrices == "free",
-    )
+    return Learner(gradients, task.minibatch, start, settings, task.device)
 
 
 CONTINUED = "continued"
@@ -302,7 +259,8 @@ def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
     learner, trained = model.learner, task.settings.steps
     more, trains = continued_steps(trained), task.settings.weights == "trained"
     draw = partial(task.minibatch, purpose="continued minibatch")
-    learner.go_on(draw, _schedule(task.settings).anew(trained, more))
+    halve_every = max(1, round(task.settings.halve_every * more / trained))
+    learner.go_on(draw, replace(task.settings, halve_every=halve_every), trained)
 
     def advance(start: int, stop: int) -> None:
         if trains:
