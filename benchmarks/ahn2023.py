@@ -89,7 +89,7 @@ def measure(threads: int) -> dict[str, float]:
     """Median milliseconds per step of each form, on so many threads."""
     torch.set_num_threads(threads)
     covariance = task.draw_covariance(generator(0, "covariance"))
-    prompts = task.draw_prompts(covariance, PROMPTS, N, seed=0, purpose="benchmark")
+    prompts = task.draw_prompts(covariance, PROMPTS, N, generator(0, "benchmark"))
     rng = np.random.default_rng(0)
     A, B = (0.05 * rng.standard_normal((2, LAYERS, DIM, DIM))).astype(np.float32)
     layers = {

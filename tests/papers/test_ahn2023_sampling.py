@@ -36,7 +36,7 @@ def test_the_covariance_has_the_papers_spectrum(covariance: task.Covariance) -> 
 
 
 def test_prompts_have_the_stated_laws(covariance: task.Covariance) -> None:
-    prompts = task.draw_prompts(covariance, 20_000, 6, seed=0, purpose="law", dtype=np.float64)
+    prompts = task.draw_prompts(covariance, 20_000, 6, generator(0, "law"), dtype=np.float64)
     same_law(outer(prompts.x[:, 3]), covariance.matrix[None])
     same_law(outer(prompts.query), covariance.matrix[None])
     same_law(outer(prompts.w), covariance.inverse[None])
@@ -45,13 +45,13 @@ def test_prompts_have_the_stated_laws(covariance: task.Covariance) -> None:
 
 
 def test_prompts_laid_out_are_the_prompts(covariance: task.Covariance) -> None:
-    prompts = task.draw_prompts(covariance, 37, 6, seed=5, purpose="x", dtype=np.float64)
+    prompts = task.draw_prompts(covariance, 37, 6, generator(5, "x"), dtype=np.float64)
     S, w, query, offset = unpacked(Minibatch.of_prompts(prompts))
     close(S, moments(prompts.x), 1e-14)
     np.testing.assert_array_equal(w, prompts.w)
     np.testing.assert_array_equal(query, prompts.query)
     assert not np.any(offset)
-    single = task.draw_prompts(covariance, 37, 6, seed=5, purpose="x", dtype=np.float32)
+    single = task.draw_prompts(covariance, 37, 6, generator(5, "x"), dtype=np.float32)
     close(single.x, prompts.x, 1e-6)
 
 
@@ -73,7 +73,7 @@ def invariants(S: Array, w: Array, query: Array, n: int) -> Array:
 def test_minibatches_have_the_law_of_prompts_drawn_pair_by_pair(
     n: int, covariance: task.Covariance
 ) -> None:
-    literal = task.draw_prompts(covariance, 40_000, n, seed=0, purpose="law", dtype=np.float64)
+    literal = task.draw_prompts(covariance, 40_000, n, generator(0, "law"), dtype=np.float64)
     drawn = draw_minibatch(covariance, 40_000, n, generator(0, "drawn law"))
     S, w, query, _ = (part.astype(np.float64) for part in unpacked(drawn))
     same_law(invariants(S, w, query, n), invariants(literal.moment, literal.w, literal.query, n))

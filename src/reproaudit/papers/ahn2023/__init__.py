@@ -28,11 +28,9 @@ Gradient descent, fair and released    `constructed.fair_losses`,       the same
 Least squares                          `constructed.least_squares_loss` the same
 =====================================  ===============================  ===========================
 
-`task` says what the data are, `plain` and `fast` compute losses and gradients, and `plain.Learner`
-trains on either; on a card the plain form runs. `training` trains a model for a seed, and
-`experiments` lists what is trained and returned.
-Which of Theorems 3 and 4 is which, and the form of Theorem 1, are recalled; sources of settings
-stand in the audit.
+`plain.Learner` trains on the gradients of either form; on a card the plain form runs. `training`
+trains a model for a seed, and `experiments` lists what is trained and returned. Which of Theorems
+3 and 4 is which is recalled; sources of settings stand in the audit.
 """
 
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS

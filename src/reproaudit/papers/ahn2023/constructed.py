@@ -9,15 +9,15 @@ for the eigenvalues λ and eigenvectors V of S. With the preconditioner Σ⁻¹,
 whitened S_z = R⁻¹ S R⁻ᵀ (Σ = R Rᵀ) and Σ by I, so that G = I and the loss is E Σ_i p(λ_i)².
 (Derived.) Scalars are chosen on selection data of the caller's, which must not be the test data.
 
-Descent on a prompt's squared error starts from 0 and leaves of w the residual
-b = Π_l (I − a_l P S) w, with the preconditioner P = Σ⁻¹ or none; the error of its prediction is
-−b·x_{n+1}.
+Descent on a prompt's squared error from 0 leaves of w the residual b = Π_l (I − a_l P S) w, with
+P = Σ⁻¹ or no preconditioner; the error of its prediction is −b·x_{n+1}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -31,21 +31,17 @@ from reproaudit.lab import Array
 from reproaudit.papers.ahn2023.task import Prompts
 
 FloatVector = NDArray[np.float64]
+Square = Float[Array, "d d"]
 
 
-def printed_optimum(covariance: Float[Array, "d d"], n: int) -> Float[FloatVector, "1 d d"]:
+def printed_optimum(covariance: Square, n: int) -> Float[FloatVector, "1 d d"]:
     """Returns A_0* = −((n + 1)/n Σ + tr(Σ)/n I)⁻¹, the optimum for w ~ N(0, I) (Theorem 1)."""
     d = len(covariance)
     curvature = (n + 1) / n * covariance + np.trace(covariance) / n * np.eye(d)
     return -np.linalg.inv(curvature)[None]
 
 
-def one_layer_loss(
-    A: Float[Array, "d d"],
-    covariance: Float[Array, "d d"],
-    n: int,
-    W: Float[Array, "d d"] | None = None,
-) -> float:
+def one_layer_loss(A: Square, covariance: Square, n: int, W: Square | None = None) -> float:
     """Computes the exact population loss of one layer with any A (derived).
 
     With W the covariance of the weights, None for Σ⁻¹, b = (I + Aᵀ S) w and E[S W S] =
@@ -61,18 +57,13 @@ def one_layer_loss(
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The part of the selection prompts that the expected loss of a polynomial depends on.
-
-    Attributes:
-        eigenvalues: of S, or of the whitened S.
-        weights: the G of the module's text, times the chance of its prompt.
-    """
+    """The eigenvalues of S or of the whitened S, and the weights G times the prompt's chance."""
 
     eigenvalues: Float[Tensor, "batch d"]
     weights: Float[Tensor, "batch d d"]
 
     @classmethod
-    def of(cls, S: Float[Array, "batch d d"], covariance: Float[Array, "d d"]) -> Spectrum:
+    def of(cls, S: Float[Array, "batch d d"], covariance: Square) -> Spectrum:
         """The spectrum of equally likely prompts, from their S and Σ, or whitened S and I."""
         eigenvalues, V = np.linalg.eigh(np.asarray(S, np.float64))
         V_t = V.transpose(0, 2, 1)
@@ -120,10 +111,7 @@ def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers
 
 
 def best_constant_step(spectrum: Spectrum, layers: int) -> float:
-    """Finds the step that minimises the expected loss of `layers` equal steps.
-
-    The search runs over [0, 2/mean λ], beyond which the average direction grows.
-    """
+    """Finds the best of equal steps in [0, 2/mean λ]; beyond it the average direction grows."""
     shares = spectrum.weights.sum(dim=1)
     bound = 2.0 * float(shares.sum() / (shares * spectrum.eigenvalues).sum())
 
@@ -147,9 +135,7 @@ def best_steps(spectrum: Spectrum, layers: int) -> Float[FloatVector, " layers"]
     return np.sort(_minimiser(spectrum.descent_loss, starts))
 
 
-def best_corrected_descent(
-    law: Spectrum, layers: int
-) -> tuple[Float[FloatVector, " layers"], Float[FloatVector, " layers"]]:
+def best_corrected_descent(law: Spectrum, layers: int) -> tuple[FloatVector, FloatVector]:
     """Finds the best a_l and β_l of GD++ on a whitened spectrum; the last β does not matter.
 
     They are never worse than `best_steps`, from which the search starts.
@@ -173,14 +159,13 @@ def _minimiser(loss: Callable[[Tensor], Tensor], starts: Sequence[FloatVector]) 
         return value.item(), torch.autograd.grad(value, tensor)[0].numpy()
 
     with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
-        found = [minimize(with_gradient, start, jac=True, method="BFGS") for start in starts]
+        search = partial(minimize, with_gradient, jac=True, method="BFGS", options={"gtol": 1e-9})
+        found = [search(start) for start in starts]
     return np.asarray(min(found, key=lambda result: float(result.fun)).x)
 
 
 def matrices_of(
-    covariance: Float[Array, "d d"],
-    steps: Float[FloatVector, " layers"],
-    corrections: Float[FloatVector, " layers"],
+    covariance: FloatVector, steps: FloatVector, corrections: FloatVector
 ) -> tuple[Float[FloatVector, "layers d d"], Float[FloatVector, "layers d d"]]:
     """Returns A_l = −a_l Σ⁻¹ and B_l = β_l I, the model of the theorems.
 
@@ -191,27 +176,20 @@ def matrices_of(
     return A, np.asarray(corrections)[:, None, None] * np.eye(len(covariance))
 
 
-# --- baselines -----------------------------------------------------------------------------------
-
-
 def fair_losses(test: Prompts, validation: Prompts, steps: int) -> list[float]:
-    """Computes test losses of descent with all pairs and the best sizes for validation prompts.
+    """Computes test losses of descent with all pairs and the best step sizes on other prompts.
 
     Without and with preconditioner; each with one step size, then with one for each step.
     """
     sigma, inverse = test.covariance.matrix, test.covariance.inverse
-    whiten = np.linalg.inv(np.linalg.cholesky(sigma))
-    S = np.asarray(validation.moment, np.float64)
+    whiten, S = np.linalg.inv(np.linalg.cholesky(sigma)), np.asarray(validation.moment, np.float64)
     plain = Spectrum.of(S, sigma)
     whitened = Spectrum.of(whiten @ S @ whiten.T, np.eye(len(sigma)))
-    return [
-        descent_loss(test.moment, test.w, test.query, sizes, preconditioner)
-        for spectrum, preconditioner in ((plain, None), (whitened, inverse))
-        for sizes in (
-            [best_constant_step(spectrum, steps)] * steps,
-            best_steps(spectrum, steps),
-        )
-    ]
+    losses = []
+    for spectrum, preconditioner in ((plain, None), (whitened, inverse)):
+        for sizes in ([best_constant_step(spectrum, steps)] * steps, best_steps(spectrum, steps)):
+            losses.append(descent_loss(test.moment, test.w, test.query, sizes, preconditioner))
+    return losses
 
 
 def released_loss(
@@ -233,10 +211,7 @@ def released_loss(
 
 def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
     """Returns the step of a grid with the smallest loss, the first of equals; never one of NaN."""
-    losses = np.array([loss(step) for step in grid])
-    if np.all(np.isnan(losses)):
-        raise ValueError("no step of the grid has a loss")
-    return float(grid[int(np.nanargmin(losses))])
+    return float(grid[int(np.nanargmin([loss(step) for step in grid]))])
 
 
 def descent_loss(

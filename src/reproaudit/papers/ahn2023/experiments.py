@@ -9,27 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from reproaudit.lab import (
-    Array,
-    Experiment,
-    Measurements,
-    Series,
-    Session,
-    continued_steps,
-    measure_movement,
-    one_thread,
-)
-from reproaudit.papers.ahn2023 import constructed
+from reproaudit import lab
+from reproaudit.lab import Array, Experiment, Measurements, Series, Session
+from reproaudit.papers.ahn2023 import constructed, training
 from reproaudit.papers.ahn2023.task import TrainingSettings, distance_to_identity
-from reproaudit.papers.ahn2023.training import (
-    CONTINUED,
-    Choosing,
-    RunTask,
-    Trained,
-    chosen_loss,
-    continued_loss,
-    train_model,
-)
+from reproaudit.papers.ahn2023.training import CONTINUED, Choosing, RunTask, Trained, train_model
 
 
 @dataclass(frozen=True)
@@ -76,9 +60,6 @@ class ContextLength(AgainstBaselines):
     short_below: int
 
 
-# --- experiments ---------------------------------------------------------------------------------
-
-
 def measure_demonstration(settings: Demonstration, session: Session) -> Measurements:
     """The demonstrations of Theorems 3 (B_l = 0) and 4 (B_l free): losses, distances, matrices."""
     task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
@@ -91,7 +72,7 @@ def measure_demonstration(settings: Demonstration, session: Session) -> Measurem
         return distances
 
     model = train_model(session, "training", task, settings.layers, observe)
-    continued = continued_loss(session, task, model)
+    continued = training.continued_loss(session, task, model)
     A, B = model.end
     arrays = {"whitened_a": task.covariance.whitened(A)}
     return Measurements(
@@ -109,9 +90,8 @@ def measure_one_layer(settings: Demonstration, session: Session) -> Measurements
     return Measurements(scalars=_movement([model]), series=model.series, arrays=arrays)
 
 
-def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float | Array]:
+def _observe_one_layer(task: RunTask, A: Array, _B: Array) -> Mapping[str, float | Array]:
     """The c of the multiple −c Σ⁻¹ nearest to A in whitened coordinates, and more."""
-    del B
     whitened = task.covariance.whitened(A)[0]
     return {
         "step_size": -float(np.trace(whitened)) / len(whitened),
@@ -123,30 +103,26 @@ def _observe_one_layer(task: RunTask, A: Array, B: Array) -> Mapping[str, float 
 def measure_printed_optimum(settings: PrintedOptimum, session: Session) -> Measurements:
     """One layer trained with w ~ N(0, I), against the optimum that Theorem 1 prints for it."""
     root = np.eye(settings.dimension) if settings.weight_law == "identity" else None
-    seed, pairs = session.seeds[0], settings.pairs
-    task = RunTask.of(seed, pairs, settings, session, weight_root=root)
+    task = RunTask.of(session.seeds[0], settings.pairs, settings, session, weight_root=root)
     model = train_model(session, "training", task, settings.layers, _observe_printed_optimum)
     return Measurements(scalars=_movement([model]), series=model.series)
 
 
-def _observe_printed_optimum(task: RunTask, A: Array, B: Array) -> Mapping[str, float]:
-    del B
+def _observe_printed_optimum(task: RunTask, A: Array, _B: Array) -> Mapping[str, float]:
     sigma, identity = task.covariance.matrix, np.eye(task.covariance.dim)
     optimum = constructed.printed_optimum(sigma, task.pairs)[0]
     loss, least = (
-        constructed.one_layer_loss(one, sigma, task.pairs, identity) for one in (A[0], optimum)
+        constructed.one_layer_loss(M, sigma, task.pairs, identity) for M in (A[0], optimum)
     )
-    return {
-        "distance_to_printed": float(np.linalg.norm(A[0] - optimum) / np.linalg.norm(optimum)),
-        "excess_loss": loss / least,
-    }
+    distance = float(np.linalg.norm(A[0] - optimum) / np.linalg.norm(optimum))
+    return {"distance_to_printed": distance, "excess_loss": loss / least}
 
 
 def measure_depth(settings: Depth, session: Session) -> Measurements:
     """Models of each depth, and the baselines with as many steps on the same test prompts."""
     task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
     models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
-    chosen = [chosen_loss(task, model.saved) for model in models]
+    chosen = [training.chosen_loss(task, model.saved) for model in models]
     rows = [baseline_losses(task, settings, steps) for steps in settings.depths]
     return _comparison(models, chosen, rows)
 
@@ -160,7 +136,7 @@ def measure_context_length(settings: ContextLength, session: Session) -> Measure
         own = replace(settings, learning_rate=rate)
         task = RunTask.of(session.seeds[0], pairs, own, session)
         models.append(train_model(session, f"{pairs} pairs", task, settings.layers))
-        chosen.append(chosen_loss(task, models[-1].saved))
+        chosen.append(training.chosen_loss(task, models[-1].saved))
         rows.append(baseline_losses(task, settings, settings.layers, least_squares=True))
     return _comparison(models, chosen, rows)
 
@@ -170,8 +146,7 @@ def baseline_losses(
 ) -> list[float]:
     """The losses of as many steps, in the order of the audit's axis.
 
-    The released baselines have prompts of their own, and take n − 1 of the pairs; least squares
-    then has the least norm in whitened coordinates.
+    Released ones have prompts of their own and n − 1 of the pairs; least squares is whitened there.
     """
     test, validation = task.test_prompts(), task.validation_prompts()
     counts = settings.released_prompts, settings.released_preconditioned_prompts
@@ -184,9 +159,8 @@ def baseline_losses(
     for count, seed, grid, preconditioned in zip(counts, seeds, grids, (False, True), strict=True):
         others = RunTask.of(seed, task.pairs, settings).validation_prompts()
         choice = others.first(settings.released_choice_prompts)
-        losses.append(
-            constructed.released_loss(own.first(count), choice, grid, preconditioned, steps)
-        )
+        mine = own.first(count)
+        losses.append(constructed.released_loss(mine, choice, grid, preconditioned, steps))
     if least_squares:
         last, root = own.first(counts[1]), task.covariance.root
         z, z_query = (one @ np.linalg.inv(root).T for one in (last.x[:, :-1], last.query))
@@ -199,7 +173,7 @@ def _movement(models: Sequence[Trained]) -> dict[str, float]:
     begin = [matrices for model in models for matrices in model.start]
     end = [matrices for model in models for matrices in model.end]
     first, last = zip(*(model.losses for model in models), strict=True)
-    return measure_movement(begin, end, first, last)
+    return lab.measure_movement(begin, end, first, last)
 
 
 def _comparison(
@@ -217,13 +191,10 @@ def _comparison(
     )
 
 
-# --- the table of experiments --------------------------------------------------------------------
-
-
 def _experiment(
     settings: type[TrainingSettings],
     measure: Callable[[Any, Session], Measurements],
-    phases: Callable[[Any], Mapping[str, int]],
+    phases: Callable[[Any], Mapping[str, int]] = lambda settings: {"training": settings.steps},
 ) -> Experiment:
     """An experiment that measures one seed a call, on one thread.
 
@@ -234,7 +205,7 @@ def _experiment(
         (seed,), threads = session.seeds, torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            with one_thread():
+            with lab.one_thread():
                 return {seed: measure(settings, session)}
         finally:
             torch.set_num_threads(threads)
@@ -243,7 +214,15 @@ def _experiment(
 
 
 def _training_goes_on(settings: Demonstration) -> Mapping[str, int]:
-    return {"training": settings.steps, CONTINUED: continued_steps(settings.steps)}
+    return {"training": settings.steps, CONTINUED: lab.continued_steps(settings.steps)}
+
+
+def _phase_per_depth(settings: Depth) -> Mapping[str, int]:
+    return {f"{layers} layers": settings.steps for layers in settings.depths}
+
+
+def _phase_per_length(settings: ContextLength) -> Mapping[str, int]:
+    return {f"{pairs} pairs": settings.steps for pairs in settings.lengths}
 
 
 _demonstration = _experiment(Demonstration, measure_demonstration, _training_goes_on)
@@ -252,17 +231,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "sparse": _demonstration,
     "full": _demonstration,
     "identity_covariance": _demonstration,
-    "depth": _experiment(
-        Depth, measure_depth, lambda s: {f"{layers} layers": s.steps for layers in s.depths}
-    ),
-    "context_length": _experiment(
-        ContextLength,
-        measure_context_length,
-        lambda s: {f"{pairs} pairs": s.steps for pairs in s.lengths},
-    ),
-    "one_layer": _experiment(Demonstration, measure_one_layer, lambda s: {"training": s.steps}),
-    "printed_optimum": _experiment(
-        PrintedOptimum, measure_printed_optimum, lambda s: {"training": s.steps}
-    ),
+    "depth": _experiment(Depth, measure_depth, _phase_per_depth),
+    "context_length": _experiment(ContextLength, measure_context_length, _phase_per_length),
+    "one_layer": _experiment(Demonstration, measure_one_layer),
+    "printed_optimum": _experiment(PrintedOptimum, measure_printed_optimum),
 }
 """By name, as `audits/ahn2023.yaml` lists them."""

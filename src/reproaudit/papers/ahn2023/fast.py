@@ -50,19 +50,12 @@ GROUPS_PER_SUM = 256
 """Groups whose gradients are summed in the working precision before going to float64."""
 
 
-# --- prompts -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Minibatch:
     """Prompts, made once and used for many steps.
 
-    Attributes:
-        data: (groups, (d·d + 2d + 1) · LANES). For each prompt the entries of S, the query,
-            the error's offset and w, each a row of LANES prompts. The last group is filled up with
-            prompts of zeros, which add nothing to any sum.
-        count: how many prompts there really are.
-        dim: d.
+    The numbers of a group are the entries of S, the query, the error's offset and w, each a row of
+    LANES prompts. The last group is filled up with zeros, which add nothing to any sum.
     """
 
     data: Float[Array, "groups numbers"]
@@ -86,7 +79,7 @@ class Minibatch:
             ValueError: if the shapes do not fit, there is no prompt, or S is of another precision.
         """
         batch, d = len(S), S.shape[-1]
-        if not batch or S.shape != (batch, d, d) or w.shape != query.shape or w.shape != (batch, d):
+        if not batch or S.shape != (batch, d, d) or not w.shape == query.shape == (batch, d):
             raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
         if S.dtype not in (np.float32, np.float64):
             raise ValueError(f"a minibatch is float32 or float64, not {S.dtype}")
@@ -129,9 +122,6 @@ def draw_minibatch(
     labels = np.roll(w, 1, axis=0) if shuffled else w
     S = np.asarray(factor @ factor.transpose(0, 2, 1) / n, dtype)
     return Minibatch.of(S, labels, query, ((w - labels) * query).sum(axis=1))
-
-
-# --- places in the workspace ---------------------------------------------------------------------
 
 
 class Block(NamedTuple):
@@ -179,8 +169,6 @@ def layer_of(d: int) -> tuple[Any, int]:
     return Layer(**blocks), place
 
 
-# --- products of blocks, prompt by prompt --------------------------------------------------------
-
 _inlined = compiled(inline="always")
 
 
@@ -210,9 +198,6 @@ def _add_product(work: Array, out: Block, base: Block, a: Block, b: Block) -> No
                 for k in range(a.columns):
                     total += work[left + k * a.across] * work[right + k * b.down]
                 work[to + j * out.across] = total
-
-
-# --- one layer, forward and backward -------------------------------------------------------------
 
 
 @_inlined
@@ -297,9 +282,6 @@ def _backward(work: Array, at: Any) -> None:
     _add_product(work, at.dC, at.dC, at.S, at.dU)
 
 
-# --- a minibatch ---------------------------------------------------------------------------------
-
-
 @_inlined
 def _take_error(work: Array, at: Any) -> None:
     """Adds the squared error (b_L·x_{n+1} + offset)² to the last layer's loss, and sets db_L."""
@@ -311,9 +293,8 @@ def _take_error(work: Array, at: Any) -> None:
             )
         work[at.loss.start + lane] += error * error
         for i in range(at.b.rows):
-            work[at.db_next.start + i * LANES + lane] = (
-                error * work[at.query.start + i * LANES + lane]
-            )
+            slope = error * work[at.query.start + i * LANES + lane]
+            work[at.db_next.start + i * LANES + lane] = slope
 
 
 @cache
@@ -360,7 +341,8 @@ def loss_and_gradient(
         ValueError: if shapes or precisions do not fit.
     """
     layers, d, dtype = len(A), minibatch.dim, minibatch.data.dtype
-    for name, matrices in (("A", A), ("B", A if B is None else B)):
+    free_b, B = B is not None and layers > 1, np.zeros_like(A) if B is None else B
+    for name, matrices in (("A", A), ("B", B)):
         if matrices.shape != (layers, d, d) or not layers or matrices.dtype != dtype:
             raise ValueError(
                 f"{name} is {matrices.dtype} {matrices.shape}; expected {dtype} (layers, {d}, {d})"
@@ -370,17 +352,12 @@ def loss_and_gradient(
     start = -raw.ctypes.data % 64 // raw.itemsize  # a load across cache lines takes twice as long
     work = raw[start : len(raw) - LANES + start]
     stretches = work.reshape(layers + 1, size)[:layers]
-    for block, entries in (
-        (at.I, np.eye(d)),
-        (at.A, A),
-        (at.B, np.zeros_like(A) if B is None else B),
-    ):
-        stretches[:, block.start : block.start + square] = np.repeat(
-            entries.reshape(-1, d * d), LANES, axis=1
-        )
+    for block, entries in ((at.I, np.eye(d)), (at.A, A), (at.B, B)):
+        rows = np.repeat(entries.reshape(-1, d * d), LANES, axis=1)
+        stretches[:, block.start : block.start + square] = rows
     sums = stretches[:, at.dA.start : at.dA.start + 2 * square]  # dB follows dA
     errors = stretches[-1, at.loss.start :][:LANES]
-    add_groups = _code(d, B is not None and layers > 1)
+    add_groups = _code(d, free_b)
     loss, gradient = 0.0, np.zeros((layers, 2, d, d))
     for first in range(0, len(minibatch.data), GROUPS_PER_SUM):
         sums[:], errors[:] = 0.0, 0.0
@@ -394,7 +371,6 @@ def gradients(
     minibatch: Minibatch, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
 ) -> list[Tensor]:
     """The gradient of the in-context loss in A and where it is trained in B, in their precision."""
-    free_b = B.requires_grad
-    of_b = B.detach().numpy() if free_b else None
-    _, gradient = loss_and_gradient(minibatch, A.detach().numpy(), of_b)
-    return list(torch.from_numpy(gradient[: 1 + free_b]).to(A.dtype))
+    trained = [matrices.detach().numpy() for matrices in (A, B) if matrices.requires_grad]
+    _, gradient = loss_and_gradient(minibatch, *trained)
+    return list(torch.from_numpy(gradient[: len(trained)]).to(A.dtype))

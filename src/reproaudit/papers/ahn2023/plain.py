@@ -73,10 +73,7 @@ class Learner:
         self.go_on(draw, settings, 0)
 
     def go_on(self, draw: Callable[[int], Any], settings: TrainingSettings, begins: int) -> None:
-        """Changes prompts and settings; A, B and Adam's moments stay as they are.
-
-        Halvings of the learning rate and draws are counted from the step `begins`.
-        """
+        """Changes prompts and settings, and counts halvings and draws from the step `begins`."""
         self._draw, self._settings, self._begins = draw, settings, begins
         self._drawn: tuple[int, Any] | None = None
 

@@ -1,9 +1,9 @@
 """The paper's task: linear regressions in context, with random covariances, weights and inputs.
 
 A prompt is n pairs (x_i, w·x_i) and a query x_{n+1}; x ~ N(0, Σ), w ~ N(0, Σ⁻¹), Σ = U D² Uᵀ
-(section 2 of the paper; D, U and the law of w from the released code). Every draw is a function of
-a seed and a purpose alone, so training and test data cannot overlap and a resumed run needs no
-generator's state. `fast` draws the prompts of training in its own form.
+(section 2 of the paper; D, U and the law of w from the released code). `training` draws everything
+from generators of a seed and a purpose alone, so training and test data cannot overlap and a
+resumed run needs no generator's state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import DTypeLike
 
-from reproaudit.lab import Array, generator
+from reproaudit.lab import Array
 
 PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 """The diagonal of D in the released code."""
@@ -122,16 +122,14 @@ def draw_prompts(
     covariance: Covariance,
     batch: int,
     n: int,
-    *,
-    seed: int,
-    purpose: str,
+    rng: np.random.Generator,
     dtype: DTypeLike = np.float32,
 ) -> Prompts:
     """Draws prompts with every input: x ~ N(0, Σ), w ~ N(0, Σ⁻¹), the query like the inputs (code).
 
     Both precisions are the same draw but for rounding.
     """
-    rng, d = generator(seed, purpose), covariance.dim
+    d = covariance.dim
     shapes = ((batch, n, d), (batch, d), (batch, d))
     z, v, z_query = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
     root, weight_root = (R.T.astype(dtype) for R in (covariance.root, covariance.weight_root))

@@ -1,11 +1,10 @@
 """One run: what a seed is trained and tested on, and its training.
 
-Every model is trained on minibatches and observed on the run's own test prompts. Where models are
-compared with baselines, the last few saved models are kept, and the one that is best on validation
-prompts counts as the result (released code). Two settings replace training by what it is compared
-with, and serve as controls: the *targets* may be shuffled (the labels in a prompt come from another
-prompt's weights), and the *weights* may be constructed (the closed form takes the place of training
-after the first observation).
+Every model is observed on the run's own test prompts. Where models are compared with baselines, the
+last few saved models are kept, and the one that is best on validation prompts counts as the result
+(released code). Two settings serve as controls: the *targets* may be shuffled (the labels in a
+prompt come from another prompt's weights), and the *weights* may be constructed (the closed form
+takes the place of training after the first observation).
 """
 
 from __future__ import annotations
@@ -19,17 +18,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from reproaudit.lab import (
-    Array,
-    RunForm,
-    Series,
-    Session,
-    Stateful,
-    continued_steps,
-    generator,
-    observation_steps,
-    train,
-)
+from reproaudit import lab
+from reproaudit.lab import Array, RunForm, Series, Session, Stateful, generator
 from reproaudit.papers.ahn2023 import constructed, fast, plain
 from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
 from reproaudit.papers.ahn2023.plain import Learner, Matrices
@@ -70,8 +60,8 @@ class RunTask:
     settings: TrainingSettings
     covariance: Covariance
     another: Covariance
-    form: RunForm
-    device: str
+    form: RunForm = "fast"
+    device: str = "cpu"
 
     @classmethod
     def of(
@@ -96,12 +86,12 @@ class RunTask:
         if weight_root is not None and settings.targets == "shuffled":
             raise ValueError("targets are shuffled only where w ~ N(0, Σ⁻¹)")
         own = draw_covariance(generator(seed, "covariance"), scales)
-        own = own if weight_root is None else Covariance(own.root, weight_root)
+        own = Covariance(own.root, weight_root)
         another = draw_covariance(generator(seed, "covariance of another run"), scales)
-        device = "cpu" if session is None else session.device
-        fast_form = session is None or (session.form == "fast" and device != "cuda")
-        form: RunForm = "fast" if fast_form else "plain"
-        return cls(seed, pairs, settings, own, another, form, device)
+        if session is None:
+            return cls(seed, pairs, settings, own, another)
+        form: RunForm = "plain" if session.device == "cuda" else session.form
+        return cls(seed, pairs, settings, own, another, form, session.device)
 
     def minibatch(self, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
         """The training prompts of a draw; their labels are shuffled in a control."""
@@ -115,9 +105,8 @@ class RunTask:
 
     def prompts(self, purpose: str, count: int) -> Prompts:
         """Prompts for a purpose other than training; their labels are always their own."""
-        law, dtype = (self.covariance, count, self.pairs), self.settings.precision
-        purpose = f"{purpose} of {self.pairs} pairs"
-        return draw_prompts(*law, seed=self.seed, purpose=purpose, dtype=dtype)
+        rng = generator(self.seed, f"{purpose} of {self.pairs} pairs")
+        return draw_prompts(self.covariance, count, self.pairs, rng, self.settings.precision)
 
     def test_prompts(self) -> Prompts:
         """The prompts that this run's models and fair baselines are tested on."""
@@ -167,12 +156,9 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of one seed: its matrices before and after training, and what was observed.
+    """A model of one seed: its matrices and losses before and after training, and its course.
 
-    Attributes:
-        losses: before and after training, on the first minibatch.
-        saved: the last saved models; none where nobody chooses. A slot never filled is zero.
-        learner: in the state that training ended in.
+    The losses are on the first minibatch. A slot of saved models that was never filled is zero.
     """
 
     start: Matrices
@@ -221,10 +207,9 @@ def train_model(
 
     state: dict[str, Stateful] = {**learner.state, **({"saved": saved} if kept else {})}
     points, steps = OBSERVATION_POINTS, settings.steps
-    at = observation_steps(steps, even=points, geometric=points)
-    series = train(
-        session, phase, steps=steps, state=state, advance=advance, observe=observed, observe_at=at
-    )
+    at = lab.observation_steps(steps, even=points, geometric=points)
+    train = partial(lab.train, session, phase, steps=steps, state=state)
+    series = train(advance=advance, observe=observed, observe_at=at)
     end = matrices(steps)
     before, after = (task.loss(task.minibatch(0), one) for one in (begin, end))
     return Trained(begin, end, (before, after), series, saved, learner)
@@ -252,12 +237,11 @@ def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
     """The test loss once training has gone on for a tenth of its steps.
 
     Adam's moments are kept, the learning rate begins anew and is halved as often as in training,
-    and minibatches come from a stream of their own. What was measured before stays as it is;
-    constructed weights stay where they are. Training is over by then, so a seed for which training
-    on diverges has not diverged: its loss is `DIVERGED_LOSS`.
+    and minibatches come from a stream of their own; constructed weights stay where they are. A seed
+    for which training on diverges has not diverged: its loss is `DIVERGED_LOSS`.
     """
     learner, trained = model.learner, task.settings.steps
-    more, trains = continued_steps(trained), task.settings.weights == "trained"
+    more, trains = lab.continued_steps(trained), task.settings.weights == "trained"
     draw = partial(task.minibatch, purpose="continued minibatch")
     halve_every = max(1, round(task.settings.halve_every * more / trained))
     learner.go_on(draw, replace(task.settings, halve_every=halve_every), trained)
@@ -270,16 +254,8 @@ def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
         test = task.for_form(task.test_prompts())
         return {"loss": task.loss(test, learner.matrices() if trains else model.end)}
 
-    state, at = learner.state, [more]
-    series = train(
-        session,
-        CONTINUED,
-        steps=more,
-        state=state,
-        advance=advance,
-        observe=observed,
-        observe_at=at,
-    )
+    train = partial(lab.train, session, CONTINUED, steps=more, state=learner.state)
+    series = train(advance=advance, observe=observed, observe_at=[more])
     ended = series["loss"].values[-1]
     return float(np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS))
 
