@@ -1,8 +1,8 @@
-"""One training step at the paper's size: token by token in PyTorch, and the kernel.
+"""One training step at the paper's size: token by token in PyTorch, and the fast form.
 
 A step is the loss of 20,000 prompts (n = 20, d = 5, 3 layers, B free, float32), its gradient,
-clipping per matrix, and Adam's update. Both forms run in one process, on the same prompts and
-threads, in turns. The literal form is the faster of two ways to write the paper's equation.
+clipping per matrix, and Adam's update. Both forms run in one process, on the same prompts, in
+turns, ours on one thread. The literal form is the faster of two ways to write the paper's equation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
-from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -20,16 +19,16 @@ import torch
 from torch import Tensor
 
 from benchmarks.ceiling import Step
-from reproaudit.lab.seeds import generator
-from reproaudit.papers.ahn2023 import model, task
-from reproaudit.papers.ahn2023.fast import gradient_code, kernel, sampler
-from reproaudit.papers.ahn2023.fast.prompts import VECTOR_BYTES, lanes_of, rows_per_group
-from reproaudit.papers.ahn2023.fast.vector_code import CompiledCode
-from reproaudit.papers.ahn2023.minibatches import Stream
+from reproaudit.audit.catalog import Catalog
+from reproaudit.lab import generator
+from reproaudit.lab.settings import build_settings
+from reproaudit.papers.ahn2023 import EXPERIMENTS, fast, model, task
+from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.plain import Learner
 
 LAYERS, PROMPTS, N, DIM = 3, 20_000, 20, 5
 LEARNING_RATE, BETAS, CLIP = 0.01, (0.99, 0.9), 0.01
-ROUNDS, KERNEL_STEPS = 7, 50
+ROUNDS, OUR_STEPS = 7, 50
 
 Layer = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -89,9 +88,8 @@ def timed_ms(run: Callable[[], Any], threads: int, steps: int = 1) -> float:
 def measure(threads: int) -> dict[str, float]:
     """Median milliseconds per step of each form, on so many threads."""
     torch.set_num_threads(threads)
-    numba.set_num_threads(threads)
     covariance = task.draw_covariance(generator(0, "covariance"))
-    prompts = task.draw_prompts(covariance, PROMPTS, N, seed=0, purpose="benchmark")
+    prompts = task.draw_prompts(covariance, PROMPTS, N, generator(0, "benchmark"))
     rng = np.random.default_rng(0)
     A, B = (0.05 * rng.standard_normal((2, LAYERS, DIM, DIM))).astype(np.float32)
     layers = {
@@ -100,63 +98,42 @@ def measure(threads: int) -> dict[str, float]:
         "reassociated_ms": reassociated_layer,
     }
     literal = {key: LiteralTraining(layer, prompts, A, B) for key, layer in layers.items()}
-    minibatch, state = prompts.minibatch(), kernel.TrainingState.start(A, B)
-    stream = Stream.of(0, "benchmark", 0)
+    minibatch = Minibatch.of_prompts(prompts)
+    audit, name = Catalog()["ahn2023"].audit(), "full"
+    changed: dict[str, Any] = {"learning_rate": LEARNING_RATE, "betas": BETAS, "clip": CLIP}
+    settings = build_settings(EXPERIMENTS[name].settings, audit.values_of(name, "paper", changed))
+    ours = Learner(fast.gradients, lambda _index: minibatch, (A, B), settings)
 
-    def ours(steps: int = KERNEL_STEPS) -> float:
-        return float(
-            kernel.advance(
-                state,
-                minibatch,
-                steps,
-                learning_rate=LEARNING_RATE,
-                betas=BETAS,
-                clip=CLIP,
-                free_b=True,
-            )[0]
-        )
-
-    first = ours(1)
+    first, _ = fast.loss_and_gradient(minibatch, A, B)
     for training in literal.values():
         np.testing.assert_allclose(training.step(), first, rtol=1e-4)
     times: dict[str, list[float]] = {key: [] for key in (*literal, "ours_ms", "redraw_ms")}
     for _ in range(ROUNDS):
         for key, training in literal.items():
             times[key].append(timed_ms(training.step, threads))
-        times["ours_ms"].append(timed_ms(ours, threads, KERNEL_STEPS))
+        times["ours_ms"].append(timed_ms(lambda: ours.advance(0, OUR_STEPS), threads, OUR_STEPS))
         times["redraw_ms"].append(
-            timed_ms(lambda: sampler.draw_minibatch(covariance, PROMPTS, N, stream), threads)
+            timed_ms(lambda: draw_minibatch(covariance, PROMPTS, N, generator(0, "x")), threads)
         )
     return {key: median(values) for key, values in times.items()}
 
 
 def counted() -> Step:
-    """Operations by the instructions of the generated code, bytes by what it loads of prompts."""
-    written: list[str] = []
-
-    def keep(assembly: str, name: str) -> CompiledCode:
-        written.append(assembly)
-        return CompiledCode(assembly, name)
-
-    with patch.object(gradient_code, "CompiledCode", keep):
-        gradient_code.group_code.__wrapped__(LAYERS, DIM, np.dtype(np.float32), True)
-    text = written[0]
-    single = sum(text.count(f"= {name} ") for name in ("fadd", "fsub", "fmul", "fdiv"))
-    fused = text.count("= call <16 x float> @llvm.fma")
-    groups = -(-PROMPTS // lanes_of(np.float32))
-    loads = text.count("= load")
+    """Operations by the products of `fast`, counted by hand, bytes by what it reads of prompts."""
+    d = DIM
+    matrices = 2 + 3 + (LAYERS - 2) * (5 + 9)  # the first layer's, forward and back, the middle's
+    vectors = 5 + (LAYERS - 1) * (4 + 8)  # products with vectors, outer ones among them
+    fused = matrices * d**3 + vectors * d**2 + 3 * d
     between = (
-        f"a group of 16 prompts takes {fused} fused operations and {single} others, but also "
-        f"{loads} loads and {text.count('store ')} stores in the first-level cache, since the "
-        "reverse pass needs more numbers than there are registers"
+        f"a prompt takes {fused} fused operations, and each product of matrices also a load for "
+        "every operation and a store for every entry, in the first- and second-level cache"
     )
-    operations = groups * lanes_of(np.float32) * (2 * fused + single)
-    return Step(operations, groups * rows_per_group(DIM) * VECTOR_BYTES, between)
+    return Step(2 * PROMPTS * fused, 4 * PROMPTS * (d * d + 2 * d + 1), between)
 
 
 def bench() -> dict[str, Any]:
     """The figures of both forms on one thread, and by number of threads."""
-    threads = numba.get_num_threads()
+    threads = torch.get_num_threads()
     by_threads = {count: measure(count) for count in sorted({1, threads})}
     figures = by_threads[1]
     literal = min(figures["matmul_ms"], figures["einsum_ms"])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.papers.ahn2023.fast import LANES, Minibatch
+
 Array = NDArray[Any]
 
 
@@ -37,3 +39,12 @@ def same_law(first: Array, second: Array | float) -> None:
         variance = variance + np.var(sample, axis=0) / len(sample)
         sample = sample.mean(0)
     assert np.all(np.abs(np.mean(first, axis=0) - sample) <= 4.5 * np.sqrt(variance))
+
+
+def unpacked(minibatch: Minibatch) -> tuple[Array, Array, Array, Array]:
+    """S, w, the query and the offset of each prompt."""
+    square, d = minibatch.dim**2, minibatch.dim
+    by_lane = np.swapaxes(minibatch.data.reshape(len(minibatch.data), -1, LANES), 1, 2)
+    rows = by_lane.reshape(-1, by_lane.shape[2])[: minibatch.count]
+    S = rows[:, :square].reshape(-1, d, d)
+    return S, rows[:, square + d + 1 :], rows[:, square : square + d], rows[:, square + d]

@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 import torch
 
+from papers.ahn2023_checks import unpacked
 from reproaudit.audit.catalog import Catalog
 from reproaudit.lab.settings import build_settings
-from reproaudit.papers.ahn2023 import experiments, model, runs
+from reproaudit.papers.ahn2023 import experiments, fast, model, training
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS
-from reproaudit.papers.ahn2023.fast import choice, kernel, recursion
-from reproaudit.papers.ahn2023.fast.kernel_learner import KernelLearner
-from reproaudit.papers.ahn2023.fast.learners import BatchedLearner
-from reproaudit.papers.ahn2023.fast.prompts import pack
-from reproaudit.papers.ahn2023.measures import distance_to_identity
-from reproaudit.papers.ahn2023.runs import RunTask
-from reproaudit.papers.ahn2023.schedule import Schedule
+from reproaudit.papers.ahn2023.fast import Minibatch
+from reproaudit.papers.ahn2023.plain import Learner
+from reproaudit.papers.ahn2023.task import distance_to_identity
+from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.records import Measurements
 from reproaudit.running.cores import available_cores
 
@@ -72,7 +70,7 @@ def measure(experiment: str, *seeds: int, **overrides: Any) -> Mapping[int, Meas
 
 @pytest.mark.parametrize("pairs", [3, 20])
 @pytest.mark.parametrize("free", [True, False])
-def test_shuffled_labels_give_the_same_loss_in_all_forms(pairs: int, free: bool) -> None:
+def test_shuffled_labels_give_the_same_loss_in_both_forms(pairs: int, free: bool) -> None:
     task = RunTask.of(5, pairs, settings("full", targets="shuffled"))
     rng = np.random.default_rng(0)
     A, B = rng.normal(0, 0.3, (2, 3, 5, 5))
@@ -81,51 +79,43 @@ def test_shuffled_labels_give_the_same_loss_in_all_forms(pairs: int, free: bool)
     tensors = [torch.from_numpy(t) for t in (x, w, query, A, B, target)]
     plain = float(model.in_context_loss(*tensors))
     S = np.einsum("bni,bnj->bij", x, x) / pairs
-    offset = ((target - w) * query).sum(1)
-    minibatch = pack(S, w, query, offset)
-    compiled = kernel.loss_and_gradient(minibatch, A, B if free else None)[0]
-    arguments = (S, w, query, A, B, offset)
-    fast = float(recursion.recursion_loss(*(torch.from_numpy(a) for a in arguments)))
-    assert compiled == pytest.approx(plain, rel=1e-10)
-    assert fast == pytest.approx(plain, rel=1e-10)
-    drawn = task.minibatch(0).unpacked()
-    assert np.abs(drawn[3]).max() > 0  # what the control draws has other targets than labels
+    minibatch = Minibatch.of(S, w, query, ((target - w) * query).sum(1))
+    assert fast.loss_and_gradient(minibatch, A, B if free else None)[0] == pytest.approx(
+        plain, rel=1e-10
+    )
+    drawn = task.minibatch(0)
+    assert isinstance(drawn, Minibatch)
+    assert np.abs(unpacked(drawn)[3]).max() > 0  # what the control draws has other targets
 
 
 @pytest.mark.parametrize(("free", "targets"), [(True, "own"), (False, "own"), (True, "shuffled")])
-def test_seeds_together_train_as_each_does_alone(free: bool, targets: str) -> None:
+def test_training_does_not_depend_on_how_its_steps_are_cut(free: bool, targets: str) -> None:
     chosen = settings("full", b_matrices="free" if free else "zero", targets=targets)
-    tasks = [RunTask.of(seed, 20, chosen) for seed in (0, 1, 2)]
-    schedule = Schedule(0.05, 15, 7, (0.99, 0.9), 1e-8, 0.01, free)
+    task = RunTask.of(1, 20, chosen)
     rng = np.random.default_rng(1)
-    A, B = rng.normal(0, 0.01, (2, 3, 3, 5, 5))
-    B *= free
-    together = BatchedLearner([t.minibatch for t in tasks], A, B, schedule, "cpu")
-    together.advance(0, 40)
-    for i, task in enumerate(tasks):
-        alone = KernelLearner(task.minibatch, A[i], B[i], schedule)
-        alone.advance(0, 13)
-        alone.advance(13, 40)
-        for ours, theirs in zip(alone.matrices(), together.matrices(), strict=True):
-            np.testing.assert_allclose(ours[0], theirs[i], rtol=1e-8, atol=1e-10)
+    A, B = rng.normal(0, 0.01, (2, 3, 5, 5))
+    whole, cut = (Learner(fast.gradients, task.minibatch, (A, B * free), chosen) for _ in "ab")
+    whole.advance(0, 40)
+    for start, stop in ((0, 13), (13, 14), (14, 40)):
+        cut.advance(start, stop)
+    for ours, theirs in zip(whole.matrices(), cut.matrices(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert whole.matrices()[1].any() == free
 
 
-@pytest.mark.parametrize("experiment", ["full", "depth"])
-def test_several_seeds_on_one_session_measure_what_each_measures_alone(experiment: str) -> None:
-    together = measure(experiment, 0, 3)
-    for seed in (0, 3):
-        alone = measure(experiment, seed)[seed]
-        for name, series in alone.series.items():
-            ours = together[seed].series[name]
-            np.testing.assert_allclose(ours.values, series.values, rtol=1e-6, atol=1e-9)
-        for name, array in alone.arrays.items():
-            np.testing.assert_allclose(together[seed].arrays[name], array, rtol=1e-6, atol=1e-9)
+def test_the_learning_rate_is_halved_and_minibatches_are_redrawn_at_their_steps() -> None:
+    chosen = settings("full", learning_rate=0.1, halve_every=10, redraw_every=4)
+    task, drawn = RunTask.of(0, 20, chosen), []
 
+    def draw(index: int) -> Any:
+        drawn.append(index)
+        return task.minibatch(index)
 
-def test_pieces_end_where_the_minibatch_or_the_learning_rate_changes() -> None:
-    schedule = Schedule(0.1, 10, 4, (0.9, 0.9), 1e-8, 0.01, True)
-    assert schedule.pieces(3, 13) == [(3, 4), (4, 8), (8, 10), (10, 12), (12, 13)]
-    assert [schedule.rate(step) for step in (0, 9, 10, 25)] == [0.1, 0.1, 0.05, 0.025]
+    learner = Learner(fast.gradients, draw, tuple(np.zeros((2, 1, 5, 5))), chosen)  # type: ignore[arg-type]
+    assert [learner.rate(step) for step in (0, 9, 10, 25)] == [0.1, 0.1, 0.05, 0.025]
+    learner.advance(0, 9)
+    learner.advance(9, 13)
+    assert drawn == [0, 1, 2, 3]
 
 
 def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
@@ -164,21 +154,17 @@ def test_constructed_weights_take_the_place_of_training_after_the_first_observat
 def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
     task = RunTask.of(0, 20, chosen)
-    test = task.test_prompts().minibatch()
+    test = task.for_form(task.test_prompts())
     good, better = task.constructed(3), (np.zeros((3, 5, 5)), np.zeros((3, 5, 5)))
     saved = np.array([np.stack(better), np.stack(good), np.full((2, 3, 5, 5), 1.0)])
-    expected = choice.in_context_loss(test, *good)
-    assert runs._chosen_loss(task, saved) == expected
+    assert training.chosen_loss(task, saved) == task.loss(test, good)
 
 
 def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
-    tasks = [RunTask.of(0, 20, chosen)]
-    model = runs.train_models(Memory(0), "2 layers", tasks, 2, lambda *_: {})
+    model = training.train_model(Memory(0), "2 layers", RunTask.of(0, 20, chosen), 2)
     stands = settings("depth", checkpoints_kept=3, checkpoint_every=10, steps=20)
-    after_20 = runs.train_models(
-        Memory(0), "2 layers", [RunTask.of(0, 20, stands)], 2, lambda *_: {}
-    )
+    after_20 = training.train_model(Memory(0), "2 layers", RunTask.of(0, 20, stands), 2)
     # 40 steps: saved after 10, 20 and 30, the first in the slot after that of step 0
     np.testing.assert_array_equal(model.saved[2], np.stack(after_20.end))
     assert not any((one == np.stack(model.end)).all() for one in model.saved)
@@ -188,51 +174,50 @@ def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
 def test_training_goes_on_with_adams_moments_and_the_rate_of_the_start(free: str) -> None:
     """The same steps by hand: other minibatches, moments kept, halvings in proportion."""
     chosen = settings("full", b_matrices=free)
-    session, tasks = Memory(2), [RunTask.of(2, 20, chosen)]
-    model = runs.train_models(session, "training", tasks, 3, lambda *_: {})
-    last = runs.continued_losses(session, tasks, model)
+    session, task = Memory(2), RunTask.of(2, 20, chosen)
+    model = training.train_model(session, "training", task, 3)
+    last = training.continued_loss(session, task, model)
     # 40 steps, halved every 15: 4 more, halved every 2; a minibatch for each 7
-    again = runs.train_models(Memory(2), "training", tasks, 3, lambda *_: {}).learner
-    schedule = Schedule(chosen.learning_rate, 2, 7, (0.99, 0.9), 1e-8, 0.01, free == "free", 40)
-    assert [schedule.rate(step) for step in range(40, 44)] == [
+    again = training.train_model(Memory(2), "training", task, 3).learner
+    shorter = settings("full", b_matrices=free, halve_every=2)
+    again.go_on(lambda index: task.minibatch(index, "continued minibatch"), shorter, 40)
+    assert [again.rate(step) for step in range(40, 44)] == [
         chosen.learning_rate * part for part in (1, 1, 0.5, 0.5)
     ]
-    again.go_on([tasks[0].continued_minibatch], schedule)
     again.advance(40, 44)
-    A, B = (matrices[0] for matrices in again.matrices())
-    assert last[0] == choice.in_context_loss(tasks[0].test_prompts().minibatch(), A, B)
-    assert last[0] != model.series["loss"].values[-1, 0]
-    first, other = tasks[0].minibatch(0).data, tasks[0].continued_minibatch(0).data
-    assert (first != other).any()
+    assert last == task.loss(task.for_form(task.test_prompts()), again.matrices())
+    assert last != model.series["loss"].values[-1]
+    first, other = task.minibatch(0), task.minibatch(0, "continued minibatch")
+    assert isinstance(first, Minibatch)
+    assert isinstance(other, Minibatch)
+    assert (first.data != other.data).any()
 
 
 @pytest.mark.parametrize("diverged", [math.nan, math.inf, 1e200])
 def test_a_seed_that_diverges_once_training_goes_on_has_not_diverged(
     diverged: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session, tasks = Memory(2), [RunTask.of(2, 20, settings("full"))]
-    model = runs.train_models(session, "training", tasks, 3, lambda *_: {})
-    monkeypatch.setattr(runs, "loss_on", lambda *_: diverged)
-    (last,) = runs.continued_losses(session, tasks, model)
-    assert last == runs.DIVERGED_LOSS
-    assert Measurements(scalars={"continued_loss": float(last)}).finite
+    session, task = Memory(2), RunTask.of(2, 20, settings("full"))
+    model = training.train_model(session, "training", task, 3)
+    monkeypatch.setattr(RunTask, "loss", lambda *_: diverged)
+    last = training.continued_loss(session, task, model)
+    assert last == training.DIVERGED_LOSS
+    assert Measurements(scalars={"continued_loss": last}).finite
 
 
 def test_going_on_leaves_what_was_measured_before_as_it_was() -> None:
     chosen = settings("full")
-    alone = runs.train_models(
-        Memory(1), "training", [RunTask.of(1, chosen.pairs, chosen)], 3, lambda *_: {}
-    )
+    alone = training.train_model(Memory(1), "training", RunTask.of(1, chosen.pairs, chosen), 3)
     whole = measure("full", 1)[1]
-    np.testing.assert_array_equal(whole.series["loss"].values, alone.series["loss"].values[:, 0])
-    np.testing.assert_array_equal(whole.arrays["final_b"], alone.end[1][0][:-1])
+    np.testing.assert_array_equal(whole.series["loss"].values, alone.series["loss"].values)
+    np.testing.assert_array_equal(whole.arrays["final_b"], alone.end[1][:-1])
 
 
 def test_a_run_cut_off_while_it_goes_on_ends_with_the_same_loss() -> None:
     whole = measure("sparse", 6)[6]
     session = Memory(6)
     EXPERIMENTS["sparse"].measure(settings("sparse"), session)
-    del session.kept[runs.CONTINUED]  # cut off after training, before it went on
+    del session.kept[training.CONTINUED]  # cut off after training, before it went on
     resumed = EXPERIMENTS["sparse"].measure(settings("sparse"), session)[6]
     assert resumed.scalars == whole.scalars
 
@@ -260,7 +245,8 @@ def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
 
 def test_baselines_are_ordered_as_algebra_says() -> None:
     chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
-    rows = experiments.depth_baselines(RunTask.of(1, 20, chosen), chosen)
+    task = RunTask.of(1, 20, chosen)
+    rows = [experiments.baseline_losses(task, chosen, steps) for steps in (1, 2, 3)]
     for steps, row in enumerate(rows, start=1):
         plain, plain_own, preconditioned, own, _, released = row
         assert preconditioned < plain
@@ -275,11 +261,13 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
 
 def test_lengths_are_compared_with_least_squares_too() -> None:
     chosen = settings("context_length", validation_prompts=300, test_prompts=300)
-    row = experiments.length_baselines(RunTask.of(1, 20, chosen), chosen)
+    task = RunTask.of(1, 20, chosen)
+    row = experiments.baseline_losses(task, chosen, 3, least_squares=True)
     *fair, least_squares, descent, preconditioned, released = row
     assert max(least_squares, released) < 1e-10  # without noise, 19 pairs determine w
     assert min(*fair, descent, preconditioned) > 1e-10
-    *_, of_two, _, _, of_one = experiments.length_baselines(RunTask.of(1, 2, chosen), chosen)
+    task = RunTask.of(1, 2, chosen)
+    *_, of_two, _, _, of_one = experiments.baseline_losses(task, chosen, 3, least_squares=True)
     assert 1.0 < of_two < of_one < 5.5  # three and four of five directions stay unseen
 
 

@@ -20,9 +20,9 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab import Measurements
 from reproaudit.lab.settings import build_settings
-from reproaudit.papers.ahn2023.fast.prompts import Minibatch
-from reproaudit.papers.ahn2023.runs import RunTask
+from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.task import Prompts
+from reproaudit.papers.ahn2023.training import RunTask
 from sessions import MemorySession
 
 CATALOG = Catalog()
@@ -74,14 +74,14 @@ def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measure
 
 @pytest.fixture
 def _prompts_of_the_plain_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = RunTask._draw_minibatch
+    own = RunTask.minibatch
 
-    def same(task: RunTask, purpose: str, index: int) -> Minibatch | Prompts:
-        drawn = own(replace(task, form="plain"), purpose, index)
+    def same(task: RunTask, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
+        drawn = own(replace(task, form="plain"), index, purpose)
         assert isinstance(drawn, Prompts)
         return task.for_form(drawn)
 
-    monkeypatch.setattr(RunTask, "_draw_minibatch", same)
+    monkeypatch.setattr(RunTask, "minibatch", same)
 
 
 @pytest.mark.usefixtures("_prompts_of_the_plain_form")

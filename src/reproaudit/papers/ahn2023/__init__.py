@@ -5,36 +5,32 @@ A linear transformer reads n pairs (x_i, w·x_i) and a query, and predicts w·x_
 layers turn into steps of gradient descent, preconditioned by the inverse input covariance Σ⁻¹.
 
 =====================================  ===============================  ===========================
-The paper                              Plain form                       Fast form (in `fast`)
+The paper                              Plain form                       Fast form
 =====================================  ===============================  ===========================
-Prompt Z_0 (section 2)                 `model.embed`                    `prompts.pack`
+Prompt Z_0 (section 2)                 `model.embed`                    `fast.Minibatch`
 P_l and Q_l of the theorems            `model.layer_matrices`           their blocks A_l and B_l
 Attention P Z M (Zᵀ Q Z)               `model.attention`                never formed
-Z_{l+1} = Z_l + (1/n) P_l Z_l M (…)    `model.forward`                  `recursion` derives it,
-                                                                        `gradient_code` compiles it
-Prediction −[Z_L]_{d+1,n+1}            `model.predict`                  error −b_L·x_{n+1}, by
-                                                                        `residual_weights`
-In-context loss                        `model.in_context_loss`          `recursion.recursion_loss`,
-                                                                        `kernel.loss_and_gradient`
-x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`,             `sampler.draw_minibatch`
-                                       `minibatches.draw_plain`
-Adam, clipping, halved learning rate   `plain.PlainLearner`             `kernel.advance`,
-                                                                        `learners.BatchedLearner`
-Dist(M, I) (figures)                   `measures.distance_to_identity`  the same
+Z_{l+1} = Z_l + (1/n) P_l Z_l M (…)    `model.forward`                  `fast`, whose text derives
+                                                                        b_{l+1} and C_{l+1}
+Prediction −[Z_L]_{d+1,n+1}            `model.predict`                  error −b_L·x_{n+1}
+In-context loss                        `model.in_context_loss`          `fast.loss_and_gradient`
+x ~ N(0, Σ), w ~ N(0, Σ⁻¹)             `task.draw_prompts`              `fast.draw_minibatch`
+Gradient of the loss                   `plain.gradients`                `fast.gradients`
+Adam, clipping, halved learning rate   `plain.Learner`                  the same
+Dist(M, I) (figures)                   `task.distance_to_identity`      the same
 One-layer optimum (Theorem 1)          `constructed.printed_optimum`    the same
-The same for w ~ N(0, Σ⁻¹) (derived)   `constructed.one_layer_optimum`  the same
+One-layer population loss (derived)    `constructed.one_layer_loss`     the same
 A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
-A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.CorrectedDescent`   the same
-(Theorem 4)
-Gradient descent, least squares        `baselines`, as released and     the same
-                                       with the best step sizes
+A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.                    the same
+(Theorem 4)                            best_corrected_descent`
+Gradient descent, fair and released    `constructed.fair_losses`,       the same
+                                       `constructed.released_loss`
+Least squares                          `constructed.least_squares_loss` the same
 =====================================  ===============================  ===========================
 
-`task` says what the data are, `schedule` how a model is trained, and `plain` and `fast` train it;
-`forms` picks one of the two. `runs` trains a model for a seed, `measures` turns matrices into
-measurements, and `experiments` lists what is trained and returned.
-Which of Theorems 3 and 4 is which, and the form of Theorem 1, are recalled; sources of settings
-stand in the audit.
+`plain.Learner` trains on the gradients of either form; on a card the plain form runs. `training`
+trains a model for a seed, and `experiments` lists what is trained and returned. Which of Theorems
+3 and 4 is which is recalled; sources of settings stand in the audit.
 """
 
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS

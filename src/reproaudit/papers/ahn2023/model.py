@@ -1,7 +1,7 @@
 """The linear transformer of the paper, token by token: the form to compare with the text.
 
-Nothing here is rearranged for speed. `recursion` and `kernel` compute the same loss from far less,
-and are tested against this module.
+Nothing here is rearranged for speed. `fast` computes the same loss from far less, and is tested
+against this module.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def in_context_loss(
 ) -> Float[Tensor, ""]:
     """Mean squared error of the prediction against w·x_{n+1}, over the prompts.
 
-    Args:
-        x, w, query, A, B: as in `predict`.
-        target: weights of the target, where they are not those of the labels.
+    The target has weights of its own where they are not those of the labels.
     """
     truth = ((w if target is None else target) * query).sum(-1)
     return (predict(x, w, query, A, B) - truth).square().mean()

@@ -2,11 +2,15 @@
 
 A prompt has all its inputs. The fast form draws only the second moment of the inputs, by its exact
 law, so that the two forms train on different draws of one law; everything else is the same draw.
+Both make the same steps: draw a minibatch every so often, compute the in-context loss and its
+gradient, clip each matrix's gradient, and update with Adam (released code: AdamW with weight decay
+0) at a learning rate that is halved at fixed intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,83 +19,89 @@ from torch import Tensor
 
 from reproaudit.lab import Array, Stateful
 from reproaudit.papers.ahn2023 import model
-from reproaudit.papers.ahn2023.schedule import Schedule, SeedMatrices
-from reproaudit.papers.ahn2023.task import Prompts
+from reproaudit.papers.ahn2023.task import Prompts, TrainingSettings
+
+Matrices = tuple[Float[Array, "layers d d"], Float[Array, "layers d d"]]
+"""A and B of a model."""
 
 
 def prompt_losses(
     prompts: Prompts, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
 ) -> Float[Tensor, ""]:
-    """The in-context loss of one model on prompts, in their precision."""
-    x, w, labels, query = (
-        torch.from_numpy(part)
-        for part in (prompts.x, prompts.w, prompts.label_weights, prompts.query)
-    )
+    """The in-context loss of one model on prompts, in their precision, where the model is."""
+    parts = (prompts.x, prompts.w, prompts.label_weights, prompts.query)
+    x, w, labels, query = (torch.from_numpy(part).to(A.device) for part in parts)
     return model.in_context_loss(x, labels, query, A, B, target=w)
 
 
-def plain_loss(
-    prompts: Prompts, A: Float[Array, "layers d d"], B: Float[Array, "layers d d"]
-) -> float:
+def plain_loss(prompts: Prompts, matrices: Matrices, device: str = "cpu") -> float:
     """The mean squared error of one model on prompts, in their precision."""
-    tensors = (torch.from_numpy(one.astype(prompts.z.dtype)) for one in (A, B))
+    A, B = (torch.from_numpy(one.astype(prompts.x.dtype)).to(device) for one in matrices)
     with torch.no_grad():
-        return float(prompt_losses(prompts, *tensors))
+        return float(prompt_losses(prompts, A, B))
 
 
-class PlainLearner:
-    """One seed, with PyTorch's Adam and clipping."""
+def gradients(
+    prompts: Prompts, A: Float[Tensor, "layers d d"], B: Float[Tensor, "layers d d"]
+) -> Sequence[Tensor]:
+    """The gradient of the in-context loss, by autograd, in A and where it is trained in B."""
+    trained = [matrices for matrices in (A, B) if matrices.requires_grad]
+    return torch.autograd.grad(prompt_losses(prompts, A, B), trained)
+
+
+class Learner:
+    """One seed's model, trained with PyTorch's Adam and clipping on either form's gradients.
+
+    `draw` makes the prompts of a draw, as `gradients` takes them.
+    """
 
     def __init__(
         self,
-        draws: Sequence[Callable[[int], Prompts]],
-        A: Float[Array, "1 layers d d"],
-        B: Float[Array, "1 layers d d"],
-        schedule: Schedule,
+        gradients: Callable[[Any, Tensor, Tensor], Sequence[Tensor]],
+        draw: Callable[[int], Any],
+        matrices: Matrices,
+        settings: TrainingSettings,
+        device: str = "cpu",
     ) -> None:
-        (self._draw,) = draws
-        self._schedule = schedule
-        self._A = torch.tensor(A[0], requires_grad=True)
-        self._B = torch.tensor(B[0], requires_grad=schedule.free_b)
-        trained = [self._A, self._B] if schedule.free_b else [self._A]
-        self._optimiser = torch.optim.Adam(trained, betas=schedule.betas, eps=schedule.epsilon)
-        self._drawn: tuple[int, Prompts] | None = None
+        self._gradients = gradients
+        self._A, self._B = (torch.tensor(one, device=device) for one in matrices)
+        self._trained = [self._A, self._B][: 2 if settings.b_matrices == "free" else 1]
+        for parameter in self._trained:
+            parameter.requires_grad_()
+        betas = settings.betas[0], settings.betas[1]
+        self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=settings.epsilon)
+        self.go_on(draw, settings, 0)
+
+    def go_on(self, draw: Callable[[int], Any], settings: TrainingSettings, begins: int) -> None:
+        """Changes prompts and settings, and counts halvings and draws from the step `begins`."""
+        self._draw, self._settings, self._begins = draw, settings, begins
+        self._drawn: tuple[int, Any] | None = None
 
     @property
     def state(self) -> Mapping[str, Stateful]:
         """A, B and the optimiser."""
         return {"A": self._A, "B": self._B, "optimiser": self._optimiser}
 
+    def matrices(self) -> Matrices:
+        """A and B now, float64."""
+        A, B = (m.detach().cpu().numpy().astype(np.float64) for m in (self._A, self._B))
+        return A, B
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        halvings = (step - self._begins) // self._settings.halve_every
+        return float(self._settings.learning_rate * 0.5**halvings)
+
     def advance(self, start: int, stop: int) -> None:
         """Makes the steps start … stop − 1."""
         for step in range(start, stop):
+            index = (step - self._begins) // self._settings.redraw_every
+            if self._drawn is None or self._drawn[0] != index:
+                self._drawn = index, self._draw(index)
+            gradients = self._gradients(self._drawn[1], self._A, self._B)
+            for parameter, gradient in zip(self._trained, gradients, strict=True):
+                norms = torch.linalg.matrix_norm(gradient, keepdim=True)  # of each layer's matrix
+                parameter.grad = gradient * (self._settings.clip / (norms + 1e-6)).clamp(max=1.0)
             for group in self._optimiser.param_groups:
-                group["lr"] = self._schedule.rate(step)
-            self._optimiser.zero_grad()
-            loss = prompt_losses(self._prompts(self._schedule.draw(step)), self._A, self._B)
-            torch.autograd.backward(loss)
-            for matrices in (self._A, self._B):
-                self._clip(matrices)
+                group["lr"] = self.rate(step)
             self._optimiser.step()
-
-    def matrices(self) -> SeedMatrices:
-        """A and B now, float64."""
-        A, B = (m.detach().numpy().astype(np.float64)[None] for m in (self._A, self._B))
-        return A, B
-
-    def go_on(self, draws: Sequence[Callable[[int], Prompts]], schedule: Schedule) -> None:
-        """Changes schedule and prompts; A, B and Adam's moments stay as they are."""
-        (self._draw,) = draws
-        self._schedule, self._drawn = schedule, None
-
-    def _clip(self, matrices: Tensor) -> None:
-        """Clips the gradient of each layer's matrix, as PyTorch clips by norm."""
-        if matrices.grad is not None:
-            for gradient in matrices.grad:
-                norm = torch.linalg.matrix_norm(gradient)
-                gradient.mul_((self._schedule.clip / (norm + 1e-6)).clamp(max=1.0))
-
-    def _prompts(self, index: int) -> Prompts:
-        if self._drawn is None or self._drawn[0] != index:
-            self._drawn = index, self._draw(index)
-        return self._drawn[1]
