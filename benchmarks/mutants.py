@@ -82,18 +82,26 @@ def mutated(node: ast.AST) -> ast.AST | None:
 
 
 def places(file: Path) -> Iterator[Place]:
-    """Yield what can be changed in a module; annotations and fields' declarations stay."""
+    """Yield what can be changed in a module: its logic, and no declaration (`declared`)."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    kept = {
-        id(inside)
-        for one in ast.walk(tree)
-        for part in (getattr(one, "annotation", None), getattr(one, "returns", None))
-        if part is not None
-        for inside in ast.walk(part)
-    }
+    kept = {id(inside) for one in ast.walk(tree) for part in declared(one) for inside in part}
     for number, node in enumerate(ast.walk(tree)):
         if id(node) not in kept and mutated(node) is not None:
             yield Place(file, number, getattr(node, "lineno", 0))
+
+
+def declared(node: ast.AST) -> Iterator[Iterator[ast.AST]]:
+    """Yield what a node declares and does not compute.
+
+    Annotations, `Field(…)`, which belongs to a schema, and what is imported for a type checker.
+    """
+    for name in ("annotation", "returns"):
+        if (part := getattr(node, name, None)) is not None:
+            yield ast.walk(part)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "Field":
+        yield ast.walk(node)
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        yield ast.walk(node)
 
 
 def with_mutant(place: Place) -> tuple[str, str]:

@@ -86,9 +86,11 @@ def answers_of(
     records: Iterable[Record],
     tier: TierName = "paper",
     history: History | None = None,
+    lower: Iterable[Record] | None = None,
 ) -> dict[str, ClaimAnswer]:
     """What the engine answers, by the last part of each claim's id."""
-    found = judge(audit, tier, index_records(records), history)
+    below = None if lower is None else index_records(lower)
+    found = judge(audit, tier, index_records(records), history, below)
     return {one.id.partition(".")[2]: one for one in found}
 
 

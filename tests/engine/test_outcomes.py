@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,34 +11,76 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factories import answers_of, falls_to, make_audit, make_record, make_records
-from miniatures import aligns, claim, control
+from miniatures import aligns, claim, control, setting
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.judge import History
-from reproaudit.judge.model import ClaimAnswer, Level, Outcome, Specificity
-from reproaudit.records import Measurements, Record
+from reproaudit.judge.model import ClaimAnswer, Level, Outcome, Specificity, Status
+from reproaudit.records import Measurements, Origin, Record, Series
+from reproaudit.stats.binomial import Decision
 
 OWN = 15
 
 
-def one_claim(**changes: Any) -> Audit:
+MEASURED = {
+    "distance": {"kind": "series", "unit": "1", "meaning": "How far it is."},
+    "loss": {"kind": "series", "unit": "1", "meaning": "What is trained."},
+    "final": {"kind": "scalar", "unit": "1", "meaning": "Where it ends."},
+    "by_size": {
+        "kind": "array",
+        "axes": [{"name": "size", "values": [1, 2]}],
+        "unit": "1",
+        "meaning": "How far it is, by size.",
+    },
+}
+
+
+def one_claim(own: int = OWN, level: Any = None, arms: Any = None, **changes: Any) -> Audit:
     """An audit of one claim with fifteen runs of its own."""
-    arms = {"stays": control(0.8), "built": control(0.001), "low": control(0.03)}
+    plain = {"outcome": setting("completes"), "steps": setting(40), "pause": setting(0.0)}
     return make_audit(
         claims=[claim("mini", "one", main=True, **changes)],
-        arms={**arms},
-        runs={"quick": 5, "paper": OWN, "arms": 5},
+        arms={"stays": control(0.8), "built": control(0.001), "low": control(0.03), **(arms or {})},
+        runs={"quick": 5, "paper": own, "arms": 5},
+        settings={**plain, "level": level or setting(0.02)},
         experiments={
-            "descent": {
-                "title": "It descends",
-                "measurements": {
-                    "distance": {"kind": "series", "unit": "1", "meaning": "How far it is."},
-                    "final": {"kind": "scalar", "unit": "1", "meaning": "Where it ends."},
-                },
-            }
+            "descent": {"title": "It descends", "measurements": MEASURED, "training_loss": "loss"}
         },
         figures=[],
     )
+
+
+def told(audit: Audit, ends: Any, by: str = "level", **more: Any) -> ClaimAnswer:
+    """The answer where the runs of a level end so, by seed; else each ends at its level.
+
+    A tuple ends so by size, a pair of numbers in a list so at the start and at the end of training;
+    text is a status, None no record.
+    """
+    places: Counter[Any] = Counter()
+
+    def of(cell: Cell) -> Record | None:
+        place = cell.settings[by]
+        rows = ends.get(place, [place] * OWN)
+        row = rows[places[place]] if places[place] < len(rows) else None
+        places[place] += 1
+        if row is None or isinstance(row, str):
+            return None if row is None else make_record(cell, status=row)
+        if isinstance(row, Measurements):
+            return make_record(cell, row)
+        end = row if isinstance(row, float) else cell.settings["level"]
+        loss = row if isinstance(row, list) else [1.0, 1.0]
+        sizes = row if isinstance(row, tuple) else (end, end)
+        measured = Measurements(
+            scalars={"final": float(cell.seed)},
+            series={
+                "distance": Series(steps=(0, 10), values=[1.0, end]),
+                "loss": Series(steps=(0, 10), values=loss),
+            },
+            arrays={"by_size": sizes},
+        )
+        return make_record(cell, measured)
+
+    return answers_of(audit, make_records(audit, of=of), **more)["one"]
 
 
 def is_own(cell: Cell) -> bool:
@@ -185,24 +228,8 @@ def test_an_ablation_says_what_the_effect_is_specific_to() -> None:
 
 
 def guessed(alternatives: list[float], **changes: Any) -> Audit:
-    guess = {
-        "value": 0.02,
-        "source": "assumption",
-        "why": "About that.",
-        "alternatives": alternatives,
-    }
-    audit = one_claim(**changes)
-    return audit.model_copy(
-        update={"settings": {**audit.settings, "level": make_audit(
-            settings={**_plain_settings(), "level": guess}
-        ).settings["level"]}}
-    )  # fmt: skip
-
-
-def _plain_settings() -> dict[str, Any]:
-    from miniatures import setting
-
-    return {"outcome": setting("completes"), "steps": setting(40), "pause": setting(0.0)}
+    guess = {"value": 0.02, "source": "assumption", "why": "About that."}
+    return one_claim(level={**guess, "alternatives": alternatives}, **changes)
 
 
 def test_an_alternative_that_flips_changes_certainty_and_phrase_alone() -> None:
@@ -272,3 +299,411 @@ def test_a_run_without_what_a_check_reads_is_void_or_failed() -> None:
         one_claim(), lambda cell: make_record(cell, Measurements() if is_own(cell) else None)
     )
     assert answer.outcome not in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED)
+
+
+# --- each branch of an outcome, at its threshold --------------------------------------------------
+
+FEW = {"own": 5}
+YES, NO = 0.02, 0.5
+OURS = {"from": "ours", "why": "It is enough."}
+BEATS = {"kind": "beats", "lower": "distance", "upper": "distance@first", "from": "paper"}
+NEAR = {**aligns(0.1), "distance": "by_size"}
+
+
+def reached(at_most: float, origin: str = "ours", measurement: str = "distance") -> dict[str, Any]:
+    why = {"why": "It is enough."} if origin == "ours" else {}
+    return {**aligns(at_most), "distance": measurement, "from": origin, **why}
+
+
+def two_readings(*values: float, **changes: Any) -> Audit:
+    read = [{"value": v, "source": "authors_code", "locator": "Line 1", **changes} for v in values]
+    return one_claim(level=setting(0.02, readings=read), readings=["level"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "ends", "outcome", "reasons"),
+    [
+        ({}, {YES: [YES] * 14 + ["failed"]}, Outcome.SUPPORTED, []),
+        ({}, {YES: [YES] * 12 + ["failed"] * 3}, Outcome.SUPPORTED,
+         [("runs", {"disagree": 3, "n": 15})]),
+        ({}, {YES: [YES] * 11 + ["failed"] * 4}, Outcome.FAILED, [("crashed", {"runs": 4})]),
+        ({"exact": True}, {YES: ["failed"]}, Outcome.FAILED, [("crashed", {"runs": 1})]),
+        ({}, {0.8: [NO] * 4}, Outcome.NOT_TESTED,
+         [("null unfinished", {"null": "stays", "missing": 1})]),
+        ({}, {0.8: [NO, NO, NO, NO, YES]}, Outcome.SUPPORTED, [("weak null", {"null": "stays"})]),
+        ({}, {0.8: [NO, NO, NO, NO, YES], YES: [NO] * 15}, Outcome.NOT_SUPPORTED, []),
+        ({}, {0.8: [YES] * 5}, Outcome.NOT_TESTED, [("null meets", {"null": "stays"})]),
+        ({}, {YES: [YES] * 4}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
+        ({"exact": True}, {YES: []}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
+        (FEW, {YES: [YES] * 4 + ["diverged"]}, Outcome.UNDECIDED,
+         [("few runs", {"yes": 4, "n": 5})]),
+        (FEW, {YES: [YES] * 4 + [NO]}, Outcome.UNDECIDED,
+         [("straddles", {"noun": "distance", "bound": 0.1, "ours": False, "low": YES,
+                         "high": NO})]),
+        ({**FEW, "headline": [aligns(0.9), reached(0.1)]}, {YES: [YES] * 4 + [NO]},
+         Outcome.UNDECIDED,
+         [("straddles", {"noun": "distance", "bound": 0.1, "ours": True, "low": YES,
+                         "high": NO})]),
+    ],
+)  # fmt: skip
+def test_why_there_is_an_outcome_or_none(
+    changes: Any, ends: Any, outcome: Outcome, reasons: list[Any]
+) -> None:
+    answer = told(one_claim(**changes), ends)
+    found = [(one.kind, dict(one.values)) for one in answer.reasons]
+    assert (answer.outcome, found) == (outcome, reasons)
+    assert (answer.level is None) == (outcome not in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED))
+
+
+@pytest.mark.parametrize(
+    ("headline", "ends", "out"),
+    [
+        ([reached(0.0005)], {}, 0.0005),
+        ([reached(0.0005, "derived")], {}, 0.0005),
+        ([reached(0.0005, "paper")], {}, None),
+        ([reached(0.001)], {}, None),  # the construction meets it
+        ([reached(0.0005)], {0.001: []}, None),
+        ([reached(0.0005)], {YES: [0.0004] * 15}, None),
+        ([reached(0.01), reached(0.0005)], {}, 0.0005),
+        ([reached(0.0005), reached(0.1)], {YES: [0.0005] * 3 + [NO] * 12, 0.001: [0.02] * 5},
+         0.0005),
+        ([reached(0.03), reached(0.02, measurement="by_size")],
+         {YES: [(0.5, 0.5)] * 15, 0.001: [0.025] * 5}, 0.02),
+        ([reached(0.02), reached(0.01)], {0.001: [0.025] * 5}, 0.01),
+    ],
+)  # fmt: skip
+def test_what_no_construction_reaches_is_no_test(
+    headline: Any, ends: Any, out: float | None
+) -> None:
+    answer = told(one_claim(headline=headline), ends)
+    found = [dict(one.values) for one in answer.reasons if one.kind == "out of reach"]
+    assert [one["bound"] for one in found] == ([] if out is None else [out])
+    assert (answer.outcome is Outcome.NOT_TESTED) == (out is not None)
+
+
+@pytest.mark.parametrize(
+    ("own", "read", "outcome", "clauses"),
+    [
+        (YES, [YES] * 15, Outcome.SUPPORTED, ["reading met"]),
+        (YES, [NO] * 15, Outcome.PARTLY_SUPPORTED, ["reading missed"]),
+        (YES, [NO] * 7 + [YES] * 8, Outcome.SUPPORTED, ["reading open"]),
+        (YES, [], Outcome.SUPPORTED, ["reading open"]),
+        (NO, [NO] * 15, Outcome.NOT_SUPPORTED, ["reading missed"]),
+        (NO, [YES] * 15, Outcome.PARTLY_SUPPORTED, ["reading met"]),
+    ],
+)
+def test_a_reading_may_reverse(
+    own: float, read: list[float], outcome: Outcome, clauses: list[str]
+) -> None:
+    answer = told(two_readings(0.04), {YES: [own] * 15, 0.04: read})
+    assert (answer.outcome, [one.kind for one in answer.clauses]) == (outcome, clauses)
+    assert dict(answer.clauses[0].values)["place"] == 0
+
+
+def test_a_reading_is_the_claims_own_where_no_other_ran() -> None:
+    answer = told(two_readings(0.04, 0.05), {YES: []})
+    assert answer.base.arm.varied == ("level", 0.04)
+    assert [one.arm.varied for one in answer.readings] == [("level", 0.02), ("level", 0.05)]
+    assert [one.kind for one in answer.phrases] == ["given"]
+    assert told(two_readings(0.04), {YES: [], 0.04: []}).base.arm.name == "own"
+
+
+@pytest.mark.parametrize(
+    ("primary", "rows", "outcome", "clauses"),
+    [
+        ([1], [(YES, NO)] * 15, Outcome.SUPPORTED, [("grade missed", 2, 0, False)]),
+        ([1, 2], [(YES, NO)] * 15, Outcome.PARTLY_SUPPORTED, [("grade missed", 2, 0, True)]),
+        ([2], [(YES, NO)] * 15, Outcome.NOT_SUPPORTED, [("grade missed", 2, 0, True)]),
+        ([1, 2], [(YES, YES)] * 15, Outcome.SUPPORTED, []),
+        ([1, 2], [(YES, NO)] * 8 + [(YES, YES)] * 7, Outcome.PARTLY_SUPPORTED,
+         [("grade open", 2, 7, True)]),
+        ([1, 2], [(YES, NO)] * 8 + [(NO, NO)] * 7, Outcome.NOT_SUPPORTED,
+         [("grade open", 1, 8, True), ("grade missed", 2, 0, True)]),
+        ([1, 2], [(YES, NO)] * 7 + [(NO, YES)] * 8, Outcome.UNDECIDED,
+         [("grade open", 1, 7, True), ("grade open", 2, 8, True)]),
+    ],
+)  # fmt: skip
+def test_a_graded_claim_is_decided_where_it_is_primary(
+    primary: list[int], rows: Any, outcome: Outcome, clauses: list[Any]
+) -> None:
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": primary}
+    answer = told(one_claim(grade=grade, headline=[NEAR]), {YES: rows})
+    found = [
+        (c.kind, *(c.values[name] for name in ("at", "yes", "primary"))) for c in answer.clauses
+    ]
+    assert (answer.outcome, found) == (outcome, clauses)
+    assert answer.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
+    assert [one.at for one in answer.grades] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("null", "decision", "weak"),
+    [
+        ([0.5] * 15, Decision.MET, False),
+        ([0.01] * 15, Decision.MISSED, False),
+        ([YES] * 15, Decision.OPEN, False),  # every run ties
+        ([1.5] * 15, Decision.MET, False),
+        ([1.5] * 8 + [0.5] * 7, Decision.MET, False),
+        ([1.5] * 8 + [0.01] * 7, Decision.OPEN, True),  # a null that decides nothing
+    ],
+)
+def test_a_contrast_must_beat_the_nulls(null: list[float], decision: Decision, weak: bool) -> None:
+    answer = told(one_claim(headline=[BEATS]), {0.8: null})
+    assert (answer.base.decision, answer.nulls[0].weak) == (decision, weak)
+
+
+def test_support_readings_and_copies_are_told_in_clauses() -> None:
+    audit = one_claim(support=[aligns(0.1), aligns(0.001), aligns(0.02)], **FEW)
+    answer = told(audit, {YES: [YES] * 4 + [0.03]})
+    assert [(one.kind, dict(one.values)) for one in answer.clauses] == [
+        ("support missed", {"place": 1, "varied": None, "yes": 0, "n": 5}),
+        ("support open", {"place": 2, "varied": None, "yes": 4, "n": 5}),
+    ]
+    assert answer.outcome is Outcome.PARTLY_SUPPORTED
+    assert told(one_claim(support=[aligns(0.02)], **FEW), {YES: [YES] * 4 + [0.03]}).outcome is (
+        Outcome.SUPPORTED
+    )
+
+
+@pytest.mark.parametrize(
+    ("headline", "null", "places"),
+    [
+        ([aligns(0.1)], [NO, NO, YES, YES, YES], (0,)),
+        ([aligns(0.1)], [NO, NO, NO, YES, YES], ()),
+        ([aligns(0.1)], [NO, NO, YES, YES], (0,)),
+        ([aligns(0.1)], [], ()),
+        ([aligns(0.1), aligns(0.9)], [NO] * 5, (1,)),
+        ([aligns(0.1), BEATS], [NO] * 5, ()),
+        ([aligns(0.1), {**aligns(0.9), "distance": {"measurement": "distance", "arm": "low"}}],
+         [NO] * 5, ()),
+        ([aligns(0.1), {**BEATS, "by": 1.5,
+                        "upper": {"measurement": "distance", "step": "first", "arm": "low"}}],
+         [NO] * 5, (1,)),
+    ],
+)  # fmt: skip
+def test_a_condition_that_no_null_misses_cannot_fail(
+    headline: Any, null: Any, places: tuple[int, ...]
+) -> None:
+    assert told(one_claim(headline=headline), {0.8: null}).cannot_fail == places
+
+
+@pytest.mark.parametrize(
+    ("headline", "ends", "specificity", "effects"),
+    [
+        ([aligns(0.1)], [NO] * 5, Specificity.SPECIFIC, None),
+        ([aligns(0.1)], [NO, YES, YES, YES, YES], Specificity.OPEN, None),
+        ([aligns(0.1)], [YES] * 5, Specificity.NOT_SPECIFIC, None),
+        ([BEATS], [0.2] * 5, Specificity.SMALLER, (5, 64)),
+        ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC, (8, 64)),  # half, on a log scale
+        ([BEATS], [2.0] * 5, Specificity.SPECIFIC, (0.5, 64)),
+    ],
+)
+def test_an_ablation_is_smaller_below_half_the_effect(
+    headline: Any, ends: Any, specificity: Specificity, effects: Any
+) -> None:
+    audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
+    (found,) = told(audit, {YES: [1 / 64] * 15, 0.03: ends}).ablations
+    assert (found.specificity, found.effects) == (specificity, effects)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "flips"),
+    [
+        ([YES] * 15, [YES] * 3 + [NO] * 2, False),
+        ([YES] * 15, [YES] * 2 + [NO] * 3, True),
+        ([NO] * 15, [YES] * 2 + [NO] * 3, False),
+        ([NO] * 15, [YES] * 3 + [NO] * 2, True),
+        ([YES] * 15, [NO] * 4, False),
+        ([YES] * 8 + [NO] * 7, [NO] * 5, False),
+    ],
+)
+def test_an_alternative_flips_where_chance_would_not(
+    own: list[float], other: list[float], flips: bool
+) -> None:
+    (found,) = told(guessed([0.04]), {YES: own, 0.04: other}).alternatives
+    assert (found.flips, found.unfinished, found.tier) == (flips, False, "paper")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "unfinished"),
+    [
+        ([1.0, 0.25], [1.0, 0.5], False),  # half of the fall
+        ([1.0, 0.25], [1.0, 0.51], True),
+        ([1.0, 1.0], [1.0, 2.0], False),
+        ([1.0, 0.5], [1.0, 0.0], False),
+        ([1.0, -0.5], [1.0, 1.0], False),
+    ],
+)
+def test_an_alternative_that_hardly_trained_answers_nothing(
+    own: list[float], other: list[float], unfinished: bool
+) -> None:
+    (found,) = told(guessed([0.5]), {YES: [own] * 15, 0.5: [other] * 5}).alternatives
+    assert (found.unfinished, found.flips) == (unfinished, not unfinished)
+
+
+def test_alternatives_may_have_run_at_the_quick_tier() -> None:
+    audit = guessed([0.5])
+    quick = make_records(audit, "quick")
+    found = told(audit, {0.5: []}, lower=quick).alternatives
+    assert [(one.tier, one.flips, one.answer.n) for one in found] == [("quick", True, 5)]
+
+
+# --- runs that count, and those that do not -------------------------------------------------------
+
+
+def mean_of(**check: Any) -> dict[str, Any]:
+    return {"kind": "reaches", "value": "distance", "standard": "mean", "from": "paper", **check}
+
+
+SPREAD, SIGNED = [1.0, 1.0, 1.0, 1.0, 16.0], [-1.0, 1.0, 1.0, 1.0, 16.0]
+MEASURED_ONCE = falls_to(0.02, 1)
+
+
+@pytest.mark.parametrize(
+    ("check", "ends", "mean"),
+    [
+        (mean_of(at_most=9), SPREAD, 16**0.2),
+        (mean_of(at_most=9, log=False), SPREAD, 4),
+        (mean_of(at_most=9), SIGNED, 3.6),
+        (mean_of(at_most=9), [0.0, *SPREAD[1:]], 3.8),
+        ({"kind": "equals", "value": "distance", "to": 3.0, "within": 99.0, "from": "paper"}, SPREAD,
+         16**0.2),
+        ({"kind": "equals", "value": "distance", "to": "distance@first", "standard": "mean",
+          "within": 99.0, "from": "paper"}, [n + 1 for n in SPREAD], 4),
+        ({"kind": "equals", "value": "distance", "to": "distance@first", "standard": "mean",
+          "within": 99.0, "log": True, "from": "paper"}, [n + 1 for n in SPREAD], 16**0.2),
+    ],
+)  # fmt: skip
+def test_a_mean_is_of_logarithms_where_numbers_are_positive(
+    check: Any, ends: Any, mean: float
+) -> None:
+    audit = one_claim(headline=[check], nulls=[], constructed=None, **FEW)
+    (estimate,) = told(audit, {YES: ends}).base.estimates
+    assert estimate.mean is not None
+    assert estimate.mean[0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("headline", "ends", "decision", "yes"),
+    [
+        ([mean_of(at_most=5)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.MET, 5),
+        ([mean_of(at_most=1.25)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.OPEN, 3),
+        ([mean_of(at_most=1)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.MISSED, 1),
+        ([mean_of(at_most=5)], [1.0, 1.1, 1.2, 1.3, "diverged"], Decision.OPEN, 4),
+        ([mean_of(at_most=5, relative_to="final")],
+         [*(Measurements(scalars={"final": one}, series=MEASURED_ONCE.series)
+            for one in (0.0, 1.0, 2.0, 3.0, 4.0))], Decision.OPEN, 4),
+        ([mean_of(at_most=1), aligns(5)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.MISSED, 5),
+        ([mean_of(at_most=5), aligns(5)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.MET, 5),
+        ([mean_of(at_most=5), aligns(1)], [1.0, 1.1, 1.2, 1.3, 1.4], Decision.OPEN, 1),
+    ],
+)  # fmt: skip
+def test_the_mean_decides_where_an_audit_says_so(
+    headline: Any, ends: Any, decision: Decision, yes: int
+) -> None:
+    base = told(one_claim(headline=headline, **FEW), {YES: ends}).base
+    assert (base.decision, base.yes) == (decision, yes)
+
+
+def test_the_typical_condition_is_of_the_run_in_the_middle() -> None:
+    base = told(one_claim(headline=[aligns(9)]), {YES: [4.0, 1.0, 3.0, 2.0]}).base
+    assert base.estimates[0].condition.value == 3
+    assert (base.estimates[0].decision, base.estimates[0].median) == (None, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("bound", "void"), [({"at_least": 1}, 0), ({"above": 1}, 5), ({"at_most": 0.9}, 5)]
+)
+def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
+    holds = [{"value": "distance", "from": "paper", **bound}]
+    answer = told(one_claim(arms={"stays": {**control(0.8), "holds_at_start": holds}}), {})
+    assert (answer.nulls[0].void, answer.nulls[0].n) == (void, 5 - void)
+
+
+def test_a_run_that_diverges_says_no_for_the_claim_and_is_void_beside_it() -> None:
+    audit = two_readings(0.04)
+    everywhere = dict.fromkeys((YES, 0.04, 0.8, 0.001), ["diverged"])
+    answer = told(audit, everywhere)
+    assert [one.n for one in (answer.base, *answer.readings)] == [1, 1]
+    assert answer.constructed is not None
+    assert [one.void for one in (*answer.nulls, answer.constructed)] == [1, 1]
+    found = told(guessed([0.04]), {0.04: ["diverged"]})
+    assert [one.answer.n for one in found.alternatives] == [1]
+
+
+def test_a_run_without_its_partner_counts_for_nothing() -> None:
+    check = {**BEATS, "upper": {"measurement": "distance", "arm": "low"}}
+    base = told(one_claim(headline=[check]), {0.03: [None, *[NO] * 9]}).base
+    assert [one.status for one in base.runs].count(Status.UNPAIRED) == 6
+    assert (base.n, base.yes, base.decision) == (9, 9, Decision.MET)
+
+
+def test_what_is_the_same_whatever_the_seed_needs_one_run_but_for_the_claim() -> None:
+    same = [falls_to(0.8, 1)] * 5
+    answer = told(one_claim(), {0.8: same})
+    assert (answer.nulls[0].decision, answer.nulls[0].n, answer.nulls[0].same) == (
+        Decision.MISSED, 1, 4
+    )  # fmt: skip
+    assert told(one_claim(), {0.8: same[:1]}).nulls[0].decision is Decision.OPEN
+    assert told(one_claim(), {YES: [MEASURED_ONCE] * 5}).base.decision is Decision.OPEN
+    clauses = told(one_claim(), {YES: [YES] * 13 + [MEASURED_ONCE] * 2}).clauses
+    assert [(one.kind, dict(one.values)) for one in clauses] == [("same runs", {"runs": 1})]
+
+
+def test_runs_differ_by_any_number() -> None:
+    series = {"distance": Series(steps=(0, 1), values=[1.0, 0.0])}
+    later = {"distance": Series(steps=(0, 2), values=[1.0, 0.0])}
+    lower = {"distance": Series(steps=(0, 1), values=[1.0, 0.01])}
+    arrays, other = {"by_size": (1.0, 2.0)}, {"by_size": (1.0, 3.0)}
+    runs: list[Any] = [
+        Measurements(series=series),
+        Measurements(series=later),
+        Measurements(series=lower),
+        Measurements(series={**series, "loss": series["distance"]}),
+        Measurements(series=series, scalars={"final": 1.0}),
+        Measurements(series=series, scalars={"final": 2.0}),
+        Measurements(series=series, arrays=arrays),
+        Measurements(series=series, arrays=other),
+    ]
+    base = told(one_claim(), {YES: [*runs, *runs[:4], "failed", "failed"]}).base
+    assert (base.same, base.yes, base.n) == (4, 8, 10)
+
+
+def test_arms_that_are_compared_share_a_readings_settings() -> None:
+    check = {**BEATS, "upper": {"measurement": "distance", "arm": "stays"}}
+    read = [{"value": 20, "source": "authors_code", "locator": "Line 1"}]
+    audit = one_claim(headline=[check], readings=["level"], nulls=["low"])
+    steps = audit.settings["steps"].model_copy(update={"readings": setting_of(read)})
+    audit = audit.model_copy(update={"settings": {**audit.settings, "steps": steps}})
+    claims = tuple(one.model_copy(update={"readings": ("steps",)}) for one in audit.claims)
+    audit = audit.model_copy(update={"claims": claims})
+    records = make_records(audit)
+    alone = answers_of(audit, records)["one"].readings[0]
+    under = [
+        make_record(Cell("mini", "paper", "descent", {**one.settings, "steps": 20}, one.seed),
+                    falls_to(0.001, one.seed))
+        for one in records if one.settings["level"] == 0.8
+    ]  # fmt: skip
+    together = answers_of(audit, [*records, *under])["one"].readings[0]
+    assert (alone.yes, together.yes) == (15, 0)
+
+
+def setting_of(readings: Any) -> Any:
+    return make_audit(settings={"steps": setting(40, readings=readings)}).settings["steps"].readings
+
+
+def test_what_stood_in_and_who_measured_are_reasons() -> None:
+    who = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
+    for level, more in ((YES, {}), (0.8, {}), (0.03, None)):
+        answer = judged(
+            one_claim(),
+            lambda cell, level=level: make_record(
+                cell,
+                **({"proxy": "toys", "origin": Origin.model_validate(who)}
+                   if cell.settings["level"] == level else {}),
+            ),
+        )  # fmt: skip
+        expected = (
+            [] if more is None else [("proxy", {"proxy": "toys"}), ("origin", {"who": "Ada"})]
+        )
+        assert [(one.kind, dict(one.values)) for one in answer.reasons] == expected
