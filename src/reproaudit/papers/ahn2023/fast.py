@@ -13,7 +13,7 @@ it the last B, never reaches the output. Where all B_l = 0, C stays I.
 
 **In memory.** Prompts are computed `LANES` at a time: every entry of a matrix is a row of `LANES`
 numbers, one for each prompt, and the compiler makes vector instructions of loops over a row. All
-rows lie in one flat workspace, in which each layer has a stretch of its own. A matrix is a `PromptBlock`,
+rows lie in one flat workspace, in which each layer has a stretch of its own. A matrix is a `Rows`,
 a place in such a stretch, and all blocks are constants of the compiled function. So the compiler
 sees that no two rows overlap; with several arrays it would have to check at every row.
 
@@ -124,7 +124,7 @@ def draw_minibatch(
     return Minibatch.of(S, labels, query, ((w - labels) * query).sum(axis=1))
 
 
-class PromptBlock(NamedTuple):
+class Rows(NamedTuple):
     """A matrix in a stretch of the workspace: its start and steps, in numbers, and its size."""
 
     start: int
@@ -156,8 +156,8 @@ def layer_of(d: int) -> tuple[Any, int]:
     blocks, place = {}, 0
     for name, shape in _SHAPES.items():
         rows, columns = (d if side == "d" else 1 for side in shape)
-        blocks[name] = PromptBlock(place, columns * LANES, LANES, rows, columns)
-        blocks[f"{name}_t"] = PromptBlock(place, LANES, columns * LANES, columns, rows)
+        blocks[name] = Rows(place, columns * LANES, LANES, rows, columns)
+        blocks[f"{name}_t"] = Rows(place, LANES, columns * LANES, columns, rows)
         place += rows * columns * LANES
     for name in _SHAPES:
         for end in ("", "_t"):
@@ -165,7 +165,7 @@ def layer_of(d: int) -> tuple[Any, int]:
             blocks[f"{name}_next{end}"] = here._replace(start=here.start + place)
     db_next, t, k, dh = (blocks[name] for name in ("db_next", "t", "k", "dh"))
     blocks["db_next_and_t"] = db_next._replace(across=t.start - db_next.start, columns=2)
-    blocks["k_and_dh_t"] = PromptBlock(k.start, dh.start - k.start, LANES, 2, d)
+    blocks["k_and_dh_t"] = Rows(k.start, dh.start - k.start, LANES, 2, d)
     return Layer(**blocks), place
 
 
@@ -173,7 +173,7 @@ _inlined = compiled(inline="always")
 
 
 @_inlined
-def _multiply(work: Array, out: PromptBlock, a: PromptBlock, b: PromptBlock) -> None:
+def _multiply(work: Array, out: Rows, a: Rows, b: Rows) -> None:
     """Sets out = a b. Entries of a row of out share what they need of a in the vector registers."""
     for i in range(out.rows):
         for lane in range(LANES):
@@ -187,9 +187,7 @@ def _multiply(work: Array, out: PromptBlock, a: PromptBlock, b: PromptBlock) -> 
 
 
 @_inlined
-def _add_product(
-    work: Array, out: PromptBlock, base: PromptBlock, a: PromptBlock, b: PromptBlock
-) -> None:
+def _add_product(work: Array, out: Rows, base: Rows, a: Rows, b: Rows) -> None:
     """Sets out = base + a b; out may be base, but neither a nor b."""
     for i in range(out.rows):
         for lane in range(LANES):
