@@ -281,21 +281,21 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [2]}
         ({"base": ours(*[0.05] * 15)}, []),
         (
             {"base": ours(*[0.06] * 15, decision=MET)},
-            [("our bound", {"noun": "x", "bound": 0.05, "at": None})],
+            [("our bound", {"noun": "x", "bound": 0.05, "stated": 0.1})],
         ),
         ({"base": ours(*[0.21] * 15)}, []),
-        ({"base": ours(*[0.2] * 15)}, [("our bound", {"noun": "x", "bound": 0.2, "at": None})]),
+        ({"base": ours(*[0.2] * 15)}, [("our bound", {"noun": "x", "bound": 0.2, "stated": 0.1})]),
         ({"base": answer(*[0.06] * 15, of=limit(0.1, origin="null"))}, []),
         (
             {"base": answer(*[(1, 0.06)] * 15, of=[limit(2), limit(0.1, origin="ours")])},
-            [("our bound", {"noun": "x", "bound": 0.05, "at": None})],
+            [("our bound", {"noun": "x", "bound": 0.05, "stated": 0.1})],
         ),
         (
             {
                 "grade": GRADE,
                 "grades": (ours(*[0.06] * 15, at=0.1), replace(ours(*[0.06] * 15), at=2)),
             },
-            [("our bound", {"noun": "x", "bound": 0.05, "at": 2})],
+            [("our bound", {"noun": "x", "bound": 0.05, "stated": 0.1})],
         ),
         ({"grade": GRADE, "grades": (replace(ours(*[0.06] * 15), at=1),)}, []),
         ({"history": History(earlier=9, changed=frozenset({"mini.two"}))}, []),

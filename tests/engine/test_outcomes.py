@@ -559,6 +559,17 @@ SPREAD, SIGNED = [1.0, 1.0, 1.0, 1.0, 16.0], [-1.0, 1.0, 1.0, 1.0, 16.0]
 MEASURED_ONCE = falls_to(0.02, 1)
 
 
+def equals(to: float | str, **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "equals",
+        "value": "distance",
+        "to": to,
+        "within": 99.0,
+        "from": "paper",
+        **more,
+    }
+
+
 @pytest.mark.parametrize(
     ("check", "ends", "mean"),
     [
@@ -566,14 +577,11 @@ MEASURED_ONCE = falls_to(0.02, 1)
         (mean_of(at_most=9, log=False), SPREAD, 4),
         (mean_of(at_most=9), SIGNED, 3.6),
         (mean_of(at_most=9), [0.0, *SPREAD[1:]], 3.8),
-        ({"kind": "equals", "value": "distance", "to": 3.0, "within": 99.0, "from": "paper"}, SPREAD,
-         16**0.2),
-        ({"kind": "equals", "value": "distance", "to": "distance@first", "standard": "mean",
-          "within": 99.0, "from": "paper"}, [n + 1 for n in SPREAD], 4),
-        ({"kind": "equals", "value": "distance", "to": "distance@first", "standard": "mean",
-          "within": 99.0, "log": True, "from": "paper"}, [n + 1 for n in SPREAD], 16**0.2),
+        (equals(3.0), SPREAD, 16**0.2),
+        (equals("distance@first", standard="mean"), [n + 1 for n in SPREAD], 4),
+        (equals("distance@first", standard="mean", log=True), [n + 1 for n in SPREAD], 16**0.2),
     ],
-)  # fmt: skip
+)
 def test_a_mean_is_of_logarithms_where_numbers_are_positive(
     check: Any, ends: Any, mean: float
 ) -> None:
@@ -622,7 +630,7 @@ def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], v
 
 def test_a_run_that_diverges_says_no_for_the_claim_and_is_void_beside_it() -> None:
     audit = two_readings(0.04)
-    everywhere = dict.fromkeys((YES, 0.04, 0.8, 0.001), ["diverged"])
+    everywhere = {level: ["diverged"] for level in (YES, 0.04, 0.8, 0.001)}
     answer = told(audit, everywhere)
     assert [one.n for one in (answer.base, *answer.readings)] == [1, 1]
     assert answer.constructed is not None
