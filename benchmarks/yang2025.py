@@ -33,8 +33,8 @@ def _bench() -> dict[str, float]:
     draw = np.random.default_rng(0)
     keys, queries = 0.5 / np.sqrt(WIDTH) * draw.standard_normal((2, 2, WIDTH, 2 * CLASSES))
     zeros = np.zeros((2, NEURONS, 2 * CLASSES))
-    weights = plain.initial((keys, queries), zeros, BIAS)
-    model = fast.from_weights(population, (keys, queries), zeros[:, :1], BIAS)
+    weights = plain.Weights.of(keys, queries, zeros, BIAS)
+    model = fast.from_weights(population, weights, identical=True)
 
     def literal(steps: int) -> None:
         rates = (RATE, RATE * NEURONS, 0.0)  # of a neuron under a mean: the mean-field rate

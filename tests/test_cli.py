@@ -33,7 +33,6 @@ CONTRACT = {
     "unstated",
     "not_audited",
     "findings",
-    "figures",
     "environment",
     "records",
     "earlier_results",
@@ -707,3 +706,18 @@ def test_every_command_is_documented() -> None:
     assert all(
         command.callback.__doc__ for command in cli.app.registered_commands if command.callback
     )
+
+
+def test_an_unchanged_report_is_printed_again_until_something_changes(done: Place) -> None:
+    """Nothing is judged for it; a changed audit, record or page is judged and written anew."""
+    done.out = done.folder / "again"
+    first = done("report", "--all")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("reproaudit.commands.report.report_papers", lambda *_: 3)
+        assert done("report", "--all")[0] == 0
+        assert done("report", "--all")[1] in first[1]
+        page = done.out / "quick" / "mini" / "scorecard.html"
+        page.unlink()
+        assert done("report", "--all")[0] == 3
+    assert done("report", "--all")[0] == 0
+    assert page.is_file()

@@ -113,7 +113,7 @@ def test_a_claim_without_its_null_is_skipped(author: pytest.Pytester) -> None:
     write_measurements(author.path / "alone", audit, [descent(0.02)])
     found = judge(author, "--measurements", "alone", "-k", "supported", "-rs")
     found.assert_outcomes(skipped=1, deselected=4)
-    found.stdout.fnmatch_lines(["SKIPPED * audits/mini.yaml:*: *of the null missing*"])
+    found.stdout.fnmatch_lines(["SKIPPED * audits/mini.yaml:*: *the null lacks * runs*"])
 
 
 def test_what_fails_can_be_chosen(author: pytest.Pytester) -> None:

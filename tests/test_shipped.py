@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from benchmarks.readme import README, with_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,3 +240,8 @@ def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) ->
     file.write_bytes(_without(pack_records(store, *QUICK), "manifest.log"))
     with pytest.raises(StoreError, match="found no list of its records"):
         unpack_records(file, tmp_path / "cache")
+
+
+def test_the_table_of_papers_is_that_of_the_committed_reports() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert with_table(text) == text, "README is older than reports/paper; run `make readme`"

@@ -11,7 +11,7 @@ from train import train
 import reproaudit
 
 SEEDS = range(5)
-CONTROLS: list[dict[str, Any]] = [{}, {"loss": "squared"}, {"weights": "constructed"}]
+ARMS: list[dict[str, Any]] = [{}, {"loss": "squared"}, {"weights": "constructed"}]
 
 
 def measured(seed: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ if __name__ == "__main__":
         reproaudit.MeasuredRuns(
             "separable", {seed: measured(seed, settings) for seed in SEEDS}, settings
         )
-        for settings in CONTROLS
+        for settings in ARMS
     ]
     made = reproaudit.Origin(
         who="the authors", source="this repository", framework="NumPy", made=date.today()

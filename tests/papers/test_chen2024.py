@@ -19,23 +19,26 @@ from beartype import beartype
 from jaxtyping import TypeCheckError, jaxtyped
 from threadpoolctl import threadpool_limits
 
-from papers.forms import close
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
 from reproaudit.lab import Measurements, generator
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.chen2024 import EXPERIMENTS, fast, information, measures, model, task
-from reproaudit.papers.chen2024 import experiments as chen_experiments
-from reproaudit.papers.chen2024.constructed import InductionHead
-from reproaudit.papers.chen2024.experiments import SeedRun, initial_parameters
-from reproaudit.papers.chen2024.fast import windows
-from reproaudit.papers.chen2024.fast.together import Places, Together, descend_seeds
-from reproaudit.papers.chen2024.model import Architecture
-from reproaudit.papers.chen2024.settings import ALL_PARAMETERS as ALL
+from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
+from reproaudit.papers.chen2024.experiments import (
+    initial_parameters,
+    seed_data,
+    steps_of,
+    take_steps,
+)
+from reproaudit.papers.chen2024.fast import Windows
+from reproaudit.papers.chen2024.measures import SeedData
+from reproaudit.papers.chen2024.model import Architecture, Parameters, Positions
 from reproaudit.papers.chen2024.settings import Phase, Simultaneous, Staged
 from sessions import Killed, MemorySession
 
 SUBSETS = model.subsets_up_to(3, 2)
+ALL = Parameters._fields
 READINGS = ("of_probabilities", "of_softmaxed_probabilities")
 
 
@@ -55,6 +58,14 @@ def measured(experiment: str, seed: int = 0, **changed: Any) -> Measurements:
     return run(settings_of(experiment, **changed), MemorySession((seed,)))[seed]
 
 
+def data_of(settings: Any, seed: int = 0) -> SeedData:
+    return seed_data(settings, MemorySession((seed,)))
+
+
+def construct(on: SeedData) -> Parameters:
+    return induction_head_weights(on.settings, on.training, on.training_targets)
+
+
 # ----------------------------------------------------------------------- the two forms are equal
 
 
@@ -64,9 +75,9 @@ def sequences(count: int = 60, length: int = 24, order: int = 2) -> task.Sequenc
     )
 
 
-def parameters(sharpness: float = 1.7) -> fast.Parameters:
+def parameters(sharpness: float = 1.7) -> Parameters:
     rng = generator(4, "test")
-    return fast.Parameters(rng.normal(size=(3, 3)), rng.normal(size=7), np.array([sharpness]))
+    return Parameters(rng.normal(size=(3, 3)), rng.normal(size=7), np.array([sharpness]))
 
 
 def architecture(lag_windows: Any = "common") -> Architecture:
@@ -89,23 +100,48 @@ def test_loss_and_gradient_are_those_of_the_plain_form(lag_windows: str, reading
     at = model.Parameters(*(torch.from_numpy(one).requires_grad_() for one in parameters()))
     expected, predictions = plain_loss(drawn, of, reading, at)
     slopes = torch.autograd.grad(expected, at)
-    counted = fast.count_windows(drawn, of, 3, np.float64)
-    loss, gradient = fast.descend(
-        counted,
-        parameters(),
-        epochs=1,
-        learning_rate=0.0,
-        trained=ALL,
-        reading=reading,
-        epsilon=1e-8,
+    for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
+        loss, gradient = form.loss_and_gradient(parameters(), ALL, reading, 1e-8)
+        assert loss == pytest.approx(expected.item(), abs=1e-12)
+        for name, plain in zip(ALL, slopes, strict=True):
+            assert np.abs(plain.numpy()).max() > 1e-4
+            np.testing.assert_allclose(gradient[name], plain.numpy(), atol=1e-14, rtol=0)
+        np.testing.assert_allclose(
+            form.predict(parameters()), predictions.detach().numpy(), atol=1e-14, rtol=0
+        )
+        np.testing.assert_allclose(
+            form.vote(np.ones_like(form.kernel(parameters()))), uniform(drawn)
+        )
+
+
+def positions(drawn: task.Sequences, of: Architecture) -> Positions:
+    return Positions.of(drawn.tokens, drawn.targets, of, 3, np.float64)
+
+
+def uniform(drawn: task.Sequences) -> np.ndarray:
+    return np.stack([(drawn.tokens == token).mean(axis=1) for token in range(3)], axis=1)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+def test_the_forms_agree_on_sets_of_any_size(degree: int) -> None:
+    drawn, of = sequences(), Architecture.build("own_onwards", heads=3, window=2, degree=degree)
+    rng = generator(8, "test")
+    at = Parameters(rng.normal(size=(3, 2)), rng.normal(size=len(of.subsets)), np.array([0.9]))
+    counted = Windows.of(drawn, of, 3).loss_and_gradient(at, ALL, READINGS[0], 1e-8)
+    plain = positions(drawn, of).loss_and_gradient(
+        at, ALL[:2] if degree else ALL[1:2], READINGS[0], 1e-8
     )
-    assert loss == pytest.approx(expected.item(), abs=1e-12)
-    for ours, plain in zip(gradient, slopes, strict=True):
-        assert np.abs(plain.numpy()).max() > 1e-4
-        np.testing.assert_allclose(ours, plain.numpy(), atol=1e-10, rtol=0)
-    np.testing.assert_allclose(
-        fast.predict(counted, parameters()), predictions.detach().numpy(), atol=1e-12
-    )
+    assert counted[0] == pytest.approx(plain[0], abs=1e-14)
+    for name, slope in plain[1].items():
+        np.testing.assert_allclose(counted[1][name], slope, atol=1e-14, rtol=0)
+
+
+def test_only_the_gradients_that_are_asked_for_are_made() -> None:
+    drawn, of = sequences(), architecture()
+    for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
+        for trained in ((), ALL[:1], ALL[1:]):
+            _, gradient = form.loss_and_gradient(parameters(), trained, READINGS[0], 1e-8)
+            assert gradient.keys() == set(trained)
 
 
 @pytest.mark.parametrize(
@@ -124,98 +160,37 @@ def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
         at = model.Parameters(
             *(one.detach() - (0.5 * one.grad if one.grad is not None else 0.0) for one in leaves)
         )
-    ours = parameters()
-    fast.descend(
-        fast.count_windows(drawn, of, 3, np.float64),
-        ours,
-        epochs=8,
-        learning_rate=0.5,
-        trained=trained,
-        reading="of_probabilities",
-        epsilon=1e-8,
-    )
-    for one, plain in zip(ours, at, strict=True):
-        np.testing.assert_allclose(one, plain.numpy(), atol=1e-10, rtol=0)
-
-
-def test_places_add_up_and_take_in_the_order_of_the_entries() -> None:
-    rng = generator(5, "test")
-    place = np.where(rng.random(3000) < 0.7, 4, rng.integers(0, 50, 3000))  # one is crowded
-    place[place == 7] = 8  # and one is empty
-    places = Places(place, 50, "cpu")
-    values = torch.from_numpy(rng.normal(size=(2, 3000))).requires_grad_()
-    expected = np.stack([np.bincount(place, row, 50) for row in values.detach().numpy()])
-    summed = places.total(values)
-    np.testing.assert_allclose(summed.detach().numpy(), expected, atol=1e-11)
-    slope = torch.from_numpy(rng.normal(size=(2, 50)))
-    (back,) = torch.autograd.grad((summed * slope).sum(), values)
-    np.testing.assert_array_equal(back.numpy(), slope.numpy()[:, place])
-    parts = slope.clone().requires_grad_()
-    (back,) = torch.autograd.grad((places.take(parts) * values.detach()).sum(), parts)
-    np.testing.assert_allclose(back.numpy(), expected, atol=1e-11)
-
-
-@pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("trained", [("lag_weights",), ALL], ids="+".join)
-def test_seeds_together_train_as_each_alone(
-    lag_windows: str, reading: Any, trained: tuple[Any, ...]
-) -> None:
-    of = architecture(lag_windows)
-    counted = [
-        fast.count_windows(sequences(count), of, 3, np.float64) for count in (60, 20, 45)
-    ]  # of different sizes
-    rng = generator(6, "test")
-    together = [
-        fast.Parameters(rng.normal(size=(3, 3)), rng.normal(size=7), np.array([1.2 + i / 5]))
-        for i in range(3)
-    ]
-    alone = [fast.Parameters(*(one.copy() for one in at)) for at in together]
-    how: Any = {"epochs": 30, "learning_rate": 0.5, "trained": trained, "reading": reading}
-    descend_seeds(Together.of(counted, "cpu"), together, epsilon=1e-8, device="cpu", **how)
-    for found, expected, one in zip(together, alone, counted, strict=True):
-        before = [block.copy() for block in expected]
-        fast.descend(one, expected, epsilon=1e-8, **how)
-        for mine, plain, start, name in zip(found, expected, before, ALL, strict=True):
-            np.testing.assert_allclose(mine, plain, atol=1e-10, rtol=0)
-            assert (np.abs(plain - start).max() > 1e-4) == (name in trained)
+    phase = Phase("all", 8, 0.5, trained)
+    settings = settings_of("staged", epsilon=1e-8)
+    for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
+        ours = parameters()
+        take_steps(form, ours, phase, settings, 8)
+        for one, plain in zip(ours, at, strict=True):
+            np.testing.assert_allclose(one, plain.numpy(), atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
-def test_a_session_of_several_seeds_measures_what_each_measures_alone(experiment: str) -> None:
-    settings = settings_of(experiment, precision="float64")
-    run = EXPERIMENTS[experiment].measure
-    together = run(settings, MemorySession((3, 1)))
-    for seed in (3, 1):
-        alone = run(settings, MemorySession((seed,)))[seed]
-        assert together[seed].model_dump() == alone.model_dump()
-
-
-@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
-def test_on_a_card_a_session_measures_the_same(
-    experiment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_computes_the_plain_form(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The card's code, on the processor in place of the card."""
     settings = settings_of(experiment, precision="float64")
     run = EXPERIMENTS[experiment].measure
-    alone = run(settings, MemorySession((0, 1)))
-    real = chen_experiments.descent_together
-    called: list[str] = []
+    plain = run(settings, MemorySession((1,), form="plain"))[1]
+    real, called = Positions.of, []
 
-    def on_the_processor(*arguments: Any) -> Any:
-        called.append(arguments[3])
-        return real(*arguments[:3], "cpu")
+    def on_the_processor(*arguments: Any) -> Positions:
+        called.append(arguments[-1])
+        return real(*arguments[:-1], "cpu")
 
-    monkeypatch.setattr(chen_experiments, "descent_together", on_the_processor)
+    monkeypatch.setattr(Positions, "of", on_the_processor)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    card = run(settings, MemorySession((0, 1), device="cuda"))
+    card = run(settings, MemorySession((1,), device="cuda"))[1]
     assert set(called) == {"cuda"}
-    for seed in (0, 1):
-        close(card[seed], alone[seed], rtol=1e-9)
+    assert not EXPERIMENTS[experiment].seeds_together
+    assert _same(card, plain)
 
 
 def test_the_worked_example_of_counted_windows_holds() -> None:
-    tried = doctest.testmod(windows)
+    tried = doctest.testmod(fast)
     assert tried.attempted > 10
     assert not tried.failed
 
@@ -248,11 +223,10 @@ def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
 def test_epochs_may_be_cut_anywhere() -> None:
     settings = settings_of("staged")
     whole, parts = initial_parameters(settings), initial_parameters(settings)
-    advance = SeedRun.start(settings, 0, "fast").descent(whole, Phase("all", 10, 1.0, ALL))
-    advance(0, 10)
-    advance = SeedRun.start(settings, 0, "fast").descent(parts, Phase("all", 10, 1.0, ALL))
+    phase = Phase("all", 10, 1.0, ALL)
+    steps_of(data_of(settings), whole, phase)(0, 10)
     for start, stop in ((0, 3), (3, 4), (4, 10)):
-        advance(start, stop)
+        steps_of(data_of(settings), parts, phase)(start, stop)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -404,22 +378,22 @@ def test_the_sharpened_head_beats_its_limit() -> None:
 @pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
 def test_hard_wired_weights_are_the_induction_head(lag_windows: str) -> None:
     settings = settings_of("staged", lag_windows=lag_windows, precision="float64", length=40)
-    run = SeedRun.start(settings, 0, "fast")
-    hard = run.construct()
+    on = data_of(settings)
+    hard = construct(on)
     hard.sharpness[0] = 50.0
-    predicted = run.evaluation.prepared_validation.predict(hard)
-    far = np.abs(predicted - run.evaluation.head.predict()).max(axis=1) > 1e-6
+    predicted = on.validation.predict(hard)
+    far = np.abs(predicted - on.head.predict()).max(axis=1) > 1e-6
     # with common lags, position 2 has nothing at lag 2 and may match by its lag 1 alone
     assert far.mean() <= (0.2 if lag_windows == "common" else 0.0)
 
 
 def test_the_constructed_sharpness_is_the_best() -> None:
-    run = SeedRun.start(settings_of("staged", precision="float64"), 0, "fast")
-    best = run.construct()
-    loss = measures.training_loss(best, run.evaluation)
+    on = data_of(settings_of("staged", precision="float64"))
+    best = construct(on)
+    loss = measures.training_loss(best, on)
     for factor in (0.9, 1.1):
         moved = best._replace(sharpness=best.sharpness * factor)
-        assert measures.training_loss(moved, run.evaluation) > loss
+        assert measures.training_loss(moved, on) > loss
 
 
 def test_the_softmaxed_loss_has_a_floor() -> None:
@@ -488,7 +462,7 @@ def test_a_control_trains_on_the_targets_of_others_and_is_measured_on_proper_one
 def test_a_control_is_the_run_itself_until_its_targets_are_shuffled(stage: int) -> None:
     changed: dict[str, Any] = {"training_data": "shuffled_targets", "data_from_stage": stage}
     own, other = measured("staged"), measured("staged", **changed)
-    until = sum(settings_of("staged").stages[i].epochs for i in range(stage - 1))
+    until = sum(settings_of("staged").phases[i].epochs for i in range(stage - 1))
     for name in ("trained_loss", "subset_share", "own_lag_attention"):
         steps = np.array(own.series[name].steps)
         ours, theirs = own.series[name].values, other.series[name].values
@@ -561,20 +535,20 @@ def test_no_loss_shows_training_before_stage_three(lag_windows: str, reading: An
     """
     s = settings_of("staged", lag_windows=lag_windows, precision="float64")
     drawn, of = sequences(400, 40), s.architecture
-    counted = fast.count_windows(drawn, of, 3, np.float64)
+    counted = Windows.of(drawn, of, 3)
     start = initial_parameters(s)
     sets = np.eye(len(of.subsets))
     copies = np.full_like(start.lag_weights, -30.0)
     copies[np.arange(3), of.own_places] = 0.0
 
-    def losses(at: fast.Parameters) -> np.ndarray:
-        predictions = torch.from_numpy(fast.predict(counted, at))
+    def losses(at: Parameters) -> np.ndarray:
+        predictions = torch.from_numpy(counted.predict(at))
         each = zip(predictions, torch.from_numpy(drawn.targets), strict=True)
         return np.array(
             [float(model.trained_loss(p[None], t[None], reading, s.epsilon)) for p, t in each]
         )
 
-    def falls(before: fast.Parameters, after: fast.Parameters) -> float:
+    def falls(before: Parameters, after: Parameters) -> float:
         """The largest share of itself by which the loss of one sequence falls."""
         return float(np.max(1 - losses(after) / losses(before)))
 

@@ -40,7 +40,7 @@ from reproaudit.papers.wang2024.constructed import (
 )
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.settings import Selection, net_parameters
-from reproaudit.papers.wang2024.task import Batch, draw_batch, draw_codes, draw_test_set
+from reproaudit.papers.wang2024.task import TokenBatch, draw_batch, draw_codes, draw_test_set
 from reproaudit.papers.wang2024.training import (
     Model,
     observed_steps,
@@ -78,7 +78,7 @@ CONTROLS = {"query": "independent", "targets": "turned"}
 OWN_CODES = {"codes_drawn": "per_sample"}
 
 
-def small_batch(s: Selection) -> Batch:
+def small_batch(s: Selection) -> TokenBatch:
     return draw_batch(sampling.root(3, "test batch"), s, 3, training=True)
 
 
@@ -86,7 +86,9 @@ def random_weights(s: Selection) -> Weights:
     return Weights.draw(np.random.default_rng(0), replace(s, initial_scale=0.5))
 
 
-def plain_loss(batch: Batch, W_KQ: torch.Tensor, W_V: torch.Tensor, s: Selection) -> torch.Tensor:
+def plain_loss(
+    batch: TokenBatch, W_KQ: torch.Tensor, W_V: torch.Tensor, s: Selection
+) -> torch.Tensor:
     """The training loss from the equations, beside `plain` itself."""
     X = torch.tensor(batch.X, dtype=torch.float64)
     E = torch.tensor(batch.E, dtype=torch.float64).expand(len(X), -1, -1)

@@ -168,7 +168,7 @@ def _bare(text: str) -> str:
 
 
 class _Row(NamedTuple):
-    """A line that may be a variable's row: what stands in the place of the result, and its line."""
+    """A line that may be a variable's row: its result and its number."""
 
     name: VariableName
     result: str | None

@@ -39,7 +39,7 @@ class Finding(StrictModel):
 
 
 class Response(StrictModel):
-    """An answer of the authors, or of others concerned, to a finding or to a verdict."""
+    """An answer of the authors, or of others concerned, to a finding or to an answer."""
 
     to: ClaimId
     """The id of the finding or of the claim that is answered."""

@@ -47,7 +47,8 @@ class Reaches(OneBound):
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.relative_to is not None:
                 values = values / run.numbers(self.relative_to)
-                zero, unit, name = 1.0, "factor", "ratio"
+                own = self.relative_to.step == "first" and self.relative_to.arm is None
+                zero, unit, name = 1.0, "factor", "kept" if own else "ratio"
             elif self.grown_from is not None:
                 values, name = values - run.numbers(self.grown_from), "grown"
             elif self.between is not None:

@@ -76,10 +76,20 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.report import ReportRequest, report_papers
+    from reproaudit.commands.output import show
+    from reproaudit.commands.unchanged import last_lines
 
     wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
     entries = salted(Catalog(audits).select(slugs or (), everything), salt, chosen)
+    options = (slugs, everything, chosen, sorted(chosen_formats(formats)), group, salt, verbose)
+    memo = None if as_json or wanted else repr(options)
+    if memo is not None:
+        known = last_lines(entries, memo, store, report_folder(out, store))
+        if known is not None:
+            show(known)
+            return 0
+    from reproaudit.commands.report import ReportRequest, report_papers
+
     request = ReportRequest(
         entries=entries,
         store=store,
@@ -91,6 +101,7 @@ def report(
         go_on=everything or len(entries) > 1,
         details=not everything,
         verbose=verbose,
+        memo=memo,
     )
     return report_papers(request, wanted)
 

@@ -25,6 +25,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.answers import scorecard_of_paper
 from reproaudit.commands.output import print_json, say, say_written, show
+from reproaudit.commands.unchanged import keep_lines
 from reproaudit.errors import AuditError, TechnicalError, UsageError
 from reproaudit.report.files import TERMINAL, write_report
 from reproaudit.report.model import Scorecard
@@ -53,6 +54,7 @@ class ReportRequest:
         go_on: whether a paper that cannot be shown leaves the others to be shown.
         details: whether to print whole reports, or a line for each claim.
         verbose: whether to print every arm, too.
+        memo: the options, if what is printed is kept for the same report again.
     """
 
     entries: Sequence[Entry]
@@ -65,6 +67,7 @@ class ReportRequest:
     go_on: bool
     details: bool
     verbose: bool = False
+    memo: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,12 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
     """
     cards: list[Scorecard] = []
     written: list[Path] = []
+    lines: list[str] = []
     errors: list[tuple[str, AuditError]] = []
+    said = ""
     for entry, one in zip(request.entries, _reports(request), strict=True):
         sys.stderr.write(one.said)
+        said += one.said
         if one.error is not None and not request.go_on:
             raise one.error
         if one.error is not None:
@@ -114,12 +120,15 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
     if request.as_json:
         print_scorecards(cards)
     elif TERMINAL in request.formats:
-        show_scorecards(cards, request.details, request.verbose)
+        lines = list(scorecard_lines(cards, request.details, request.verbose))
+        show(lines)
     _say_written(written, request.as_json)
     for slug, error in errors:
         say(f"{slug}: {error}", stderr=True, style="red")
     if errors:
         return errors[0][1].exit_code
+    if request.memo is not None and not said:
+        keep_lines(request.entries, request.memo, request.store, request.out, lines)
     found = {claim.outcome for card in cards for claim in card.claims}
     return int(not fail_on.isdisjoint(found))
 
@@ -202,7 +211,7 @@ def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbos
         if as_json:
             print_scorecards(scorecards)
         else:
-            show_scorecards(scorecards, details=False, verbose=verbose)
+            show(scorecard_lines(scorecards, details=False, verbose=verbose))
         _say_written([path for path in written if path.suffix == ".html"], as_json)
 
 
@@ -235,8 +244,8 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
     print_json(several[0] if len(several) == 1 else several)
 
 
-def show_scorecards(scorecards: Sequence[Scorecard], details: bool, verbose: bool) -> None:
-    """Prints scorecards.
+def scorecard_lines(scorecards: Sequence[Scorecard], details: bool, verbose: bool) -> Iterator[str]:
+    """Yields what is printed of scorecards.
 
     Args:
         scorecards: the papers.
@@ -245,10 +254,10 @@ def show_scorecards(scorecards: Sequence[Scorecard], details: bool, verbose: boo
     """
     for place, one in enumerate(scorecards):
         if place:
-            say("")
-        show(report_lines(one) if details else run_lines(one))
+            yield ""
+        yield from report_lines(one) if details else run_lines(one)
         if verbose:
-            show(detail_lines(one))
+            yield from detail_lines(one)
     if len(scorecards) > 1:
-        say("")
-        say(closing([claim for one in scorecards for claim in one.claims]))
+        yield ""
+        yield closing([claim for one in scorecards for claim in one.claims])

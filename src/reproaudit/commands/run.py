@@ -364,7 +364,7 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
 
 
 def run_custom(papers: Papers, tier: TierName, custom: Custom, how: How, as_json: bool) -> int:
-    """Runs custom cells and prints what they measured; there is no verdict."""
+    """Runs custom cells and prints what they measured; nothing is judged."""
     cells = [cell for _, audit in papers for cell in custom.cells(audit, tier)]
     summary = run_now(cells, papers, how)
     found = {

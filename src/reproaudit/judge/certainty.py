@@ -109,10 +109,8 @@ def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
             as_is = scaled(part, place, 1.0, claim)
             for by in (0.5, 2.0):
                 if scaled(part, place, by, claim) is not as_is:
-                    bound = one.limit.scaled(by).at
-                    yield Note(
-                        "our bound", {"noun": one.condition.noun, "bound": bound, "at": part.at}
-                    )
+                    bounds = {"bound": one.limit.scaled(by).at, "stated": one.limit.at}
+                    yield Note("our bound", {"noun": one.condition.noun, **bounds})
                     return
 
 

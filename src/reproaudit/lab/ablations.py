@@ -36,7 +36,7 @@ def ablated_data(
       through all of them. It lacks whatever inputs say about targets.
     - ``another_seeds_data``: what `draw` gives for `another_seed`. Measure such a run against this
       seed's data. It lacks what is particular to them; a claim that would hold for any data of the
-      same law holds for it, too, and then its verdict is vacuous.
+      same law holds for it, too, and then it shows nothing.
 
     Args:
         ablation: the experiment's setting.

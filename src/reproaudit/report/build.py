@@ -8,15 +8,17 @@ from typing import Any
 
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Role
+from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
-from reproaudit.judge import ArmAnswer, ClaimAnswer, Note
+from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records, index_records
 from reproaudit.judge.model import Estimate
+from reproaudit.judge.runs import Bundles
 from reproaudit.records import Record
 from reproaudit.report.choices import choices
+from reproaudit.report.courses import chart_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.model import (
     ArmModel,
@@ -28,7 +30,7 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import at_words, number, setting_value
+from reproaudit.report.numbers import apart, at_words, number, setting_value
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
     SOURCES,
@@ -65,8 +67,9 @@ def build(
         earlier: how many results came before.
     """
     namer, by_id = Namer(audit), {one.id: one for one in audit.claims}
-    claims = tuple(claim_model(audit, by_id[one.id], one, namer, tier) for one in answers)
     judged = list(records)
+    indexed = index_records(judged)
+    claims = tuple(claim_model(audit, by_id[one.id], one, namer, tier, indexed) for one in answers)
     unstated = choices(audit, claims, namer)
     label = f"{tier}-{audit.salt}" if audit.salt else tier
     origins = [one.origin for one in judged if one.origin is not None]
@@ -93,7 +96,12 @@ def build(
 
 
 def claim_model(
-    audit: Audit, claim: Claim, found: ClaimAnswer, namer: Namer, tier: TierName
+    audit: Audit,
+    claim: Claim,
+    found: ClaimAnswer,
+    namer: Namer,
+    tier: TierName,
+    records: Records,
 ) -> ClaimModel:
     """Return one claim's answer with its words."""
     symbol = claim.grade.symbol if claim.grade is not None else ""
@@ -102,6 +110,8 @@ def claim_model(
     low, high = share_interval(found.base.yes, found.base.n)
     headline = make.estimates(found.base, found.cannot_fail)
     shown = leading(found)
+    arms = {one.name: one for one in arms_of(audit, claim)}
+    bundles = Bundles(audit, claim, tier, arms, records)
     typical = "" if shown is None else _typical(claim, found, shown, context)
     return ClaimModel(
         id=found.id,
@@ -122,6 +132,7 @@ def claim_model(
         effect="no numbers" if shown is None else against(typical, shown),
         typical=typical,
         bound="" if shown is None else bound_of(shown),
+        figure=None if shown is None else chart_of(bundles, found, shown, namer),
         shown=None if shown is None else found.base.estimates.index(shown),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
@@ -273,8 +284,8 @@ def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context
         return typical_words(shown, context.noun(shown.condition.noun))
     unit = "-fold" if shown.condition.unit == "factor" else ""
     ends = [
-        f"{number(one.median or 0.0)}{unit} at {context.symbol} = {at_words(part.at or 0)}, "
-        f"worst run {number(one.worst or 0.0)}"
+        f"{apart(one.median or 0.0, one.limit.at)}{unit} at "
+        f"{context.symbol} = {at_words(part.at or 0)}, worst run {number(one.worst or 0.0)}"
         for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
     ]
     return "; ".join(ends)

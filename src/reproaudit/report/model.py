@@ -148,6 +148,38 @@ class RunModel(ReportModel):
     """Its number for each headline condition."""
 
 
+class LinesModel(ReportModel):
+    """Lines of a figure: the courses of an arm's runs."""
+
+    role: str
+    """run, null, built, rival; earlier or later of two stages."""
+    name: str
+    """What a page calls the arm."""
+    x: tuple[float, ...]
+    """Training steps, or coordinates."""
+    runs: tuple[tuple[float, ...], ...]
+    """Of each run, the numbers there."""
+
+
+class ChartModel(ReportModel):
+    """A claim's figure."""
+
+    title: str
+    """The quantity."""
+    x_title: str
+    """What the horizontal axis is."""
+    lines: tuple[LinesModel, ...]
+    """Every run's course."""
+    bound: float | None
+    """The bound, where it is one on this quantity."""
+    log_x: bool
+    """Whether the horizontal axis is logarithmic."""
+    log_y: bool
+    """Whether the vertical axis is logarithmic."""
+    stages: tuple[tuple[float, str], ...]
+    """Where each stage of training ends, as (step, name)."""
+
+
 class ClaimModel(ReportModel):
     """The conclusion on a claim, and all that it rests on."""
 
@@ -181,6 +213,8 @@ class ClaimModel(ReportModel):
     """The typical run alone."""
     bound: str
     """The bound alone."""
+    figure: ChartModel | None
+    """The figure."""
     shown: int | None
     """The place of the condition that the row shows, among those of the headline."""
     elsewhere: str
@@ -271,8 +305,6 @@ class Scorecard(ReportModel):
     """Every setting with value and source."""
     measurements: tuple[dict[str, Any], ...]
     """Every measurement with unit and meaning."""
-    figures: tuple[dict[str, Any], ...] = ()
-    """The data of the figures."""
     environment: tuple[str, ...]
     """With what the records were made."""
     software: dict[str, str] = Field(default_factory=dict)

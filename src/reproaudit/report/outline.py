@@ -7,8 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproaudit.judge import Outcome
-from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel, ReasonModel, Scorecard
-from reproaudit.report.numbers import at_words, listed, number, of, setting_value, share_range
+from reproaudit.report.chart import chart, legend, picture
+from reproaudit.report.model import (
+    ArmModel,
+    ChoiceModel,
+    ClaimModel,
+    EstimateModel,
+    ReasonModel,
+    Scorecard,
+)
+from reproaudit.report.numbers import (
+    at_words,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    share_range,
+)
+from reproaudit.report.paragraph import choice_name
 from reproaudit.report.strip import strip
 from reproaudit.report.words import COMMON, OUTCOMES
 
@@ -45,7 +62,7 @@ LEGEND = (
 )
 
 
-__all__ = ["strip"]
+__all__ = ["chart", "choice_name", "legend", "picture", "strip"]
 
 
 def name_of(claim: ClaimModel) -> str:
@@ -139,12 +156,6 @@ def choice_value(one: ChoiceModel) -> str:
     return f"{setting_value(one.value)} (guessed); also {others}"
 
 
-def choice_name(one: ChoiceModel) -> str:
-    """Return what a page calls a choice; an experiment's own with the experiment."""
-    experiment = one.setting.rpartition(".")[0].replace("_", " ")
-    return f"{one.words} ({experiment})" if experiment else one.words
-
-
 def reviewers_words(row: dict[str, Any]) -> str:
     """Return the reviewers' word on one variable."""
     if row["disputed"]:
@@ -231,8 +242,16 @@ def _as_run(claim: ClaimModel) -> str:
 def _arm(arm: ArmModel) -> str:
     void = f", {arm.void} void" if arm.void else ""
     numbers = [one for one in arm.estimates if one.median is not None]
-    typical = f" ({numbers[0].noun} {number(numbers[0].median or 0.0)})" if numbers else ""
+    typical = f" ({_number(numbers[0])})" if numbers else ""
     return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' else ''}"
+
+
+def _number(one: EstimateModel) -> str:
+    """The typical run's number in a few words."""
+    median = one.median or 0.0
+    if one.name == "place":
+        return f"{percent(median)} of the way"
+    return f"{one.noun} {number(median)}{'-fold' if one.unit == 'factor' else ''}"
 
 
 def counts_of(arm: ArmModel) -> str:

@@ -100,15 +100,13 @@ def _holds(claim: ClaimModel, name: str) -> str:
 
 
 def _fails(claim: ClaimModel, name: str) -> str:
-    against = [
-        f"{of(one.yes, one.n)} of the null ({one.words})" for one in claim.nulls[:1] if one.n
-    ]
+    others = [f"{of(one.yes, one.n)} of the null ({one.words})" for one in claim.nulls if one.n][:1]
     if claim.constructed is not None and claim.constructed.n:
-        against.append(f"{of(claim.constructed.yes, claim.constructed.n)} built by hand")
-    compared = f", against {listed(against)}" if against else ""
+        others.append(f"{of(claim.constructed.yes, claim.constructed.n)} built by hand")
+    also = f"; {listed(others)} do" if others else ""
     return (
-        f"{name} is not confirmed: {claim.short} in only {_runs(claim)} "
-        f"({_short_effect(claim)}){compared}."
+        f"{name} is not supported: {claim.short} in only {_runs(claim)} "
+        f"({_short_effect(claim)}){also}."
     )
 
 
@@ -120,10 +118,10 @@ def _open(claim: ClaimModel, name: str) -> str:
 
 
 def _reading(claim: ClaimModel, name: str, other: ArmModel) -> str:
-    own = f"with {_value(claim.base)}" if claim.base.setting is not None else "as run"
+    own = f" with {_value(claim.base)}" if claim.base.setting is not None else ""
     few = ": too few to tell" if other.decision == "open" else ""
     return (
-        f"{name}: {claim.short} in {_runs(claim)} {own}; with {_value(other)}, "
+        f"{name}: {claim.short} in {_runs(claim)}{own}; with {_value(other)}, "
         f"{of(other.yes, other.n)} do{few}."
     )
 
@@ -148,21 +146,37 @@ def _range(claim: ClaimModel, name: str) -> str:
 
 
 def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
-    plain = [one for one in others if one.outcome == Outcome.SUPPORTED]
+    supported = [one for one in others if one.outcome == Outcome.SUPPORTED]
+    whole = [one for one in supported if one.runs.yes == one.runs.n and _weakest(one) is None]
     left = [one for one in others if one.outcome != Outcome.SUPPORTED]
-    if plain:
-        all_runs = " in all their runs" if all(one.runs.yes == one.runs.n for one in plain) else ""
-        by_level: dict[str, list[str]] = {level: [] for level in ("", *Level)}
-        for one in plain:
-            by_level[(sure and one.certainty.level) or ""].append(_name(one).lower())
-        said = [
-            f"{listed(names)}{f' ({level})' if level else ''}"
-            for level, names in by_level.items()
-            if names
-        ]
-        yield f"Also supported{all_runs}: {'; '.join(said)}."
+    if whole:
+        its = "its" if len(whole) == 1 else "their"
+        yield f"Also supported in all {its} runs: {_by_level(whole, sure)}."
+    if rest := [one for one in supported if one not in whole]:
+        each = [f"{_by_level([one], sure)}{_weakest(one) or ''}" for one in rest]
+        yield f"{'Also supported' if not whole else 'Supported'}: {'; '.join(each)}."
     if left:
         yield f"See below for {listed([_name(one).lower() for one in left])}."
+
+
+def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
+    """Names of claims, with how sure we are: a and b (high); c (low)."""
+    levels: dict[str, list[str]] = {level: [] for level in ("", *Level)}
+    for one in claims:
+        levels[(sure and one.certainty.level) or ""].append(_name(one).lower())
+    return "; ".join(
+        f"{listed(names)}{f' ({level})' if level else ''}"
+        for level, names in levels.items()
+        if names
+    )
+
+
+def _weakest(claim: ClaimModel) -> str | None:
+    """Where a graded claim holds in the fewest runs; None if it holds in all of them."""
+    found = min(claim.grades, key=lambda one: one.yes - one.n, default=None)
+    if found is None or found.yes == found.n or found.at is None:
+        return None
+    return f", at {claim.symbol} = {at_words(found.at)} in {of(found.yes, found.n)}"
 
 
 def _name(claim: ClaimModel) -> str:
@@ -215,9 +229,9 @@ def _ours(
         if source.grade is not None and source.grade.origin == "ours":
             place = f"{claim.symbol} = {listed(_primary(claim))}"
             graded.setdefault(place, []).append(_plain(claim))
-    chosen = [f"{place} for {listed(names)}" for place, names in graded.items()]
+    chosen = [f"{listed(names)} at {place}" for place, names in graded.items()]
     if chosen:
-        yield f"We chose where to decide: {'; '.join(chosen)}."
+        yield f"We judged {listed(chosen)}."
     for wording, said in (("recalled", "Worded from memory"), ("derived", "Derived by us")):
         if names := [_plain(one) for one in claims if one.wording == wording]:
             yield f"{said}: {listed(names)}."
@@ -241,16 +255,30 @@ def _plain(claim: ClaimModel) -> str:
 
 def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
     """Return what sources state differently, and what was found in none of those that we read."""
-    differ = dict.fromkeys(
-        f"{one.words} ({one.said}{'' if one.answers else '; not run'})"
-        for one in unstated
-        if one.reading
+    readings: dict[str, list[ChoiceModel]] = {}
+    for one in unstated:
+        if one.reading:
+            readings.setdefault(one.words, []).append(one)
+    differ = [name if len(same) > 1 else _said(same[0]) for name, same in readings.items()]
+    missing = _names(
+        one
+        for one in sorted(unstated, key=lambda one: (not one.changes, bool(one.answers)))
+        if not one.reading
     )
-    missing = _names(one for one in unstated if not one.reading)
     read = listed(audit.paper.read) or "what we read"
-    parts = [f"which value holds: {several(list(differ), MOST_NAMES)}"] if differ else []
+    parts = [f"which value holds: {listed(differ)}"] if differ else []
     parts += [f"not found in {read}: {several(missing, MOST_NAMES)}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
+
+
+def _said(one: ChoiceModel) -> str:
+    return f"{one.words} ({one.said}{'' if one.answers else ', not run'})"
+
+
+def choice_name(one: ChoiceModel) -> str:
+    """Return what a page calls a choice; an experiment's own with the experiment."""
+    experiment = one.setting.rpartition(".")[0].replace("_", " ")
+    return f"{one.words} in {experiment}" if experiment else one.words
 
 
 MOST_NAMES = 5

@@ -1,7 +1,7 @@
 """Makes text safe to show: control and bidirectional characters become visible escapes.
 
 Text from audits, records, file names and exceptions may hold characters that a terminal obeys or
-that reorder what stands after them. Everything that is printed passes through this module.
+that reorder what follows. Everything that is printed passes through this module.
 """
 
 from __future__ import annotations

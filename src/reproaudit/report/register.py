@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pydantic import Field
+
 from reproaudit.errors import StoreError
 from reproaudit.report.badges import claim_badge, paper_badge
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard, replace_file
 from reproaudit.report.html import register_html
-from reproaudit.report.model import ReportModel, Scorecard
+from reproaudit.report.model import ClaimModel, ReportModel, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
@@ -62,6 +64,8 @@ class PaperEntry(ReportModel):
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
     """Its claims."""
+    main: ClaimModel | None = Field(default=None, exclude=True)
+    """Its main claim, whose figure the page shows."""
 
 
 class Register(ReportModel):
@@ -145,6 +149,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             )
             for one in card.claims
         ),
+        main=next((one for one in card.claims if one.main and one.figure is not None), None),
     )
 
 

@@ -63,7 +63,7 @@ OUTCOMES: Mapping[Outcome, Shown] = {
 
 SOURCES: Mapping[Source, str] = {
     Source.PAPER: "in the text",
-    Source.CARD: "on the card",
+    Source.CARD: "in the paper's card",
     Source.AUTHORS_CODE: "in the code",
     Source.REVIEWS: "in reviews",
     Source.REPRODUCTION: "in a reproduction",
@@ -167,7 +167,8 @@ _SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
     "law": lambda one, _noun: f"fits {_pair(one, number, ' times as well as the best rival')}",
     "grown": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
     "place": lambda one, noun: f"{noun} comes {_pair(one, percent, ' of the way')}",
-    "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the other",
+    "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the reference",
+    "kept": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of its start",
     "growth": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
     "start": lambda one, noun: f"{noun} starts at {_pair(one, _text(one))}",
     "end": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
@@ -274,7 +275,7 @@ _WORDS: Mapping[str, Phrase] = {
     "proxy": lambda v, _: f"other data or method: {v['proxy']}",
     "origin": lambda v, _: f"measured by {v['who']}, not by us",
     "indirect": lambda v, _: (
-        "wording from memory" if v.get("recalled") else f"stands for {v['stands_for']}"
+        "wording from memory" if v.get("recalled") else f"a stand-in for {v['stands_for']}"
     ),
     "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
     "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
@@ -285,10 +286,12 @@ _WORDS: Mapping[str, Phrase] = {
         else f"{len(v['settings'])} guesses not varied"
     ),
     "runs": lambda v, _: (
-        f"{of(v['disagree'], v['n'])} say otherwise" if v["disagree"] else f"{v['n']} runs are few"
+        f"{of(v['n'] - v['disagree'], v['n'])} agree" if v["disagree"] else f"{v['n']} runs are few"
     ),
     "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
-    "our bound": lambda v, _: f"at our bound {stated(v['bound'])} the answer changes",
+    "our bound": lambda v, _: (
+        f"our bound at {stated(v['bound'])} instead of {stated(v['stated'])} changes the answer"
+    ),
     "rule": lambda v, _: (
         "a bound was changed after results" if v["changed"] else "audit not committed before runs"
     ),

@@ -4,23 +4,25 @@ Training Dynamics and Feature Learning in Transformers. NeurIPS 2024, arXiv 2409
 Sequences come from random n-gram chains. A transformer of two attention layers learns, in three
 stages, to vote with the tokens whose parents match those of the next one.
 
-==========================================  =============================  =======================
-Equation (section, as recalled)             plain form                     fast form
-==========================================  =============================  =======================
-n-gram chains, Dirichlet rows (data)        `task.draw_sequences`
-softmax of w⁽ʰ⁾ over a head's lags (model)  `model.attention_to_lags`      `fast.descent._vectors`
-v_h(l), of unit length (model)              `model.features`               `fast.descent._vectors`
-K(l) = Σ_S p_S Π_h ⟨v_h(l), v_h(L+1)⟩       `model.kernel`                 `fast.kernel_of_pairs`
-softmax(a K(l)), the vote (model)           `model.predict`                `fast.predict`
-cross-entropy, gradient descent (training)  `model.trained_loss`           `fast.descent`
-p_S = c_S² / Σ c² (stage I)                 `measures.subset_shares`
-modified χ² information I(S) (stage I)      `modified_information`, in `information`
-generalised induction head (the limit)      `constructed.InductionHead`
-==========================================  =============================  =======================
+==========================================  ===========================  ========================
+Equation (section, as recalled)             plain form                   fast form
+==========================================  ===========================  ========================
+n-gram chains, Dirichlet rows (data)        `task.draw_sequences`        `fast.Windows.of`
+softmax of w⁽ʰ⁾ over a head's lags (model)  `model.attention_to_lags`    `fast.Windows._features`
+v_h(l), of unit length (model)              `model.features`             `fast.Windows._features`
+K(l) = Σ_S p_S Π_h ⟨v_h(l), v_h(L+1)⟩       `model.kernel`               `fast.Windows.kernel`
+p_S = c_S² / Σ c² (stage I)                 `model.kernel`               `model.subset_shares`
+softmax(a K(l)), the vote (model)           `model.predict`              `fast.Windows.predict`
+cross-entropy (training)                    `model.trained_loss`         `fast._loss_and_slope`
+its gradient (training)                     `model.Positions`            `fast.Windows`
+gradient descent (training)                 `experiments.descend`        the same
+modified χ² information I(S) (stage I)      `information`                the same
+generalised induction head (the limit)      `constructed.InductionHead`  the same
+==========================================  ===========================  ========================
 
-`fast.windows` opens with an example that can be followed by hand; `fast.together` is the fast form
-for a card, and `forms` lets an experiment run in either form. `experiments` has what is trained and
-measured, `settings` its settings, `measures` the measurements.
+`fast` opens with an example that can be followed by hand; its gradient is written out, that of the
+plain form is autograd's. `experiments` has what is trained and measured, `settings` its settings,
+`measures` the measurements.
 """
 
 from reproaudit.papers.chen2024.experiments import EXPERIMENTS

@@ -10,9 +10,8 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from reproaudit.lab import Array
-from reproaudit.papers.chen2024.fast import Parameters
-from reproaudit.papers.chen2024.forms import Prepared
-from reproaudit.papers.chen2024.model import Architecture, Subset
+from reproaudit.papers.chen2024.model import LossForm, Parameters, Subset
+from reproaudit.papers.chen2024.settings import Settings
 from reproaudit.papers.chen2024.task import Sequences, cross_entropy
 
 PARENTS: Subset = (1, 2)
@@ -82,28 +81,23 @@ class InductionHead:
 
 
 def induction_head_weights(
-    architecture: Architecture, sequences: Sequences, prepared: Prepared, epsilon: float
+    s: Settings, data: LossForm, targets: Int[Array, " sequence"]
 ) -> Parameters:
     """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
 
     Args:
-        architecture: of the model.
-        sequences: for these the sharpness has the least true cross-entropy.
-        prepared: the same, prepared; the weights get their precision.
-        epsilon: inside the logarithm of the cross-entropy.
+        s: the settings of the model.
+        data: sequences; for these the sharpness has the least true cross-entropy.
+        targets: what follows them.
     """
-    dtype = prepared.dtype
-    weights = np.zeros((architecture.heads, len(architecture.lags[0])), dtype)
-    weights[np.arange(architecture.heads), architecture.own_places] = COPYING_WEIGHT
-    coefficients = np.array([subset == PARENTS for subset in architecture.subsets], dtype)
-    at = Parameters(weights, coefficients, np.zeros(1, dtype))
-    kernel = prepared.kernel(at)
-
-    def loss(sharpness: float) -> float:
-        predictions = prepared.vote(np.exp(sharpness * (kernel - 1.0)))
-        return cross_entropy(predictions, sequences.targets, epsilon)
-
-    at.sharpness[0], _ = _best_sharpness(loss)
+    weights = np.zeros((s.heads, s.window), s.dtype)
+    weights[np.arange(s.heads), s.architecture.own_places] = COPYING_WEIGHT
+    coefficients = np.array([subset == PARENTS for subset in s.architecture.subsets], s.dtype)
+    at = Parameters(weights, coefficients, np.zeros(1, s.dtype))
+    kernel = data.kernel(at)
+    at.sharpness[0], _ = _best_sharpness(
+        lambda a: cross_entropy(data.vote(np.exp(a * (kernel - 1.0))), targets, s.epsilon)
+    )
     return at
 
 

@@ -5,60 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from reproaudit.lab import Array
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
-from reproaudit.papers.chen2024.fast import Parameters
-from reproaudit.papers.chen2024.forms import Prepared
-from reproaudit.papers.chen2024.model import Architecture, LossReading
-from reproaudit.papers.chen2024.task import Sequences, cross_entropy
+from reproaudit.papers.chen2024.model import Architecture, LossForm, Parameters, subset_shares
+from reproaudit.papers.chen2024.settings import Settings
+from reproaudit.papers.chen2024.task import cross_entropy
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """The data and solutions that the weights of a seed are measured on.
+class SeedData:
+    """What the weights of a seed are trained and measured on.
 
     Attributes:
-        architecture: of the model.
-        reading: of the trained loss.
-        epsilon: ε inside the logarithm of every loss.
-        training: the training sequences, prepared.
-        validation: the validation sequences.
-        prepared_validation: the same, prepared.
+        settings: of the experiment.
+        training: the training sequences, ready for training.
+        training_targets: what follows them.
+        validation: the validation sequences, likewise.
+        validation_targets: what follows them.
         head: the hard-wired induction head on the validation sequences.
-        optimal: the place of the subset with the most information according to the chains.
+        information: I(S) of every subset under the law of the chains.
     """
 
-    architecture: Architecture
-    reading: LossReading
-    epsilon: float
-    training: Prepared
-    validation: Sequences
-    prepared_validation: Prepared
+    settings: Settings
+    training: LossForm
+    training_targets: Int[Array, " sequence"]
+    validation: LossForm
+    validation_targets: Int[Array, " sequence"]
     head: InductionHead
-    optimal: int
+    information: Float[Array, " subset"]
 
 
-def observe(at: Parameters, on: Evaluation) -> dict[str, float | Array]:
+def observe(at: Parameters, on: SeedData) -> dict[str, float | Array]:
     """Everything that is followed over training, by the name of the measurement."""
-    predictions = on.prepared_validation.predict(at)
+    predictions = on.validation.predict(at)
     shares = subset_shares(at.coefficients)
+    total_variation = float(np.abs(predictions - on.head.predict()).sum(axis=1).mean() / 2)
     return {
         "subset_share": shares,
-        "optimal_share": shares[on.optimal],
-        "own_lag_attention": own_lag_attention(at.lag_weights, on.architecture),
+        "optimal_share": shares[int(on.information.argmax())],
+        "own_lag_attention": own_lag_attention(at.lag_weights, on.settings.architecture),
         "sharpness": float(at.sharpness[0]),
         "trained_loss": training_loss(at, on),
-        "validation_loss": cross_entropy(predictions, on.validation.targets, on.epsilon),
-        "limit_gap": mean_total_variation(predictions, on.head.predict()),
+        "validation_loss": cross_entropy(predictions, on.validation_targets, on.settings.epsilon),
+        "limit_gap": total_variation,
     }
-
-
-def subset_shares(coefficients: Float[Array, " subset"]) -> Float[Array, " subset"]:
-    """p_S = c_S² / Σ c² of every subset."""
-    squares = coefficients.astype(np.float64) ** 2
-    return np.asarray(squares / squares.sum())
 
 
 def own_lag_attention(
@@ -71,35 +63,24 @@ def own_lag_attention(
     return np.asarray(own / attention.sum(axis=1))
 
 
-def training_loss(at: Parameters, on: Evaluation) -> float:
+def training_loss(at: Parameters, on: SeedData) -> float:
     """The loss that is trained, on the training sequences, in nats."""
-    return on.training.descend(
-        at, epochs=1, learning_rate=0.0, trained=(), reading=on.reading, epsilon=on.epsilon
-    )
+    s = on.settings
+    loss, _ = on.training.loss_and_gradient(at, (), s.cross_entropy, s.epsilon)
+    return loss
 
 
-def mean_total_variation(
-    first: Float[Array, "sequence V"], second: Float[Array, "sequence V"]
-) -> float:
-    """The mean over sequences of the total variation distance between two distributions."""
-    return float(np.abs(first - second).sum(axis=1).mean() / 2)
-
-
-def limit_losses(on: Evaluation) -> dict[str, float]:
+def limit_losses(on: SeedData) -> dict[str, float]:
     """The true cross-entropy of the hard-wired head: in the limit, and with its best sharpness."""
-    targets = on.validation.targets
+    targets, epsilon = on.validation_targets, on.settings.epsilon
     return {
-        "limit_loss": cross_entropy(on.head.predict(), targets, on.epsilon),
-        "sharpened_limit_loss": on.head.least_loss(targets, on.epsilon),
+        "limit_loss": cross_entropy(on.head.predict(), targets, epsilon),
+        "sharpened_limit_loss": on.head.least_loss(targets, epsilon),
     }
 
 
 def recovered_gain(
-    at: Parameters,
-    architecture: Architecture,
-    sequences: Sequences,
-    prepared: Prepared,
-    epsilon: float,
+    at: Parameters, s: Settings, data: LossForm, targets: Int[Array, " sequence"]
 ) -> float:
     """The share of the mechanism's gain over a uniform vote that the weights reach.
 
@@ -108,18 +89,17 @@ def recovered_gain(
 
     Args:
         at: the weights.
-        architecture: of the model.
-        sequences: others than those trained on.
-        prepared: the same, prepared.
-        epsilon: ε inside the logarithm of the cross-entropy.
+        s: the settings of the model.
+        data: other sequences than those trained on.
+        targets: what follows them.
     """
-    best = induction_head_weights(architecture, sequences, prepared, epsilon)
+    best = induction_head_weights(s, data, targets)
     uniform, own, reached = (
-        cross_entropy(predictions, sequences.targets, epsilon)
+        cross_entropy(predictions, targets, s.epsilon)
         for predictions in (
-            prepared.vote(np.ones_like(prepared.kernel(at))),
-            prepared.predict(at),
-            prepared.predict(best),
+            data.vote(np.ones_like(data.kernel(at))),
+            data.predict(at),
+            data.predict(best),
         )
     )
     return (uniform - own) / (uniform - reached)

@@ -6,27 +6,32 @@ the position to be predicted, through
 
     K(l) = Σ_S c_S² Π_{h∈S} ⟨v_h(l), v_h(L+1)⟩ / Σ_S c_S²,
 
-and lets the tokens vote with weights softmax(a K(l)). `reproaudit.papers.chen2024.fast` computes
-the same on counted windows.
+and lets the tokens vote with weights softmax(a K(l)). `Positions` trains it with gradients from
+autograd, on the processor or a card; `reproaudit.papers.chen2024.fast` computes the same on counted
+windows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from reproaudit.lab import Array
 
 Subset = tuple[int, ...]
 """A set of heads, numbered from 1, or of lags."""
 
 LagWindows = Literal["common", "own_onwards"]
 LossReading = Literal["of_probabilities", "of_softmaxed_probabilities"]
+ParameterName = Literal["lag_weights", "coefficients", "sharpness"]
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,26 @@ def subsets_up_to(heads: int, degree: int) -> tuple[Subset, ...]:
 
 
 class Parameters(NamedTuple):
-    """The trained parameters.
+    """The parameters: arrays, which training changes in place, or tensors, for the equations.
 
     Attributes:
-        lag_weights: w, the weights before the softmax over a head's window.
-        coefficients: c_S.
-        sharpness: a, the factor before the second softmax.
+        lag_weights: w, the weights before the softmax over a head's window; (head, lag).
+        coefficients: c_S; (subset,).
+        sharpness: a, the factor before the second softmax; (1,).
     """
 
-    lag_weights: Float[Tensor, "head lag"]
-    coefficients: Float[Tensor, " subset"]
-    sharpness: Float[Tensor, " 1"]
+    lag_weights: Any
+    coefficients: Any
+    sharpness: Any
+
+
+def subset_shares(coefficients: Float[Array, " subset"]) -> Float[Array, " subset"]:
+    """p_S = c_S² / Σ c² of every subset, as measured."""
+    squares = coefficients.astype(np.float64) ** 2
+    return np.asarray(squares / squares.sum())
+
+
+# ----------------------------------------------------------------------------------- the equations
 
 
 def one_hot(
@@ -114,13 +128,14 @@ def attention_to_lags(
     A softmax over the lags that do not reach before the start; a position with none attends to
     nothing.
     """
-    distance = torch.arange(length + 1)[:, None] - torch.arange(length)
-    scores = torch.full(distance.shape, -torch.inf, dtype=weights.dtype)
+    steps = torch.arange(length + 1, device=weights.device)
+    distance = steps[:, None] - steps[:length]
+    scores = torch.full(distance.shape, -torch.inf, dtype=weights.dtype, device=weights.device)
     for index, lag in enumerate(lags):
         scores = torch.where(distance == lag, weights[index], scores)
     first = min(lags)
     attention = torch.softmax(scores[first:], dim=1)
-    return torch.cat([torch.zeros(first, length, dtype=weights.dtype), attention])
+    return torch.cat([torch.zeros_like(scores[:first]), attention])
 
 
 def features(
@@ -177,3 +192,95 @@ def trained_loss(
         return torch.nn.functional.cross_entropy(predictions, targets)
     chosen = predictions.gather(1, targets[:, None])[:, 0]
     return -torch.log(chosen + epsilon).mean()
+
+
+# -------------------------------------------------------------------------------------- training
+
+
+class LossForm(Protocol):
+    """Sequences ready for training: `Positions`, or `fast.Windows`.
+
+    What votes is a position in the one, a pair of windows in the other.
+    """
+
+    def kernel(self, at: Parameters) -> Float[Array, "*voters"]:
+        """K of everything that votes."""
+
+    def vote(self, weight: Float[Array, "*voters"]) -> Float[Array, "sequence V"]:
+        """The distributions when everything votes with its weight."""
+
+    def predict(self, at: Parameters) -> Float[Array, "sequence V"]:
+        """The predicted distribution of x_{L+1}."""
+
+    def loss_and_gradient(
+        self,
+        at: Parameters,
+        trained: Collection[ParameterName],
+        reading: LossReading,
+        epsilon: float,
+    ) -> tuple[float, dict[ParameterName, Array]]:
+        """The trained loss in nats, and its gradient by the named parameters."""
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The plain form: the equations on every position, with gradients from autograd.
+
+    Attributes:
+        architecture: of the model.
+        sequence: the tokens, one-hot, in the precision of the parameters and on their device.
+        targets: x_{L+1}.
+    """
+
+    architecture: Architecture
+    sequence: Float[Tensor, "L sequence V"]
+    targets: Int[Tensor, " sequence"]
+
+    @classmethod
+    def of(
+        cls,
+        tokens: Int[Array, "sequence L"],
+        targets: Int[Array, " sequence"],
+        architecture: Architecture,
+        vocabulary: int,
+        dtype: type[np.floating[Any]],
+        device: str = "cpu",
+    ) -> Positions:
+        """Puts sequences on a device, in the precision of the parameters."""
+        precision = torch.float32 if dtype is np.float32 else torch.float64
+        x = one_hot(torch.from_numpy(tokens).to(device), vocabulary, precision)
+        return cls(architecture, x, torch.from_numpy(targets).to(device))
+
+    def kernel(self, at: Parameters) -> Float[Array, "L sequence"]:
+        """See `LossForm`."""
+        K = kernel(self.sequence, self._tensors(at), self.architecture)
+        return np.asarray(K.cpu().numpy())
+
+    def vote(self, weight: Float[Array, "L sequence"]) -> Float[Array, "sequence V"]:
+        """See `LossForm`."""
+        shares = torch.from_numpy(weight / weight.sum(axis=0)).to(self.sequence.device)
+        return np.asarray((shares[:, :, None] * self.sequence).sum(dim=0).double().cpu().numpy())
+
+    def predict(self, at: Parameters) -> Float[Array, "sequence V"]:
+        """See `LossForm`."""
+        predictions = predict(self.sequence, self._tensors(at), self.architecture)
+        return np.asarray(predictions.double().cpu().numpy())
+
+    def loss_and_gradient(
+        self,
+        at: Parameters,
+        trained: Collection[ParameterName],
+        reading: LossReading,
+        epsilon: float,
+    ) -> tuple[float, dict[ParameterName, Array]]:
+        """See `LossForm`."""
+        tensors = self._tensors(at)
+        moving = {name: getattr(tensors, name).requires_grad_() for name in trained}
+        predictions = predict(self.sequence, tensors, self.architecture)
+        loss = trained_loss(predictions, self.targets, reading, epsilon)
+        slopes = torch.autograd.grad(loss, list(moving.values())) if moving else ()
+        by_name = zip(moving, slopes, strict=True)
+        return float(loss.detach()), {name: slope.cpu().numpy() for name, slope in by_name}
+
+    def _tensors(self, at: Parameters) -> Parameters:
+        return Parameters(*(torch.from_numpy(one).to(self.sequence.device) for one in at))

@@ -8,18 +8,33 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reproaudit.papers.chen2024.fast import ParameterName
-from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading
-from reproaudit.papers.chen2024.task import ChainSettings
-
-ALL_PARAMETERS: tuple[ParameterName, ...] = ("lag_weights", "coefficients", "sharpness")
+from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading, ParameterName
 
 
 @dataclass(frozen=True)
-class Shared(ChainSettings):
-    """The settings that both experiments share, beside those of the data.
+class Phase:
+    """A phase of training: so many full-batch steps on some of the parameters."""
+
+    name: str
+    epochs: int
+    learning_rate: float
+    trained: tuple[ParameterName, ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings that both experiments share.
 
     Attributes:
+        vocabulary: V, the number of different tokens.
+        order: how many of the latest tokens the next one depends on; these are its parents.
+        length: L, the tokens of a sequence that the model sees.
+        dirichlet: the concentration of the law of the transition tables' rows.
+        training_sequences: how many there are.
+        validation_sequences: how many there are; also of each set that a model is taken to.
+        training_data: ``own_chain``; in controls ``shuffled_targets`` (each sequence has the
+            target of another) or ``other_parents`` (every token depends on those at lags 2 … order
+            + 1 and not on the latest). Validation sequences are always proper ones.
         information_chains: how many chains the information of the subsets is averaged over.
         heads: H.
         degree: D, how many heads a subset may have.
@@ -36,6 +51,13 @@ class Shared(ChainSettings):
         weights: ``trained``, or ``constructed``: the induction head in place of training.
     """
 
+    vocabulary: int
+    order: int
+    length: int
+    dirichlet: float
+    training_sequences: int
+    validation_sequences: int
+    training_data: Literal["own_chain", "shuffled_targets", "other_parents"]
     information_chains: int
     heads: int
     degree: int
@@ -73,7 +95,7 @@ class Shared(ChainSettings):
 
 
 @dataclass(frozen=True)
-class Staged(Shared):
+class Staged(Settings):
     """Settings of the three stages, one parameter group after another.
 
     Attributes:
@@ -105,7 +127,7 @@ class Staged(Shared):
             self._check_length("transfer_lengths", length)
 
     @property
-    def stages(self) -> tuple[Phase, ...]:
+    def phases(self) -> tuple[Phase, ...]:
         """The three stages in their order."""
         return (
             Phase("stage_1", self.stage_1_epochs, self.stage_1_learning_rate, ("coefficients",)),
@@ -115,23 +137,14 @@ class Staged(Shared):
 
 
 @dataclass(frozen=True)
-class Simultaneous(Shared):
+class Simultaneous(Settings):
     """Settings of training everything at once."""
 
     epochs: int
     learning_rate: float
 
     @property
-    def together(self) -> Phase:
+    def phases(self) -> tuple[Phase, ...]:
         """The one phase."""
-        return Phase("together", self.epochs, self.learning_rate, ALL_PARAMETERS)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A phase of training: so many full-batch steps on some of the parameters."""
-
-    name: str
-    epochs: int
-    learning_rate: float
-    trained: tuple[ParameterName, ...]
+        everything: tuple[ParameterName, ...] = ("lag_weights", "coefficients", "sharpness")
+        return (Phase("together", self.epochs, self.learning_rate, everything),)

@@ -7,37 +7,12 @@ law, so that the next token can only be predicted from what the same sequence ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from reproaudit.lab import Array, generator
-
-
-@dataclass(frozen=True)
-class ChainSettings:
-    """The settings of the data.
-
-    Attributes:
-        vocabulary: V, the number of different tokens.
-        order: how many of the latest tokens the next one depends on; these are its parents.
-        length: L, the tokens of a sequence that the model sees.
-        dirichlet: the concentration of the law of the transition tables' rows.
-        training_sequences: how many there are.
-        validation_sequences: how many there are; also of each set that a model is taken to.
-        training_data: ``own_chain``; in controls ``shuffled_targets`` (each sequence has the
-            target of another) or ``other_parents`` (every token depends on those at lags 2 … order
-            + 1 and not on the latest). Validation sequences are always proper ones.
-    """
-
-    vocabulary: int
-    order: int
-    length: int
-    dirichlet: float
-    training_sequences: int
-    validation_sequences: int
-    training_data: Literal["own_chain", "shuffled_targets", "other_parents"]
+from reproaudit.papers.chen2024.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -113,36 +88,19 @@ def follow_tables(
     return Sequences(tokens[:, :-1], tokens[:, -1])
 
 
-def sequences_for(
-    s: ChainSettings,
-    seed: int,
-    purpose: str,
-    count: int,
-    *,
-    length: int | None = None,
-    dirichlet: float | None = None,
-) -> Sequences:
-    """The sequences that a seed has for a purpose, with some of the settings replaced.
-
-    Args:
-        s: the settings.
-        seed: of the run.
-        purpose: another purpose has other chains and tokens.
-        count: how many sequences.
-        length: in place of the setting.
-        dirichlet: in place of the setting.
-    """
+def sequences_for(s: Settings, seed: int, purpose: str, count: int) -> Sequences:
+    """The sequences that a seed has for a purpose; another purpose has other chains and tokens."""
     return draw_sequences(
         generator(seed, purpose),
         count,
-        length=s.length if length is None else length,
+        length=s.length,
         order=s.order,
         vocabulary=s.vocabulary,
-        dirichlet=s.dirichlet if dirichlet is None else dirichlet,
+        dirichlet=s.dirichlet,
     )
 
 
-def training_sequences(s: ChainSettings, seed: int) -> Sequences:
+def training_sequences(s: Settings, seed: int) -> Sequences:
     """The sequences that a seed trains on; in controls other ones than it is measured on."""
     if s.training_data == "other_parents":
         return _with_other_parents(s, generator(seed, "training"))
@@ -152,7 +110,7 @@ def training_sequences(s: ChainSettings, seed: int) -> Sequences:
     return sequences
 
 
-def _with_other_parents(s: ChainSettings, rng: np.random.Generator) -> Sequences:
+def _with_other_parents(s: Settings, rng: np.random.Generator) -> Sequences:
     """Training sequences whose tokens depend on those at lags 2 … order + 1.
 
     The tables are those of the proper chains, one for each latest token alike.
@@ -162,11 +120,6 @@ def _with_other_parents(s: ChainSettings, rng: np.random.Generator) -> Sequences
     )
     longer = np.repeat(tables, s.vocabulary, axis=1)
     return follow_tables(rng, longer, length=s.length, order=s.order + 1)
-
-
-def validation_sequences(s: ChainSettings, seed: int) -> Sequences:
-    """The sequences that a seed's model is measured on."""
-    return sequences_for(s, seed, "validation", s.validation_sequences)
 
 
 def cross_entropy(

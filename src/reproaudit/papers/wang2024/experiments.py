@@ -20,7 +20,7 @@ from reproaudit.papers.wang2024.settings import (
     Selection,
     net_parameters,
 )
-from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_codes, draw_test_set
+from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_batch, draw_codes, draw_test_set
 from reproaudit.papers.wang2024.training import (
     Model,
     movement,
@@ -35,7 +35,7 @@ CORNER = 4
 
 def _start_layer(
     seed: int, s: Selection, session: Session
-) -> tuple[Model, tuple[Batch, ...], float, float]:
+) -> tuple[Model, tuple[TokenBatch, ...], float, float]:
     """Return an untrained layer, its test points, and what the best identity blocks reach.
 
     That is their loss and their mean attention on the selected tokens, on the same points with
@@ -49,7 +49,9 @@ def _start_layer(
     return layer, draw_test_set(seed, s, codes), loss, mass
 
 
-def _train_for_loss(model: Model, tests: Sequence[Batch], session: Session, phase: str) -> Series:
+def _train_for_loss(
+    model: Model, tests: Sequence[TokenBatch], session: Session, phase: str
+) -> Series:
     """Train a model and return its loss on the test points."""
     return train_model(model, session, phase, 60, lambda: {"loss": model.loss(tests)})["loss"]
 
@@ -141,7 +143,7 @@ def _train_on_lengths(
     return layer, observed["loss"]
 
 
-def _losses_by_length(layer: Model, validation: Sequence[Batch]) -> Array:
+def _losses_by_length(layer: Model, validation: Sequence[TokenBatch]) -> Array:
     return np.array([layer.loss([batch]) for batch in validation])
 
 
@@ -152,7 +154,7 @@ def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Codes:
     return codes[:, np.arange(longest) % s.tokens] if s.continuation == "repeated" else codes
 
 
-def validation_sets(seed: int, s: LongerSequences, fixed: Codes | None) -> tuple[Batch, ...]:
+def validation_sets(seed: int, s: LongerSequences, fixed: Codes | None) -> tuple[TokenBatch, ...]:
     """Draw one set per length; whatever the codes are, tokens and subsets are equal."""
     own = s.validation_codes == "per_point" or s.codes_drawn == "per_sample"
     points = s.validation_points

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from reproaudit.lab import Array, compiled
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.settings import Selection
-from reproaudit.papers.wang2024.task import Batch
+from reproaudit.papers.wang2024.task import TokenBatch
 
 _SUMS = {"reassoc", "contract", "nsz", "arcp"}  # sums in vector lanes; NaN and infinity keep theirs
 
@@ -108,13 +108,13 @@ def _weighted(rows: Array, E: Array) -> Array:
     return np.asarray(rows @ E[0] if len(E) == 1 else (rows[:, None, :] @ E)[:, 0])
 
 
-def targets_of(batch: Batch, dtype: Any) -> Float[Array, "batch d"]:
+def targets_of(batch: TokenBatch, dtype: Any) -> Float[Array, "batch d"]:
     """Average the selected tokens, with coordinates turned where the batch says so."""
     chosen = batch.X[np.arange(len(batch.X))[:, None], :, batch.selected].astype(dtype)
     return np.asarray(chosen.sum(axis=1)[:, batch.coordinates] / dtype.type(chosen.shape[1]))
 
 
-def _respond(weights: Weights, batch: Batch, s: Selection) -> tuple[Array, ...]:
+def _respond(weights: Weights, batch: TokenBatch, s: Selection) -> tuple[Array, ...]:
     """Return E, the sums s of queried codes, the attention, and what `_attend` returns."""
     kind = weights.value.dtype
     B, D, V_x, V_e = weights.blocks
@@ -136,7 +136,7 @@ def _respond(weights: Weights, batch: Batch, s: Selection) -> tuple[Array, ...]:
 
 
 def losses(
-    weights: Sequence[Array], batch: Batch, s: Selection
+    weights: Sequence[Array], batch: TokenBatch, s: Selection
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
     """Compute each sample's ½‖output − target‖² and attention on its selected tokens, in double.
 
@@ -148,7 +148,7 @@ def losses(
     return squares / 2, mass.astype(np.float64).sum(axis=1)
 
 
-def gradient(weights: Sequence[Array], batch: Batch, s: Selection) -> Weights:
+def gradient(weights: Sequence[Array], batch: TokenBatch, s: Selection) -> Weights:
     """Compute the gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
     E, asked, attention, means, residuals, pushed, along = _respond(Weights(*weights), batch, s)
     T = E.shape[1]

@@ -15,10 +15,10 @@ from torch import Tensor
 from reproaudit.lab import Array
 from reproaudit.papers.wang2024 import model
 from reproaudit.papers.wang2024.settings import FullyConnected, Selection
-from reproaudit.papers.wang2024.task import Batch
+from reproaudit.papers.wang2024.task import TokenBatch
 
 
-def _targets(batch: Batch, like: Tensor) -> Float[Tensor, "batch d"]:
+def _targets(batch: TokenBatch, like: Tensor) -> Float[Tensor, "batch d"]:
     X = torch.from_numpy(batch.X).to(like)
     means = model.targets(X, torch.from_numpy(batch.selected).to(like.device))
     return means[:, torch.from_numpy(batch.coordinates).to(like.device)]
@@ -29,7 +29,7 @@ def _tensors(parameters: Sequence[Array], device: str) -> list[Tensor]:
     return [torch.tensor(one, device=device, requires_grad=True) for one in parameters]
 
 
-def _halved_squares(output: Tensor, batch: Batch) -> Float[Array, " batch"]:
+def _halved_squares(output: Tensor, batch: TokenBatch) -> Float[Array, " batch"]:
     apart = (output - _targets(batch, output)).detach()
     return apart.double().square().sum(dim=1).cpu().numpy() / 2
 
@@ -39,7 +39,7 @@ def _slopes(loss: Tensor, trained: Sequence[Tensor]) -> list[Array]:
 
 
 def _embedded(
-    batch: Batch, like: Tensor
+    batch: TokenBatch, like: Tensor
 ) -> tuple[Float[Tensor, "batch z T"], Float[Tensor, "batch z"]]:
     """Build Z and z_query of every sample, in the precision and on the device of a tensor."""
     X, E = torch.from_numpy(batch.X).to(like), torch.from_numpy(batch.E).to(like)
@@ -49,7 +49,7 @@ def _embedded(
 
 
 def losses(
-    weights: Sequence[Array], batch: Batch, s: Selection, *, device: str = "cpu"
+    weights: Sequence[Array], batch: TokenBatch, s: Selection, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
     """Compute each sample's ½‖output − target‖² and attention on its selected tokens."""
     W_KQ, W_V = _tensors(weights, device)
@@ -62,7 +62,7 @@ def losses(
 
 
 def gradient(
-    weights: Sequence[Array], batch: Batch, s: Selection, *, device: str = "cpu"
+    weights: Sequence[Array], batch: TokenBatch, s: Selection, *, device: str = "cpu"
 ) -> list[Array]:
     """Compute the gradient of the batch's loss c · mean ‖output − target‖² by W_KQ and W_V."""
     W_KQ, W_V = trained = _tensors(weights, device)
@@ -83,7 +83,7 @@ def net_outputs(
     return (W_out @ values + b_out[:, None]).T
 
 
-def net_inputs(batch: Batch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:
+def net_inputs(batch: TokenBatch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:
     """Make rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
     X, queried = torch.from_numpy(batch.X), torch.from_numpy(batch.queried)
     if s.subset_input == "multi_hot":
@@ -94,7 +94,7 @@ def net_inputs(batch: Batch, s: FullyConnected, like: Tensor) -> Float[Tensor, "
 
 
 def net_losses(
-    net: Sequence[Array], batch: Batch, s: FullyConnected, *, device: str = "cpu"
+    net: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"]]:
     """Compute each sample's ½‖output − target‖²."""
     tensors = _tensors(net, device)
@@ -103,7 +103,7 @@ def net_losses(
 
 
 def net_gradient(
-    net: Sequence[Array], batch: Batch, s: FullyConnected, *, device: str = "cpu"
+    net: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
 ) -> list[Array]:
     """Compute the gradient of the batch's loss c · mean ‖output − target‖², in the net's order."""
     tensors = _tensors(net, device)

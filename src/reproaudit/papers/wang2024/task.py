@@ -20,7 +20,7 @@ TOKENS, SUBSETS, CODES, OTHER_SUBSETS = 1, 2, 3, 4
 """Parts of a batch; each has its own stream under the batch's key."""
 
 
-class Batch(NamedTuple):
+class TokenBatch(NamedTuple):
     """Samples of the task.
 
     Attributes:
@@ -62,7 +62,7 @@ def draw_batch(
     samples: int = 0,
     positions: int = 0,
     training: bool = False,
-) -> Batch:
+) -> TokenBatch:
     """Draw a batch.
 
     Args:
@@ -87,12 +87,12 @@ def draw_batch(
     if codes is None:
         codes = draw_codes(key, s, T, samples if s.codes_drawn == "per_sample" else 1)
     X = normals(child(key, TOKENS), (samples, d, T))
-    return Batch(X, selected, queried, coordinates, codes)
+    return TokenBatch(X, selected, queried, coordinates, codes)
 
 
 def draw_test_set(
     seed: int, s: Selection, codes: Codes | None, *, training: bool = False
-) -> tuple[Batch, ...]:
+) -> tuple[TokenBatch, ...]:
     """Draw the test points, in batches that share their codes as batches of training do.
 
     Args:

@@ -27,7 +27,7 @@ from reproaudit.papers.wang2024 import fast, plain
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.sampling import child, root
 from reproaudit.papers.wang2024.settings import FullyConnected, Selection
-from reproaudit.papers.wang2024.task import Batch, Codes, draw_batch, draw_test_set
+from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_batch, draw_test_set
 
 
 @contextmanager
@@ -86,13 +86,13 @@ class Model:
                 for block, slope in zip(self.parameters, slopes, strict=True):
                     block -= s.rate(step) * slope
 
-    def measure(self, batches: Sequence[Batch]) -> list[float]:
+    def measure(self, batches: Sequence[TokenBatch]) -> list[float]:
         """Return ½ × mean squared error on batches of one size, and the mean attention."""
         with _one_thread():
             found = [self.losses(self.parameters, batch, self.settings) for batch in batches]
         return [float(mean) for mean in np.mean(found, axis=(0, 2))]
 
-    def loss(self, batches: Sequence[Batch]) -> float:
+    def loss(self, batches: Sequence[TokenBatch]) -> float:
         """Return ½ × mean squared error on batches of one size."""
         return self.measure(batches)[0]
 

@@ -16,14 +16,16 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from reproaudit.lab import Array
 from reproaudit.papers.yang2025.fast import InnerProducts
+from reproaudit.papers.yang2025.model import HEADS
 from reproaudit.papers.yang2025.task import Population
 
 SHARPNESS = 8.0
 """s: the score of the own identifier; it then has the weight e^8 / (e^8 + L − 1) > 0.99."""
 
 MARGIN = 6.0
-"""The margin that attention gives every sample; its logistic loss is 0.0025."""
+"""The margin that either gives every sample; its logistic loss is 0.0025."""
 
 SIGNAL = 3.0
 """β of the construction that takes the place of training."""
@@ -41,41 +43,40 @@ def identifier_strength(classes: int) -> float:
 
 
 def with_attention(
-    vectors: Float[np.ndarray, "vector coordinate"], sharpness: float = SHARPNESS
-) -> tuple[
-    Float[np.ndarray, "head class coordinate"],
-    Float[np.ndarray, "head class coordinate"],
-    Float[np.ndarray, "head 1 coordinate"],
-]:
-    """Returns W_K, W_Q and w of the first construction.
+    population: Population, sharpness: float = SHARPNESS
+) -> tuple[Array, Array, Array]:
+    """Returns W_K, W_Q (head, class, coordinate) and w (head, 1, coordinate) of the first.
+
+    Where signals are not orthonormal, W_Q is the nearest to the one that gives every signal of
+    class k the score s of c_k, and all else 0.
 
     Args:
-        vectors: c_1 … c_K, v_1 … v_K, orthonormal.
+        population: of the task, with its vocabulary.
         sharpness: s; at 0 attention is uniform.
     """
-    classes = len(vectors) // 2
-    identifiers, signals = vectors[:classes], vectors[classes:]
-    keys = np.stack([identifiers, identifiers])
-    queries = np.stack([sharpness * signals, -sharpness * signals])
+    classes = population.classes
+    own = population.signal_class == np.arange(classes)[:, None]
+    identifiers = population.vectors[:classes]
+    queries = sharpness * _weights_for(population, own.astype(np.float64))
     neuron = identifier_strength(classes) * identifiers.sum(axis=0)
-    return keys, queries, np.stack([neuron, neuron])[:, None, :]
+    both = np.stack([identifiers, identifiers])
+    return both, np.stack([queries, -queries]), np.stack([neuron, neuron])[:, None, :]
 
 
 def without_attention(
-    vectors: Float[np.ndarray, "vector coordinate"], bias: float, gated: bool = True
-) -> tuple[
-    Float[np.ndarray, "head 1 coordinate"],
-    Float[np.ndarray, "head 1 coordinate"],
-    Float[np.ndarray, "head class coordinate"],
-]:
-    """Returns W_K and W_Q, all zero, and w of the second construction, with β = MARGIN · L / 2.
+    population: Population, bias: float, gated: bool = True
+) -> tuple[Array, Array, Array]:
+    """Returns W_K, W_Q (head, 1, coordinate), zero, and w (head, class, coordinate) of the second.
+
+    With β = MARGIN · L / 2 every sample has the margin `MARGIN`.
 
     Args:
-        vectors: c_1 … c_K, v_1 … v_K, orthonormal.
+        population: of the task, whose vocabulary is c_1 … c_K, v_1 … v_K, orthonormal.
         bias: b.
         gated: whether identifiers switch the neurons of other classes off; without, M = 0.
     """
-    classes, length = len(vectors) // 2, len(vectors) // 2 + 1
+    classes, vectors = population.classes, population.vectors
+    length = classes + 1
     identifiers, signals = vectors[:classes], vectors[classes:]
     strength = MARGIN * length / 2
     gate = strength + bias * length if gated else 0.0
@@ -91,36 +92,29 @@ def attention_margin(classes: int) -> float:
     return identifier_strength(classes) / length * gain
 
 
-def neurons_margin() -> float:
-    """Returns the margin of every sample without attention, in closed form."""
-    return MARGIN
-
-
 def put_neurons(model: InnerProducts, population: Population, output_scale: float) -> None:
     """Puts w = γ Σ c_k + μ β Σ v_k (β: `SIGNAL`) in place, for pictures the nearest such w.
 
     Where outputs are multiplied by a scale, w is divided by it, so that margins stay.
     """
-    classes, signals = population.classes, population.signal_class >= 0
-    wished = np.where(signals, SIGNAL, 0.0)
-    identifiers = np.where(signals, 0.0, identifier_strength(classes))
-    for head, sign in enumerate((1.0, -1.0)):
-        model.responses[head] = _reachable(population, identifiers + sign * wished) / output_scale
+    signals = population.signal_class >= 0
+    identifiers = np.where(signals, 0.0, identifier_strength(population.classes))
+    for head, sign in enumerate(HEADS):
+        wished = identifiers + sign * SIGNAL * signals
+        neuron = _weights_for(population, wished) / output_scale
+        model.responses[head] = neuron @ population.vectors.T
 
 
 def put_attention(model: InnerProducts, population: Population) -> None:
-    """Puts the scores μ s of identifier k for signals of class k in place, 0 for all else."""
-    classes = population.classes
-    own = population.signal_class[None, :] == np.arange(classes)[:, None]
-    rows = _reachable(population, SHARPNESS * own.astype(np.float64))
-    model.scores[:] = 0.0
-    model.scores[0, :classes] = rows
-    model.scores[1, :classes] = -rows
+    """Puts W_K and W_Q of the first construction in place, in K rows; the other rows are zero."""
+    keys, queries, _ = with_attention(population)
+    for array, built in ((model.keys, keys), (model.queries, queries)):
+        array[...] = 0.0
+        array[:, : population.classes] = built @ population.vectors.T
 
 
-def _reachable(
-    population: Population, responses: Float[np.ndarray, "*rows vector"]
-) -> Float[np.ndarray, "*rows vector"]:
-    """The responses nearest to these that a weight vector has; the same where vectors are free."""
-    x = population.vectors
-    return np.asarray(responses @ np.linalg.pinv(x).T @ x.T)
+def _weights_for(
+    population: Population, products: Float[np.ndarray, "*rows vector"]
+) -> Float[np.ndarray, "*rows coordinate"]:
+    """The weights whose products with the vocabulary are nearest to these; equal if it is free."""
+    return np.asarray(products @ np.linalg.pinv(population.vectors).T)

@@ -2,173 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 
-from reproaudit.lab import (
-    Experiment,
-    Measurements,
-    Series,
-    Session,
-    generator,
-    join_phases,
-)
+from reproaudit.lab import Experiment, Measurements, Session, generator, join_phases
 from reproaudit.papers.yang2025 import constructed, images, measures
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.fast import InnerProducts, Rates
-from reproaudit.papers.yang2025.images import Collection, Scaling, Split
-from reproaudit.papers.yang2025.runs import (
-    CommonSettings,
-    TaskRuns,
-    every_neuron,
-    initial_model,
-    initial_plain,
-)
+from reproaudit.papers.yang2025.settings import Constructed, Pictured, Simultaneous, Staged
 from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
+from reproaudit.papers.yang2025.training import Training
 
-
-@dataclass(frozen=True)
-class Simultaneous(CommonSettings):
-    """All weights at once; `classes` names the K classes."""
-
-    classes: tuple[int, ...]
-    steps: int
-
-    @property
-    def trained_steps(self) -> int:
-        """The steps of simultaneous training."""
-        return self.steps * self.stretch
-
-
-@dataclass(frozen=True)
-class Staged(Simultaneous):
-    """Algorithm 1, beside simultaneous training of the same seed over `steps`."""
-
-    stage_steps: tuple[int, ...]
-
-    @property
-    def trained_stages(self) -> tuple[int, ...]:
-        """The steps of each stage."""
-        return tuple(steps * self.stretch for steps in self.stage_steps)
-
-
-@dataclass(frozen=True)
-class Pictured(Simultaneous):
-    """Simultaneous training with pictures of the digits `classes` as signals."""
-
-    images: Collection
-    pictures: int
-    split: Split
-    centred: bool
-    scaling: Scaling
-
-
-@dataclass(frozen=True)
-class Constructed(CommonSettings):
-    """Built transformers for each number of classes."""
-
-    class_counts: tuple[int, ...]
-    gates: Literal["present", "absent"]
-
-
-# ------------------------------------------------------------------------------------------ phases
-
-
-def _neurons_only(rates: Rates) -> Rates:
-    return Rates(0.0, rates.neurons, rates.biases)
-
-
-def _attention_only(rates: Rates) -> Rates:
-    return Rates(rates.attention, 0.0, 0.0)
-
-
-def _all_at_once(run: TaskRuns, name: str, steps: int) -> dict[int, dict[str, Series]]:
-    """Simultaneous training; the constructed neurons come early, their attention at half time."""
-    put = run.put_staged(steps / 100, steps / 2) if run.settings.weights == "constructed" else None
-    return run.phase(name, steps, run.settings.rates, put)
-
-
-# ------------------------------------------------------------------------------------- experiments
+# ------------------------------------------------------------------------------------ all at once
 
 
 def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
     """Trains on K classes with orthonormal vectors, all weights at once."""
-    task = mixture(len(settings.classes), settings.labels)
-    return _measured(settings, session, [task] * len(session.seeds))
+    return _measured(settings, session, mixture(len(settings.classes), settings.labels))
 
 
 def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measurements]:
     """Trains with pictures as signals, all weights at once."""
-    pictures = images.pictures(settings.images, settings.split)
-    chosen = [
-        images.signals(
-            pictures,
-            settings.classes,
-            settings.pictures,
-            centred=settings.centred,
-            scaling=settings.scaling,
-            draw=generator(seed, "pictures"),
-        )
-        for seed in session.seeds
-    ]
-    return _measured(settings, session, [image_mixture(one, settings.labels) for one in chosen])
+    (seed,) = session.seeds
+    chosen = images.signals(
+        images.pictures(settings.images, settings.split),
+        settings.classes,
+        settings.pictures,
+        centred=settings.centred,
+        scaling=settings.scaling,
+        draw=generator(seed, "pictures"),
+    )
+    return _measured(settings, session, image_mixture(chosen, settings.labels))
 
 
 def _measured(
-    settings: Simultaneous, session: Session, tasks: Sequence[Population]
+    settings: Simultaneous, session: Session, task: Population
 ) -> Mapping[int, Measurements]:
-    run = _start(settings, session, tasks)
-    begin = run.moments()
-    series = _all_at_once(run, "training", settings.trained_steps)
-    end = run.moments()
+    """Trains; constructed neurons come early in place of training, their attention at half time."""
+    (seed,), run = session.seeds, Training.of(settings, session, task)
+    begin, steps = run.moment(), settings.trained_steps
+    put = run.construction(steps / 100, steps / 2)
+    series = run.train("training", steps, settings.rates, put)
+    # accuracy when easy samples first have a confidence of 3/4
+    easy = np.flatnonzero(series["easy_confidence"].values >= 0.75)
+    once_easy = float(series["accuracy"].values[easy[0]]) if easy.size else 0.0
     return {
         seed: Measurements(
-            scalars={
-                "accuracy_once_easy": _accuracy_once_easy(series[seed]),
-                **end[i].moved(begin[i]),
-            },
-            series=series[seed],
-            arrays={"scores": measures.class_scores(run.models[i], run.populations[i])},
+            scalars={"accuracy_once_easy": once_easy, **run.moved(begin)},
+            series=series,
+            arrays={"scores": measures.class_scores(run.model, run.population)},
         )
-        for i, seed in enumerate(session.seeds)
     }
 
 
-def _start(settings: CommonSettings, session: Session, tasks: Sequence[Population]) -> TaskRuns:
-    """The models before training, each on its seed's training set."""
-    populations = _training_sets(settings, session, tasks)
-    each = list(zip(session.seeds, populations, strict=True))
-    if session.form == "fast" or settings.weights == "constructed":
-        return TaskRuns(
-            settings, session, populations, [initial_model(settings, *one) for one in each]
-        )
-    weights = [initial_plain(settings, *one) for one in each]
-    return TaskRuns(
-        settings, session, populations, [every_neuron(settings, *one) for one in each], weights
-    )
-
-
-def _training_sets(
-    settings: CommonSettings, session: Session, tasks: Sequence[Population]
-) -> Sequence[Population]:
-    """The exact populations, or as many draws from each as the settings say."""
-    if settings.training_samples == 0:
-        return tasks
-    return [
-        task.sampled(settings.training_samples, generator(seed, "training set"))
-        for seed, task in zip(session.seeds, tasks, strict=True)
-    ]
-
-
-def _accuracy_once_easy(series: Mapping[str, Series]) -> float:
-    """The share of samples that are right when easy ones first have a confidence of 3/4."""
-    easy = np.flatnonzero(series["easy_confidence"].values >= 0.75)
-    return float(series["accuracy"].values[easy[0]]) if easy.size else 0.0
-
+# ------------------------------------------------------------------------------------- Algorithm 1
 
 STAGES = ("neurons", "attention", "neurons_again")
 """The stages of Algorithm 1."""
@@ -180,41 +70,36 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     A control's labels and frozen attention concern Algorithm 1 alone, so that what it is held
     against stays the paper's.
     """
-    classes, count = len(settings.classes), len(session.seeds)
-    staged = _start(settings, session, [mixture(classes, settings.labels)] * count)
-    start = [model.copy() for model in staged.models]
-    reference = _training_sets(settings, session, [mixture(classes)] * count)
-    weights = [one.copy() for one in staged.weights]
-    together = TaskRuns(settings, session, reference, [one.copy() for one in start], weights)
-    rates, begin = settings.rates, staged.moments()
-    kinds = (_neurons_only(rates), _attention_only(rates), _neurons_only(rates))
+    (seed,), classes = session.seeds, len(settings.classes)
+    staged = Training.of(settings, session, mixture(classes, settings.labels))
+    together = Training.of(settings, session, mixture(classes))
+    start, begin, rates = staged.model.copy(), staged.moment(), settings.rates
+    neurons, attention = rates._replace(attention=0.0), Rates(rates.attention, 0.0, 0.0)
     series, ends = [], []
-    for index, (name, steps, kind) in enumerate(
-        zip(STAGES, settings.trained_stages, kinds, strict=True)
-    ):
-        series.append(staged.phase(name, steps, kind, _staged_construction(staged, index, steps)))
+    kinds = (neurons, attention, neurons)
+    puts = ((0.5, np.inf), (np.inf, 0.5), (np.inf, np.inf))  # neurons, then attention, halfway
+    for name, steps, kind, put in zip(STAGES, settings.trained_stages, kinds, puts, strict=True):
+        built = staged.construction(put[0] * steps, put[1] * steps)
+        series.append(staged.train(name, steps, kind, built))
         ends.append(staged.observe())
-    rates = Rates(settings.attention_rate, rates.neurons, rates.biases)
-    put = together.put_staged(1, 1) if settings.weights == "constructed" else None
-    together.phase("together", settings.trained_steps, rates, put)
-    end = staged.moments()
+    everything = rates._replace(attention=settings.attention_rate)
+    built = together.construction(1, 1)
+    together.train("together", settings.trained_steps, everything, built)
     return {
         seed: Measurements(
             scalars={
-                **_agreement(staged.populations[i], start[i], staged.models[i], together.models[i]),
-                **end[i].moved(begin[i]),
+                **_agreement(staged.population, start, staged.model, together.model),
+                **staged.moved(begin),
             },
-            series=join_phases(
-                zip(settings.trained_stages, (one[seed] for one in series), strict=True)
-            ),
+            series=join_phases(zip(settings.trained_stages, series, strict=True)),
             arrays={
-                "hard_confidence_after": np.array([end[i]["hard_confidence"] for end in ends]),
-                "easy_confidence_after": np.array([end[i]["easy_confidence"] for end in ends]),
-                "loss_after": np.array([end[i]["loss"] for end in ends]),
-                "scores": measures.class_scores(staged.models[i], staged.populations[i]),
+                **{
+                    f"{name}_after": np.array([end[name] for end in ends])
+                    for name in ("hard_confidence", "easy_confidence", "loss")
+                },
+                "scores": measures.class_scores(staged.model, staged.population),
             },
         )
-        for i, seed in enumerate(session.seeds)
     }
 
 
@@ -238,12 +123,7 @@ def _agreement(
     }
 
 
-def _staged_construction(run: TaskRuns, stage: int, steps: int) -> Callable[[int], None] | None:
-    """Of a positive control: neurons halfway through the first stage, attention the second."""
-    if run.settings.weights != "constructed":
-        return None
-    never = float("inf")
-    return run.put_staged(steps / 2 if stage == 0 else never, steps / 2 if stage == 1 else never)
+# ------------------------------------------------------------------------------------- constructed
 
 
 def measure_constructed(settings: Constructed, session: Session) -> Mapping[int, Measurements]:
@@ -254,39 +134,29 @@ def measure_constructed(settings: Constructed, session: Session) -> Mapping[int,
     (seed,) = session.seeds
     counts = settings.class_counts
     built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
-    stated = np.array(
-        [
-            [constructed.attention_margin(count) for count in counts],
-            [constructed.neurons_margin() for _ in counts],
-        ]
-    )
+    with_attention = [constructed.attention_margin(count) for count in counts]
+    stated = np.array([with_attention, [constructed.MARGIN for _ in counts]])
     return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}
 
 
 def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float]:
-    population = mixture(classes, settings.labels)
     square = generator(seed, "basis", classes).standard_normal((2 * classes, 2 * classes))
-    vectors = np.linalg.qr(square)[0]
+    task = replace(mixture(classes, settings.labels), vectors=np.linalg.qr(square)[0])
     sharpness = 0.0 if settings.attention == "frozen" else constructed.SHARPNESS
     both = (
-        constructed.with_attention(vectors, sharpness),
-        constructed.without_attention(vectors, settings.bias, settings.gates == "present"),
+        constructed.with_attention(task, sharpness),
+        constructed.without_attention(task, settings.bias, settings.gates == "present"),
     )
-    rotated = torch.from_numpy(vectors).T @ plain.samples(population)
     margins = []
     for keys, queries, neurons in both:
-        weights = plain.initial((keys, queries), neurons, settings.bias)
+        weights = plain.Weights.of(keys, queries, neurons, settings.bias)
         with torch.no_grad():
-            f = plain.outputs(weights, rotated, 1.0).numpy()
-        margins.append(float((population.labels * f).min()))
+            f = plain.outputs(weights, plain.samples(task), 1.0).numpy()
+        margins.append(float((task.labels * f).min()))
     return margins
 
 
 # ------------------------------------------------------------------------------------ what is there
-
-
-def _phases(settings: Simultaneous) -> Mapping[str, int]:
-    return {"training": settings.trained_steps}
 
 
 def _staged_phases(settings: Staged) -> Mapping[str, int]:
@@ -294,30 +164,23 @@ def _staged_phases(settings: Staged) -> Mapping[str, int]:
     return {**stages, "together": settings.trained_steps}
 
 
-def _checksums(settings: Pictured) -> Mapping[str, str]:
-    return images.checksums(settings.images, settings.split)
-
-
-def _stand_in(settings: Pictured) -> str | None:
-    return images.pictures(settings.images, settings.split).proxy
-
-
-_CARD = frozenset({"cuda"})
-"""The devices on which all seeds of a cell are trained at once."""
-
-_SIMULTANEOUS = Experiment(Simultaneous, measure_simultaneous, _CARD, _phases, has_plain_form=True)
+_SIMULTANEOUS = Experiment(
+    Simultaneous,
+    measure_simultaneous,
+    phases=lambda s: {"training": s.trained_steps},
+    has_plain_form=True,
+)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "simultaneous": _SIMULTANEOUS,
     "three_classes": _SIMULTANEOUS,
-    "three_stages": Experiment(Staged, measure_staged, _CARD, _staged_phases, has_plain_form=True),
+    "three_stages": Experiment(Staged, measure_staged, phases=_staged_phases, has_plain_form=True),
     "pictures": Experiment(
         Pictured,
         measure_pictured,
-        _CARD,
-        _phases,
-        data=_checksums,
-        proxy=_stand_in,
+        phases=lambda s: {"training": s.trained_steps},
+        data=lambda s: images.checksums(s.images, s.split),
+        proxy=lambda s: images.pictures(s.images, s.split).proxy,
         has_plain_form=True,
     ),
     "construction": Experiment(Constructed, measure_constructed, has_plain_form=True),

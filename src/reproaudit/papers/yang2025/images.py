@@ -1,9 +1,9 @@
 """The pictures of the image variant: MNIST, or a stand-in that needs no network.
 
 MNIST is looked for in the folder that ``REPROAUDIT_DATA`` names and in the user's cache folder, in
-torchvision's layout (``MNIST/raw/``) or flat, gzipped or not. Where it is in neither, torchvision
-downloads it into the cache folder, once. Without network that fails within seconds, and its other
-split or scikit-learn's embedded 8×8 digits stand in; a record made with them says so.
+``MNIST/raw/`` or flat, gzipped or not. Where it is in neither, it is downloaded into the cache
+folder, once. Where that fails, its other split or scikit-learn's embedded 8×8 digits stand in; a
+record made with them says so.
 
 Only planning (`checksums`) tries a failed download again. Whoever measures afterwards, perhaps in
 many processes, finds the note of the failure and does not, so plan and measurements agree.
@@ -14,17 +14,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import http.client
-import io
 import logging
 import math
 import os
-import socket
 import tempfile
-import threading
-import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -38,32 +33,28 @@ from reproaudit.lab import DATA_VARIABLE
 
 _log = logging.getLogger(__name__)
 
-PROBE_SECONDS = 4.0
-"""The seconds within which a mirror must answer, resolving its name included.
-
-If none does, there is no network.
-"""
-
-STALL_SECONDS = 10.0
-"""The seconds for which a download may stand still."""
-
-STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
-"""The note in a record that was made without MNIST."""
+Collection = Literal["mnist", "digits"]
+"""The pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
 
 Split = Literal["train", "test"]
 """One of MNIST's two splits."""
 
-STEMS: dict[Split, str] = {"train": "train", "test": "t10k"}
-"""The stem of a split's files."""
+Scaling = Literal["unit_norm", "pixels"]
+"""The scaling of pictures: to length 1, or none, with values between 0 and 1."""
+
+FILES: dict[Split, tuple[str, str]] = {
+    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+}
+"""The files of a split: pictures and labels."""
+
+STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
+"""The note in a record that was made without MNIST."""
 
 FAILED = "mnist-download-failed.txt"
 """The note of a failed download, in the cache folder."""
 
-Collection = Literal["mnist", "digits"]
-"""The pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
-
-Scaling = Literal["unit_norm", "pixels"]
-"""The scaling of pictures: to length 1, or none, with values between 0 and 1."""
+MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
 
 @dataclass(frozen=True)
@@ -89,8 +80,8 @@ def checksums(images: Collection, split: Split) -> dict[str, str]:
     Raises:
         TechnicalError: if a file is there and is not what it should be.
     """
-    if images == "mnist" and not _found(folders(), split):
-        _try_download(cache_folder())
+    if images == "mnist" and not _found(split):
+        _try_download()
     return dict(pictures(images, split).checksums)
 
 
@@ -104,14 +95,14 @@ def pictures(images: Collection, split: Split) -> Pictures:
     """
     if images == "digits":
         return _digits()
-    if not _found(folders(), split) and not (cache_folder() / FAILED).exists():
-        _try_download(cache_folder())
-    if found := _found(folders(), split):
-        return _mnist(STEMS[split], *found)
+    if not _found(split) and not (cache_folder() / FAILED).exists():
+        _try_download()
+    if found := _found(split):
+        return _mnist(split, *found)
     other: Split = "test" if split == "train" else "train"
-    if found := _found(folders(), other):
+    if found := _found(other):
         proxy = f"MNIST's '{other}' split in place of its '{split}' split"
-        return replace(_mnist(STEMS[other], *found), proxy=proxy)
+        return replace(_mnist(other, *found), proxy=proxy)
     return _digits()
 
 
@@ -158,41 +149,32 @@ def cache_folder() -> Path:
     return Path(base) / "reproaudit"
 
 
-def folders() -> tuple[Path, ...]:
-    """The folders in which MNIST is looked for, in this order."""
-    named = os.environ.get(DATA_VARIABLE)
-    return (*((Path(named),) if named else ()), cache_folder())
-
-
-def _file(folder: Path, name: str) -> Path | None:
-    places = (folder / "MNIST" / "raw", folder)
-    candidates = (place / (name + ending) for place in places for ending in ("", ".gz"))
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _found(where: Sequence[Path], split: Split) -> tuple[Path, Path] | None:
+def _found(split: Split) -> tuple[Path, Path] | None:
     """The file of a split's pictures, and that of its labels."""
-    for folder in where:
-        pixels = _file(folder, f"{STEMS[split]}-images-idx3-ubyte")
-        labels = _file(folder, f"{STEMS[split]}-labels-idx1-ubyte")
-        if pixels and labels:
-            return pixels, labels
+    named = os.environ.get(DATA_VARIABLE)
+    for folder in [*([Path(named)] if named else []), cache_folder()]:
+        for place in (folder / "MNIST" / "raw", folder):
+            both = [
+                next(
+                    (path for path in (place / name, place / f"{name}.gz") if path.is_file()), None
+                )
+                for name in FILES[split]
+            ]
+            if both[0] and both[1]:
+                return both[0], both[1]
     return None
 
 
 @cache
-def _mnist(stem: str, pixel_file: Path, label_file: Path) -> Pictures:
-    pixels, pixel_sum = _read_idx(pixel_file)
-    labels, label_sum = _read_idx(label_file)
+def _mnist(split: Split, pixel_file: Path, label_file: Path) -> Pictures:
+    (pixels, pixel_sum), (labels, label_sum) = _read_idx(pixel_file), _read_idx(label_file)
     if pixels.ndim != 3 or labels.ndim != 1 or len(pixels) != len(labels):
         raise TechnicalError(
             f"{pixel_file} and {label_file} do not belong together: they hold arrays of shape "
             f"{pixels.shape} and {labels.shape}. Delete both; they are downloaded again."
         )
-    sums = {
-        f"MNIST {stem}-images-idx3-ubyte": pixel_sum,
-        f"MNIST {stem}-labels-idx1-ubyte": label_sum,
-    }
+    names = (f"MNIST {name}" for name in FILES[split])
+    sums = dict(zip(names, (pixel_sum, label_sum), strict=True))
     return Pictures(pixels.reshape(len(pixels), -1) / 255.0, labels, sums, None)
 
 
@@ -223,8 +205,7 @@ def _digits() -> Pictures:
     loaded = load_digits()
     labels = loaded.target.astype(np.uint8)
     content = loaded.data.tobytes() + labels.tobytes()
-    name = "scikit-learn digits"
-    sums = {name: hashlib.sha256(content).hexdigest()}
+    sums = {"scikit-learn digits": hashlib.sha256(content).hexdigest()}
     return Pictures(loaded.data / 16.0, labels, sums, STAND_IN)
 
 
@@ -232,76 +213,27 @@ def _digits() -> Pictures:
 
 
 @cache
-def _try_download(folder: Path) -> None:
-    """Downloads MNIST into a folder, or notes there and in the log why not; once per process."""
-    note = folder / FAILED
+def _try_download() -> None:
+    """Downloads MNIST, or notes in the cache folder and the log why not; once per process."""
+    folder = cache_folder()
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         _download(folder)
+        (folder / FAILED).unlink(missing_ok=True)
     except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
-        _log.warning(
-            "MNIST cannot be downloaded (%s): using its other split, if it is there, or %s",
-            error,
-            STAND_IN,
-        )
+        message = "MNIST cannot be downloaded (%s): using its other split, if it is there, or %s"
+        _log.warning(message, error, STAND_IN)
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            note.write_text(f"{error}\n", encoding="utf-8")
-    else:
-        note.unlink(missing_ok=True)
+            (folder / FAILED).write_text(f"{error}\n", encoding="utf-8")
 
 
 def _download(folder: Path) -> None:
-    from torchvision.datasets import MNIST
-
-    if not _answers(MNIST.mirrors):
-        raise ConnectionError(f"no mirror answers within {PROBE_SECONDS:g} s")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(dir=folder) as unfinished,
-        _socket_timeout(STALL_SECONDS),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),  # progress bars, which the caller draws itself
-    ):
-        MNIST(unfinished, train=True, download=True)
-        target = folder / "MNIST" / "raw"
-        target.mkdir(parents=True, exist_ok=True)
-        for file in Path(unfinished, "MNIST", "raw").iterdir():
+    target = folder / "MNIST" / "raw"
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+        for name in (f"{stem}.gz" for both in FILES.values() for stem in both):
+            with urllib.request.urlopen(MIRROR + name, timeout=10) as answer:
+                Path(unfinished, name).write_bytes(answer.read())
+            _read_idx(Path(unfinished, name))
+        for file in Path(unfinished).iterdir():
             file.replace(target / file.name)  # whole files only, whatever happens
-
-
-def _answers(mirrors: Sequence[str]) -> bool:
-    """True if one of the mirrors answers. In threads: resolving a name knows no time limit."""
-    reached = threading.Event()
-
-    def probe(url: str) -> None:
-        try:
-            request = urllib.request.Request(url, method="HEAD")
-            urllib.request.urlopen(request, timeout=PROBE_SECONDS).close()
-        except urllib.error.HTTPError:
-            reached.set()  # a refusal to list a folder is an answer
-        except (OSError, http.client.HTTPException):
-            return
-        reached.set()
-
-    threads = [threading.Thread(target=probe, args=(url,), daemon=True) for url in mirrors]
-    for thread in threads:
-        thread.start()
-    return _first(reached, threads)
-
-
-def _first(reached: threading.Event, threads: Sequence[threading.Thread]) -> bool:
-    """Waits until one thread reaches its mirror, all have given up, or the time is over."""
-    for _ in range(int(PROBE_SECONDS / 0.1)):
-        if reached.wait(0.1) or not any(thread.is_alive() for thread in threads):
-            break
-    return reached.is_set()
-
-
-@contextlib.contextmanager
-def _socket_timeout(seconds: float) -> Iterator[None]:
-    earlier = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(seconds)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(earlier)

@@ -6,18 +6,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, softmax
 
-from reproaudit.papers.yang2025 import fast
 from reproaudit.papers.yang2025.fast import InnerProducts
 from reproaudit.papers.yang2025.model import HEADS
 from reproaudit.papers.yang2025.task import Population
 
 _SIGNS = np.array(HEADS)
-
-
-def observe(model: InnerProducts, population: Population, output_scale: float) -> dict[str, float]:
-    """Returns one observation, by the names under which the audit says what each number means."""
-    both = (fast.outputs(one, population, output_scale) for one in (model, _uniform(model)))
-    return observed(model, population, *both)
 
 
 def observed(
@@ -26,15 +19,18 @@ def observed(
     f: Float[np.ndarray, " sample"],
     without_attention: Float[np.ndarray, " sample"],
 ) -> dict[str, float]:
-    """The same from the outputs of the model, and those with every score 0."""
+    """Returns one observation, by the names under which the audit says what each number means.
+
+    ``f`` are the model's outputs, ``without_attention`` those with every score 0.
+    """
     margin = population.labels * f
     uniform = population.labels * without_attention
     easy, hard = population.easy, population.hard
-    scores = class_scores(model, population)
-    own, other = _own_and_other(scores)
+    scores, is_own = class_scores(model, population), np.eye(population.classes, dtype=np.bool_)
+    nearest = np.where(is_own, -np.inf, scores).max(axis=1)  # the highest of the others
     shares = identifier_shares(model, population)
     return {
-        "loss": fast.expected_loss(f, population.positive),
+        "loss": population_loss(f, population.positive),
         "accuracy": float((margin > 0).mean()),
         "easy_margin": float(margin[easy].mean()),
         "hard_margin": float(margin[hard].mean()),
@@ -44,23 +40,24 @@ def observed(
         "hard_without_attention": float(expit(uniform[hard]).mean()),
         "identifier_share": float(shares.mean()),
         "share_off_even": float(np.abs(shares - 1 / population.classes).max()),
-        "score_own": float(own.mean()),
-        "score_other": float(other.mean()),
-        "separation": float((own - other.max(axis=-1)).min()),
+        "score_own": float(scores[:, is_own].mean()),
+        "score_other": float(scores[:, ~is_own].mean()),
+        "separation": float((scores[:, is_own] - nearest).min()),
         **_neurons(model, population),
     }
 
 
-def _uniform(model: InnerProducts) -> InnerProducts:
-    """The same neurons, with every score 0."""
-    return InnerProducts(
-        model.responses,
-        model.biases,
-        np.zeros_like(model.scores),
-        model.key_gram,
-        model.query_gram,
-        model.combinations,
-    )
+def population_loss(
+    f: Float[np.ndarray, " sample"],
+    positive: Float[np.ndarray, " sample"],
+    shares: Float[np.ndarray, " sample"] | None = None,
+) -> float:
+    """Returns the mean logistic loss of outputs f over all samples, or by their shares.
+
+    ``positive`` is P(label = +1) of each sample.
+    """
+    right, wrong = np.logaddexp(0.0, -f), np.logaddexp(0.0, f)
+    return float(np.average(positive * right + (1.0 - positive) * wrong, weights=shares))
 
 
 def class_scores(
@@ -68,25 +65,10 @@ def class_scores(
 ) -> Float[np.ndarray, "head identifier class"]:
     """Returns μ times the score of identifier j for a signal of class k, averaged over signals."""
     classes = population.classes
+    scores = (_SIGNS[:, None, None] * model.scores)[:, :classes]
     return np.stack(
-        [
-            (_SIGNS[:, None, None] * model.scores)[:, :classes, population.signal_class == k].mean(
-                2
-            )
-            for k in range(classes)
-        ],
-        axis=2,
+        [scores[:, :, population.signal_class == k].mean(axis=2) for k in range(classes)], axis=2
     )
-
-
-def _own_and_other(
-    scores: Float[np.ndarray, "head identifier class"],
-) -> tuple[Float[np.ndarray, "head class"], Float[np.ndarray, "head class other"]]:
-    """The scores of each signal's own identifier, and of the others."""
-    classes = scores.shape[1]
-    own = np.stack([scores[:, k, k] for k in range(classes)], axis=1)
-    other = np.stack([np.delete(scores[:, :, k], k, axis=1) for k in range(classes)], axis=1)
-    return own, other
 
 
 def identifier_shares(

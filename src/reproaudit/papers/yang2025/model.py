@@ -7,7 +7,7 @@ autograd on whole weight matrices, one row per neuron; `fast` computes the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,8 +20,7 @@ HEADS = (1.0, -1.0)
 """The sign μ of each head's output."""
 
 
-@dataclass
-class Weights:
+class Weights(NamedTuple):
     """The weights of both heads, head +1 first.
 
     Attributes:
@@ -36,17 +35,23 @@ class Weights:
     neurons: Float[Tensor, "head neuron coordinate"]
     biases: Float[Tensor, "head neuron"]
 
-    def copy(self) -> Weights:
-        """Returns the same weights in tensors of their own."""
-        return Weights(*(one.detach().clone().requires_grad_() for one in self.all()))
+    @classmethod
+    def of(
+        cls,
+        keys: Float[np.ndarray, "head width coordinate"],
+        queries: Float[np.ndarray, "head width coordinate"],
+        neurons: Float[np.ndarray, "head neuron coordinate"],
+        bias: float,
+        device: str = "cpu",
+    ) -> Weights:
+        """Returns weights that autograd follows, in double precision, with one bias for all."""
+        arrays = keys, queries, neurons, np.full(neurons.shape[:2], bias)
+        tensors = (torch.tensor(one, dtype=torch.float64, device=device) for one in arrays)
+        return cls(*(one.requires_grad_() for one in tensors))
 
-    def state(self) -> dict[str, Tensor]:
-        """Returns what training changes, by name."""
-        return dict(vars(self))
-
-    def all(self) -> tuple[Tensor, ...]:
-        """Returns the four tensors in the order above."""
-        return self.keys, self.queries, self.neurons, self.biases
+    def arrays(self) -> list[np.ndarray]:
+        """Returns the four, copied into arrays, in the order above."""
+        return [one.detach().cpu().numpy().copy() for one in self]
 
 
 def samples(population: Population) -> Float[Tensor, "sample coordinate token"]:
@@ -65,7 +70,7 @@ def outputs(
         x: the samples, their tokens as columns.
         output_scale: what multiplies each neuron: 1 for a sum over neurons, 1/neurons for a mean.
     """
-    total = torch.zeros(x.shape[0], dtype=x.dtype)
+    total = x.new_zeros(x.shape[0])
     for head, sign in enumerate(HEADS):
         keys, queries = weights.keys[head] @ x, weights.queries[head] @ x
         attention = torch.softmax(keys.transpose(1, 2) @ queries, dim=1)  # over the keys
@@ -75,31 +80,18 @@ def outputs(
     return total
 
 
-def population_loss(
-    weights: Weights,
-    x: Float[Tensor, "sample coordinate token"],
-    positive: Float[Tensor, " sample"],
-    output_scale: float,
-    shares: Float[Tensor, " sample"],
-) -> Float[Tensor, ""]:
-    """Returns the expected logistic loss over the samples.
-
-    Args:
-        weights: the model.
-        x: the samples.
-        positive: of each sample, the probability of the label +1.
-        output_scale: as for `outputs`.
-        shares: how much of the loss each sample makes, in sum 1.
-    """
-    return logistic_loss(outputs(weights, x, output_scale), positive, shares)
-
-
 def logistic_loss(
     f: Float[Tensor, " sample"],
     positive: Float[Tensor, " sample"],
     shares: Float[Tensor, " sample"],
 ) -> Float[Tensor, ""]:
-    """Returns the expected logistic loss of outputs f; the rest as for `population_loss`."""
+    """Returns the expected logistic loss over the samples.
+
+    Args:
+        f: the outputs.
+        positive: of each sample, the probability of the label +1.
+        shares: how much of the loss each sample makes, in sum 1.
+    """
     softplus = torch.nn.functional.softplus
     return (shares * (positive * softplus(-f) + (1 - positive) * softplus(f))).sum()
 
@@ -124,34 +116,18 @@ def descend(
     Returns:
         The loss before each step.
     """
-    x = samples(population).to(weights.neurons.dtype)
-    positive = torch.from_numpy(population.positive).to(weights.neurons.dtype)
-    shares = torch.from_numpy(population.shares).to(weights.neurons.dtype)
+    x = samples(population).to(weights.neurons)  # in their precision, on their device
+    positive = torch.from_numpy(population.positive).to(x)
+    shares = torch.from_numpy(population.shares).to(x)
     attention, neurons, biases = rates
     losses = []
     for _ in range(steps):
-        loss = population_loss(weights, x, positive, output_scale, shares)
-        gradients = torch.autograd.grad(loss, weights.all())
+        loss = logistic_loss(outputs(weights, x, output_scale), positive, shares)
+        gradients = torch.autograd.grad(loss, weights)
         with torch.no_grad():
             for tensor, gradient, rate in zip(
-                weights.all(), gradients, (attention, attention, neurons, biases), strict=True
+                weights, gradients, (attention, attention, neurons, biases), strict=True
             ):
                 tensor -= rate * gradient
         losses.append(float(loss.detach()))
     return losses
-
-
-def initial(
-    attention: tuple[
-        Float[np.ndarray, "head width coordinate"], Float[np.ndarray, "head width coordinate"]
-    ],
-    neurons: Float[np.ndarray, "head neuron coordinate"],
-    bias: float,
-) -> Weights:
-    """Returns weights that autograd follows, from W_K and W_Q, the neurons and one bias for all."""
-
-    def leaf(values: np.ndarray) -> Tensor:
-        return torch.tensor(values, dtype=torch.float64, requires_grad=True)
-
-    keys, queries = attention
-    return Weights(leaf(keys), leaf(queries), leaf(neurons), leaf(np.full(neurons.shape[:2], bias)))

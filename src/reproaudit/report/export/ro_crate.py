@@ -34,7 +34,7 @@ Entity = dict[str, Any]
 
 @dataclass(frozen=True)
 class CrateFile:
-    """A file of the crate, besides its metadata.
+    """A file of the crate, not counting its metadata.
 
     Attributes:
         name: the path from the crate's folder.
@@ -86,7 +86,7 @@ def crate_metadata(
 
     Args:
         card: the scorecard.
-        files: everything that the crate holds besides.
+        files: what else the crate holds.
         license_url: the licence under which the crate is shared; None if nobody said.
     """
     parts = list(files)

@@ -1,0 +1,46 @@
+"""Writes README's table of papers from the committed reports; run with ``make readme``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from reproaudit.judge import Level, Outcome
+from reproaudit.report.files import read_scorecard
+from reproaudit.report.model import Scorecard
+from reproaudit.report.words import OUTCOMES
+
+ROOT = Path(__file__).parents[1]
+README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"
+START, END = "<!-- table of papers -->", "<!-- end of table -->"
+
+
+def rows() -> Iterator[str]:
+    """Yield the table's lines, a row for each paper."""
+    yield "| paper | claims tested | answers | certainty |"
+    yield "|---|---:|---|---|"
+    for file in sorted(REPORTS.glob("*/scorecard.json")):
+        yield _row(read_scorecard(file))
+
+
+def _row(card: Scorecard) -> str:
+    outcomes = Counter(one.outcome for one in card.claims)
+    levels = Counter(one.certainty.level for one in card.claims)
+    tested = len(card.claims) - outcomes[Outcome.NOT_TESTED] - outcomes[Outcome.FAILED]
+    answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
+    sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
+    listed = len(card.claims) + len(card.not_audited)
+    slug = card.paper["slug"]
+    return f"| {slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
+
+
+def with_table(text: str) -> str:
+    """Return README with today's table between its two marks."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return "\n".join([f"{before}{START}", *rows(), f"{END}{after}"])
+
+
+if __name__ == "__main__":
+    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")

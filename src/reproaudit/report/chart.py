@@ -1,0 +1,190 @@
+"""A claim's figure as SVG: axes, every run as a thin line, stages, and the bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from reproaudit.report.model import ChartModel, ClaimModel, LinesModel
+from reproaudit.report.numbers import counted, number
+
+WIDTH, HEIGHT = 424.0, 230.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 26.0, 20.0, 36.0
+
+SMALL = (140.0, 48.0)
+FEW = 5
+"""The most runs of an arm in a figure in small."""
+
+SAID = {
+    "run": "runs",
+    "null": "null",
+    "built": "built by hand",
+    "rival": "what it must beat",
+    "earlier": "claimed first",
+    "later": "claimed later",
+}
+"""What a figure calls a kind of line."""
+
+
+def chart(claim: ClaimModel) -> Markup:
+    """Return a claim's figure; empty if it has none."""
+    found = claim.figure
+    if found is None:
+        return Markup()
+    x = _Axis([v for one in found.lines for v in one.x], found.log_x, LEFT, WIDTH - RIGHT)
+    trained = [one for one in found.lines if one.role != "built"]
+    heights = [v for one in trained for run in one.runs for v in run]
+    if found.bound is not None:
+        heights.append(found.bound)
+    y = _Axis(heights, found.log_y, HEIGHT - BOTTOM, TOP)
+    parts = [*_grid(x, y, found), *_stages(x, found)]
+    order = list(SAID)
+    for lines in sorted(found.lines, key=lambda one: -order.index(one.role)):
+        parts += [_line(lines, run, x, y) for run in lines.runs if y.holds(run)]
+    if found.bound is not None:
+        at = _n(y.place(found.bound))
+        parts.append(
+            Markup('<line class="bound" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
+                _n(LEFT), at, _n(WIDTH - RIGHT), at
+            )
+        )
+    parts.append(_text(LEFT, 12.0, found.title))
+    parts.append(_text(WIDTH - RIGHT, HEIGHT - 4, found.x_title, "end"))
+    return Markup(
+        '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(_n(WIDTH), _n(HEIGHT), chart_label(claim), Markup().join(parts))
+
+
+def picture(claim: ClaimModel) -> Markup:
+    """Return a claim's figure in small: the lines alone; empty if it has none."""
+    found = claim.figure
+    if found is None:
+        return Markup()
+    trained = [one for one in found.lines if one.role != "built"]
+    x = _Axis([v for one in trained for v in one.x], found.log_x, 2.0, SMALL[0] - 2)
+    heights = [v for one in trained for run in one.runs for v in run]
+    y = _Axis(heights, found.log_y, SMALL[1] - 2, 2.0)
+    lines = [_line(one, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]]
+    frame = '<svg class="picture" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    return Markup(frame).format(*map(_n, SMALL), chart_label(claim), Markup().join(lines))
+
+
+def chart_label(claim: ClaimModel) -> str:
+    """Return in words what a claim's figure shows; empty if it has none."""
+    found = claim.figure
+    if found is None:
+        return ""
+    said = []
+    for one in found.lines:
+        ends = [run[-1] for run in one.runs]
+        name = said_of(one)
+        low, high = number(min(ends)), number(max(ends))
+        where = f"at {low}" if low == high else f"from {low} to {high}"
+        said.append(f"{name} ({counted(len(ends), 'line')}) end {where}")
+    return f"{found.title} against {found.x_title}: {'; '.join(said)}."
+
+
+def said_of(lines: LinesModel) -> str:
+    """Return what a figure calls some lines."""
+    named = lines.role in ("null", "earlier", "later")
+    return f"{SAID[lines.role]}: {lines.name}" if named else SAID[lines.role]
+
+
+def legend(claim: ClaimModel) -> list[tuple[str, str]]:
+    """Return the kinds of line in a claim's figure: class, and what it is."""
+    lines = claim.figure.lines if claim.figure is not None else ()
+    pairs = dict.fromkeys((one.role, said_of(one)) for one in lines)
+    return list(pairs)
+
+
+class _Axis:
+    """A linear or logarithmic scale, from the least to the largest number shown."""
+
+    def __init__(self, values: Sequence[float], log: bool, start: float, end: float) -> None:
+        positive = [one for one in values if one > 0]
+        self.log = log and bool(positive)
+        self.low = min(positive) if self.log else min(values)
+        self.high = max(positive) if self.log else max(values)
+        if self.low == self.high:
+            self.high = self.low * 2 if self.log else self.low + 1.0
+        self._start, self._length = start, end - start
+
+    def place(self, value: float) -> float:
+        """Return where a number lies; below a logarithmic scale, at its start."""
+        if self.log:
+            value = max(value, self.low)
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self._start + self._length * share
+
+    def holds(self, values: Sequence[float]) -> bool:
+        """Tell whether some of a line lies on the scale."""
+        return max(values) >= self.low and min(values) <= self.high
+
+    def ticks(self) -> list[float]:
+        """Return two to six round numbers on the axis."""
+        if self.log:
+            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            every = max(1, math.ceil((last - first) / 4))
+            decades = [10.0**one for one in range(first, last + 1, every)]
+            return decades if len(decades) > 1 else [self.low, self.high]
+        size = 10 ** math.floor(math.log10((self.high - self.low) / 3))
+        step = next(size * m for m in (1, 2, 5, 10) if (self.high - self.low) / (size * m) <= 4.5)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [step * one for one in range(first, last + 1)]
+
+
+def _grid(x: _Axis, y: _Axis, found: ChartModel) -> list[Markup]:
+    parts = []
+    for value in y.ticks():
+        at = y.place(value)
+        parts.append(
+            Markup('<line class="grid" x1="{0}" y1="{1}" x2="{2}" y2="{1}"/>').format(
+                _n(LEFT), _n(at), _n(WIDTH - RIGHT)
+            )
+        )
+        parts.append(_text(LEFT - 5, at + 4, _tick(value), "end"))
+    places = sorted({v for one in found.lines for v in one.x})
+    few = len(places) <= 10  # a graded axis: its own coordinates
+    for value in places if few else x.ticks():
+        parts.append(_text(x.place(value), HEIGHT - BOTTOM + 15, _tick(value), "middle"))
+    return parts
+
+
+def _stages(x: _Axis, found: ChartModel) -> list[Markup]:
+    parts, start = [], x.low
+    for end, name in found.stages:
+        at = x.place(min(end, x.high))
+        parts.append(
+            Markup('<line class="stage" x1="{0}" y1="{1}" x2="{0}" y2="{2}"/>').format(
+                _n(at), _n(TOP), _n(HEIGHT - BOTTOM)
+            )
+        )
+        parts.append(_text((x.place(start) + at) / 2, TOP + 10, name, "middle"))
+        start = min(end, x.high)
+    return parts
+
+
+def _line(lines: LinesModel, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
+    pairs = zip(lines.x, run, strict=True)
+    points = " ".join(f"{_n(x.place(a))},{_n(y.place(b))}" for a, b in pairs)
+    return Markup('<polyline class="{}" points="{}"/>').format(lines.role, points)
+
+
+def _tick(value: float) -> str:
+    if value and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.0e}"
+    return f"{value:,.6g}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
+    return Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+        _n(x), _n(y), anchor, words
+    )
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,188 @@
+"""What a claim's figure shows: every run's course, its null's and constructed solution's beside it.
+
+The course is that of the quantity that the claim's row shows: over training, over a graded axis,
+or, where the quantity is one number at the end, that of the training loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from reproaudit.audit.claims import Claim
+from reproaudit.audit.plan import PlannedArm
+from reproaudit.checks import Kind, Limit, Run, Side
+from reproaudit.checks.beats import Beats
+from reproaudit.checks.concentrates import Concentrates
+from reproaudit.checks.converges import Converges
+from reproaudit.checks.equals import Equals
+from reproaudit.checks.grows_like import GrowsLike
+from reproaudit.checks.kind import OneBound
+from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.stages import Stages
+from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
+from reproaudit.judge import ClaimAnswer
+from reproaudit.judge.model import Estimate
+from reproaudit.judge.runs import Bundles
+from reproaudit.lazy import np
+from reproaudit.records import CellStatus
+from reproaudit.report.model import ChartModel, LinesModel
+from reproaudit.report.words import Namer
+
+MOST_POINTS, MOST_NULLS = 50, 2
+STEPS = "training step"
+
+Course = tuple[str, Sequence[float], Sequence[float]]
+"""The role of a line, and its points: x, y."""
+
+
+def chart_of(
+    bundles: Bundles, found: ClaimAnswer, shown: Estimate, namer: Namer
+) -> ChartModel | None:
+    """Return a claim's figure; None if no record has a course to show."""
+    claim = bundles.claim
+    check = claim.headline[shown.condition.check]
+    quantity = _quantity(bundles, check)
+    graded = claim.grade is not None and not isinstance(check, Stages)
+    if quantity is None:
+        return None
+    nouns = _nouns(check, claim, namer)
+    axis = claim.grade.axis if claim.grade is not None and graded else None
+    kept: dict[tuple[str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
+    for arm, kind, name in _arms(found, namer):
+        for run in _runs(bundles, arm):
+            for role, x, y in _courses(run, check, quantity, axis, kind, shown.limit):
+                said = nouns.get(role, name)
+                kept.setdefault((role, said, tuple(x)), []).append(tuple(y))
+    lines = [LinesModel(role=r, name=n, x=x, runs=tuple(ys)) for (r, n, x), ys in kept.items()]
+    if not any(line.role in ("run", "later") for line in lines):
+        return None
+    shown_numbers = [one for line in lines for run in line.runs for one in run]
+    least = min(shown_numbers)
+    spread = max(shown_numbers) / least if least > 0 else 0.0
+    is_loss = quantity not in check.quantities()
+    title = "training loss" if is_loss else namer.noun(claim.experiment, quantity.measurement)
+    return ChartModel(
+        title="share of its change that each has made" if nouns else title,
+        x_title=STEPS if axis is None or claim.grade is None else claim.grade.symbol,
+        lines=tuple(lines),
+        bound=None if is_loss or graded else _bound(check, shown),
+        log_x=isinstance(check, GrowsLike) or (isinstance(check, Converges) and check.to_zero),
+        log_y=spread > 20,
+        stages=() if graded else _stages(bundles, max(line.x[-1] for line in lines)),
+    )
+
+
+def _nouns(check: Kind, claim: Claim, namer: Namer) -> dict[str, str]:
+    """Of two stages, what a page calls the quantity of each."""
+    if not isinstance(check, Stages):
+        return {}
+    both = {"earlier": check.earlier, "later": check.later}
+    return {
+        role: namer.noun(claim.experiment, one.series.measurement) for role, one in both.items()
+    }
+
+
+def _quantity(bundles: Bundles, check: Kind) -> Quantity | None:
+    """The quantity whose course is shown: the check's own, else the training loss."""
+    audit, claim = bundles.audit, bundles.claim
+    own = next((one for one in check.quantities() if one.arm is None), None)
+    if own is not None:
+        declared = audit.measurements_of(claim.experiment).get(own.measurement)
+        if claim.grade is not None or (declared and declared.kind is MeasurementKind.SERIES):
+            return own
+    loss = audit.training_loss_of(claim.experiment)
+    return None if loss is None else Quantity(measurement=loss)
+
+
+def _arms(found: ClaimAnswer, namer: Namer) -> Iterator[tuple[PlannedArm, str, str]]:
+    yield found.base.arm, "run", "runs"
+    for one in found.nulls[:MOST_NULLS]:
+        yield one.arm, "null", namer.arm(one.arm.name)
+    if found.constructed is not None:
+        yield found.constructed.arm, "built", "built by hand"
+
+
+def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
+    for record in bundles.of(arm).values():
+        if record.status is CellStatus.COMPLETED:
+            yield bundles.run(arm, record)
+
+
+def _courses(
+    run: Run, check: Kind, quantity: Quantity, axis: str | None, role: str, limit: Limit
+) -> Iterator[Course]:
+    try:
+        if isinstance(check, Stages):
+            if role == "run":
+                yield "earlier", *_share(run, check.earlier.series)
+                yield "later", *_share(run, check.later.series)
+        elif axis is not None:
+            yield role, *_along(run, quantity, axis)
+            if isinstance(check, Beats) and role == "run" and check.upper.arm is None:
+                yield "rival", *_along(run, check.upper, axis)
+        else:
+            steps, values = run.series(quantity)
+            least = limit.side in (Side.AT_LEAST, Side.ABOVE)
+            worst = values.min(axis=1) if least else values.max(axis=1)
+            if role == "built":  # put in place of training, so that its end alone says something
+                steps, worst = (steps[0], steps[-1]), np.repeat(worst[-1], 2)
+            yield role, *_thinned(steps, worst)
+    except MeasurementMissingError:
+        return
+
+
+def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[float]]:
+    places = run.coordinates(quantity, axis)
+    values = run.numbers(quantity)
+    if len(values) != len(places) or any(isinstance(one, str) for one in places):
+        raise MeasurementMissingError(f"'{quantity.measurement}' is no curve along '{axis}'")
+    ordered = sorted(zip(map(float, places), map(float, values), strict=True))
+    return [x for x, _ in ordered], [y for _, y in ordered]
+
+
+def _share(run: Run, quantity: Quantity) -> tuple[list[float], list[float]]:
+    """The share of its whole change that a series has made."""
+    steps, values = run.series(quantity)
+    course = values[:, 0]
+    whole = float(course[-1] - course[0]) or 1.0
+    return _thinned(steps, (course - course[0]) / whole)
+
+
+def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """At most so many points, the first and the last among them, to four digits."""
+    places = np.unique(np.linspace(0, len(steps) - 1, min(MOST_POINTS, len(steps))).round())
+    chosen = [int(one) for one in places]
+    return [float(steps[i]) for i in chosen], [float(f"{values[i]:.4g}") for i in chosen]
+
+
+def _bound(check: Kind, shown: Estimate) -> float | None:
+    """The bound, where it is one on the quantity as the figure shows it."""
+    if isinstance(check, Stages | GrowsLike | Beats) or shown.condition.unit == "factor":
+        return None
+    if isinstance(check, Reaches) and (check.grown_from or check.between):
+        return None
+    if isinstance(check, Concentrates) and check.of_the_rest:
+        return None
+    if isinstance(check, Equals) and isinstance(check.to, float):
+        return check.to
+    if isinstance(check, OneBound) or shown.condition.name in ("ends", "start", "end"):
+        return shown.limit.at
+    return None
+
+
+def _stages(bundles: Bundles, last: float) -> tuple[tuple[float, str], ...]:
+    """Where each stage of training ends, as (step, name), if the figure shows all of them."""
+    audit, name = bundles.audit, bundles.claim.experiment
+    stages, values = audit.experiments[name].stages, audit.values_of(name, bundles.tier)
+    lengths: list[float] = []
+    for place, stage in enumerate(stages):
+        given = values.get(stage.steps)
+        length = given[place] if isinstance(given, tuple) else given
+        if not isinstance(length, int | float):
+            return ()
+        lengths.append(float(length))
+    ends = [*accumulate(lengths)]
+    if not ends or abs(ends[-1] - last) > 0.01 * last:
+        return ()
+    return tuple((end, stage.name) for end, stage in zip(ends, stages, strict=True))

@@ -1,0 +1,57 @@
+"""A claim's figure: which courses it shows, and that they are drawn where they belong."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from factories import make_scorecard
+from miniatures import claim
+from reproaudit.report.chart import chart, chart_label, legend
+from reproaudit.report.model import ClaimModel
+
+
+def shown(**headline: Any) -> ClaimModel:
+    check = {"kind": "aligns", "distance": "distance", "at_most": 0.1, "from": "paper", **headline}
+    one = claim("mini", "shown", main=True, headline=[check], nulls=["stays"])
+    return make_scorecard(claims=[one]).claims[0]
+
+
+def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
+    found = shown()
+    assert found.figure is not None
+    counts = {one.role: len(one.runs) for one in found.figure.lines}
+    assert counts["run"] == len(found.base.estimates[0].values)
+    assert counts["null"] == len(found.nulls[0].estimates[0].values)
+    ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
+    assert ends == pytest.approx(sorted(found.base.estimates[0].values), rel=1e-3)
+
+
+def test_a_line_ends_where_its_number_is() -> None:
+    found = shown()
+    tree = ElementTree.fromstring(str(chart(found)))
+    bound = next(one for one in tree.iter() if one.get("class") == "bound")
+    ends: dict[str, list[float]] = {"run": [], "null": []}
+    for one in tree.iter("polyline"):
+        if (role := one.get("class", "")) in ends:
+            ends[role].append(float(one.get("points", "").split(",")[-1]))
+    level = float(bound.get("y1", "0"))
+    assert all(end > level for end in ends["run"]), "below the bound, which is downwards in SVG"
+    assert all(end < level for end in ends["null"])
+
+
+def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
+    found = shown()
+    label = chart_label(found)
+    assert label.startswith("distance against training step: runs (")
+    assert re.search(r"null: .*end (at|from)", label)
+    assert [role for role, _ in legend(found)][:2] == ["run", "null"]
+    assert chart_label(found) in str(chart(found)).replace("&#39;", "'")
+
+
+def test_a_claim_without_a_course_has_no_figure() -> None:
+    found = shown().model_copy(update={"figure": None})
+    assert (str(chart(found)), chart_label(found), legend(found)) == ("", "", [])
