@@ -16,8 +16,8 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.repositories import run_file
-from reproaudit.repositories.arguments import as_argument, filled, placeholders
 from reproaudit.repositories.reading import check_run_file, load_run_file
+from reproaudit.repositories.run_file import as_argument, filled, placeholders
 
 
 def change(at: str, value: Any) -> Callable[[dict[str, Any]], None]:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from reproaudit.repositories.run_file import PythonEnvironment
 from reproaudit.repositories.sources import StillRunning, cache_of, only_one
 
 INSTALL_SECONDS = 3600.0
-ENGINES = ("docker", "podman", "apptainer")
+ENGINES = ("docker", "podman")
 PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_DATA")
 """Environment variables that a command is given as they are; all others stay out."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -89,11 +89,6 @@ def container_call(
     threads = {name: os.environ[name] for name in THREADS if name in os.environ}
     own = {**threads, "PYTHONHASHSEED": "0", **variables}
     inside = f"/source/{folder}" if folder != "." else "/source"
-    if engine == "apptainer":
-        call = [engine, "exec", "--containall", "--no-home", "--net", "--network", "none"]
-        call += [f"--env={name}={text}" for name, text in own.items()]
-        call += ["--bind", f"{source}:/source", "--pwd", inside, f"docker://{image}"]
-        return Call((*call, *argv), dict(os.environ))
     name = f"reproaudit-{uuid.uuid4().hex}"
     call = [engine, "run", "--rm", "--init", "--name", name, "--network", "none"]
     call += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
@@ -107,15 +102,12 @@ def container_call(
 @cache
 def container_engine() -> str | None:
     """The first container engine that answers, or None."""
-    for engine in ENGINES:
-        asked = [engine, "version"] if engine == "apptainer" else [engine, "info"]
-        if shutil.which(engine) is not None:
-            try:
-                done = subprocess.run(asked, capture_output=True, timeout=20, check=False)
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if done.returncode == 0:
-                return engine
+    for engine in filter(shutil.which, ENGINES):
+        try:
+            subprocess.run([engine, "info"], capture_output=True, timeout=20, check=True)
+        except (OSError, subprocess.SubprocessError):
+            continue
+        return engine
     return None
 
 
@@ -127,131 +119,80 @@ def _environment(wanted: PythonEnvironment, source: Path, still_running: StillRu
     files = [wanted.lock, str(Path(wanted.lock).with_name("pyproject.toml"))] if wanted.lock else []
     files += [wanted.requirements] if wanted.requirements else []
     contents = [_text(source, one) for one in files]
-    if wanted.requirements:
-        _refuse_unpinned(wanted.requirements, contents[0])
+    installs = list(_pinned(wanted.requirements, contents[0])) if wanted.requirements else []
     parts = [platform.python_version(), sys.platform, wanted.python, bool(wanted.lock), contents]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
     made = cache_of("environments") / digest
-    ready = made / "ready"
     with only_one(made):
-        if not ready.is_file():
+        if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
-            maker = _Maker(made, source, wanted, still_running)
-            if wanted.lock:
-                maker.sync(wanted.lock)
-            elif wanted.requirements and _requirements(contents[0]):
-                maker.install(wanted.requirements)
-            else:
-                maker.make_bare()
-            ready.touch()
+            for argv in _making(wanted, source, made, installs):
+                _run(argv, source, made, still_running)
+            (made / "ready").touch()
     return made
 
 
+def _making(
+    wanted: PythonEnvironment, source: Path, made: Path, installs: Sequence[str]
+) -> Iterator[list[str]]:
+    """The calls that make an environment: bare ones need no more than Python, the others uv."""
+    if not (installs or wanted.lock or wanted.python):
+        yield [sys.executable, "-m", "venv", "--without-pip", str(made)]
+        return
+    uv = shutil.which("uv")
+    if uv is None:
+        what = wanted.lock or wanted.requirements or f"Python {wanted.python}"
+        raise CommandError(f"found no uv on PATH; expected it for {what}. Install uv.")
+    python = wanted.python or sys.executable
+    yield [uv, "venv", "--quiet", "--no-config", "--python", python, str(made)]
+    if installs:
+        at = ["--no-config", "--python", str(made / "bin" / "python")]
+        file = str(source / str(wanted.requirements))
+        yield [uv, "pip", "install", *at, "--quiet", "--no-deps", "-r", file]
+        yield [uv, "pip", "check", *at]
+    if wanted.lock:
+        project = str((source / wanted.lock).parent)
+        sync = [uv, "sync", "--quiet", "--frozen", "--no-install-project", "--no-default-groups"]
+        yield [*sync, "--python", python, "--project", project]
+
+
+def _run(argv: Sequence[str], source: Path, made: Path, still_running: StillRunning) -> None:
+    dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    variables = {k: v for k, v in os.environ.items() if k not in dropped}
+    variables["UV_PROJECT_ENVIRONMENT"] = str(made)
+    ended = run_guarded(argv, source, variables, INSTALL_SECONDS, still_running=still_running)
+    if ended.words:
+        said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
+        raise CommandError(
+            f"the environment cannot be made: {Path(argv[0]).name} {ended.words}: {said}"
+        )
+
+
 def _text(source: Path, name: str) -> str:
-    file = source / name
     try:
-        return file.read_text(encoding="utf-8")
+        return (source / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "no UTF-8 text"
         raise CommandError(f"{name}: found no such file in the source ({why}).") from None
 
 
-def _requirements(text: str) -> list[tuple[int, str]]:
-    """The lines that ask for something, with their numbers; lines that go on are joined."""
-    found: list[tuple[int, str]] = []
+def _pinned(name: str, text: str) -> Iterator[str]:
+    """The lines that ask for something, each whole and with its version.
+
+    Raises:
+        CommandError: for the first line that leaves open what it installs.
+    """
     begun = ""
     for number, line in enumerate(text.splitlines(), start=1):
         plain = re.sub(r"(^|\s)#.*", "", line).strip()
         begun = f"{begun} {plain.removesuffix(chr(92)).strip()}".strip()
-        if not plain.endswith("\\"):
-            if begun and not begun.startswith(_OPTIONS):
-                found.append((number, begun))
-            begun = ""
-    return found
-
-
-def _refuse_unpinned(name: str, text: str) -> None:
-    for number, line in _requirements(text):
-        if not _PINNED.fullmatch(line):
-            raise CommandError(
-                f"{name}:{number}: found '{line[:60]}'; expected 'name==version'. The file has to "
-                "pin all that is installed, as pip freeze writes it."
-            )
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """Makes an environment.
-
-    Attributes:
-        made: its folder.
-        source: the working copy.
-        wanted: what the run file says.
-        still_running: called while something is installed.
-    """
-
-    made: Path
-    source: Path
-    wanted: PythonEnvironment
-    still_running: StillRunning
-
-    def make_bare(self) -> None:
-        """Makes it with nothing installed, not even pip."""
-        self._run(self._python(), "-m", "venv", "--without-pip", str(self.made))
-
-    def install(self, requirements: str) -> None:
-        """Makes it and installs exactly what a file lists; what that lacks is told."""
-        python = str(self.made / "bin" / "python")
-        file = str(self.source / requirements)
-        if uv := shutil.which("uv"):
-            version = self.wanted.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-            self._run(uv, "venv", "--quiet", "--no-config", "--python", version, str(self.made))
-            pip = [uv, "pip"]
-            at: tuple[str, ...] = ("--no-config", "--python", python)
-        else:
-            self._run(self._python(), "-m", "venv", str(self.made))
-            pip, at = [python, "-m", "pip", "--disable-pip-version-check"], ()
-        quiet = ("--quiet", "--no-deps")
-        self._run(*pip, "install", *at, *quiet, "-r", file)
-        self._run(*pip, "check", *at)
-
-    def sync(self, lock: str) -> None:
-        """Makes it from a lock of uv, without the project itself."""
-        uv = shutil.which("uv")
-        if uv is None:
-            raise CommandError(f"found no uv on PATH; expected it for {lock}. Install uv.")
-        chosen = ("--python", self.wanted.python) if self.wanted.python else ()
-        project = str((self.source / lock).parent)
-        self._run(
-            *(uv, "sync", "--quiet", "--frozen", "--no-install-project", "--no-default-groups"),
-            *("--project", project, *chosen),
-            UV_PROJECT_ENVIRONMENT=str(self.made),
-        )
-
-    def _python(self) -> str:
-        """The interpreter to make it with."""
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.wanted.python in (None, here):
-            return sys.executable
-        found = shutil.which(f"python{self.wanted.python}")
-        if found is None:
-            raise CommandError(
-                f"found no python{self.wanted.python} on PATH; expected it. Install it, or uv."
-            )
-        return found
-
-    def _run(self, *argv: str, **more: str) -> None:
-        names = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-        variables = {k: v for k, v in os.environ.items() if k not in names}
-        ended = run_guarded(
-            argv,
-            self.source,
-            {**variables, **more},
-            INSTALL_SECONDS,
-            still_running=self.still_running,
-        )
-        if ended.words:
-            said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
-            raise CommandError(
-                f"the environment cannot be made: {Path(argv[0]).name} {ended.words}: {said}"
-            )
+        if plain.endswith("\\"):
+            continue
+        if begun and not begun.startswith(_OPTIONS):
+            if not _PINNED.fullmatch(begun):
+                raise CommandError(
+                    f"{name}:{number}: found '{begun[:60]}'; expected 'name==version'. The file "
+                    "has to pin all that is installed, as pip freeze writes it."
+                )
+            yield begun
+        begun = ""

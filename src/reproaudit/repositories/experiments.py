@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,11 @@ from reproaudit.elsewhere.training_length import stated_length
 from reproaudit.errors import SpecError
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
-from reproaudit.repositories.arguments import SEED, filled
 from reproaudit.repositories.environments import Call, container_call, python_call
 from reproaudit.repositories.measuring import measurements_in
 from reproaudit.repositories.processes import CommandError, last_line, run_guarded
 from reproaudit.repositories.reading import load_run_file
-from reproaudit.repositories.run_file import CommandExperiment, RunFile
+from reproaudit.repositories.run_file import SEED, CommandExperiment, RunFile, filled
 from reproaudit.repositories.sources import copy_source
 
 PHASE = "command"
@@ -39,10 +37,7 @@ def experiments_of(path: Path) -> Mapping[str, Experiment]:
         SpecError: listing every fault of the file.
     """
     run_file, audit = load_run_file(path)
-    return {
-        name: _experiment(run_file, one, audit, name, path.parent)
-        for name, one in run_file.experiments.items()
-    }
+    return {name: _experiment(run_file, audit, name, path.parent) for name in run_file.experiments}
 
 
 def run_file_digest(path: Path) -> str:
@@ -65,7 +60,12 @@ def run_file_digest(path: Path) -> str:
         }
         for name in run_file.experiments
     }
-    parts = [run_file.source.pin, whole, declared, _reading_code()]
+    ours = [
+        hashlib.sha256(file.read_bytes()).hexdigest()
+        for folder in (Path(elsewhere.__file__).parent, Path(__file__).parent)
+        for file in sorted(folder.glob("*.py"))
+    ]
+    parts = [run_file.source.pin, whole, declared, ours]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -82,26 +82,15 @@ def described(path: Path) -> str:
     return f"{'; '.join(sorted(commands))}{where}, from {run_file.source.words}"
 
 
-def _reading_code() -> str:
-    """A digest of our modules that run commands and read logs."""
-    whole = hashlib.sha256()
-    for folder in (Path(elsewhere.__file__).parent, Path(__file__).parent):
-        for file in sorted(folder.glob("*.py")):
-            whole.update(hashlib.sha256(file.read_bytes()).digest())
-    return whole.hexdigest()
-
-
-def _experiment(
-    run_file: RunFile, command: CommandExperiment, audit: Audit, name: str, beside: Path
-) -> Experiment:
-    cell = _Command(run_file, command, audit.measurements_of(name), name, beside)
+def _experiment(run_file: RunFile, audit: Audit, name: str, beside: Path) -> Experiment:
+    command = run_file.experiments[name]
+    declared = audit.measurements_of(name)
     kind: Any = bool | int | float | str | tuple[Scalar, ...]
     fields = [(setting, kind) for setting in audit.settings_of(name)]
-    fixed = command.fixed
 
     def hold_fixed(settings: Any) -> None:
         """Refuses a value that the code does not have."""
-        for setting, value in fixed.items():
+        for setting, value in command.fixed.items():
             found = getattr(settings, setting)
             if canonical_settings({"": found}) != canonical_settings({"": value}):
                 raise ValueError(
@@ -109,140 +98,118 @@ def _experiment(
                     "into the code"
                 )
 
-    settings = dataclasses.make_dataclass(
-        "Settings", fields, frozen=True, namespace={"__post_init__": hold_fixed}
-    )
-    checksums = {"source": run_file.source.pin}
-    if run_file.environment.image is not None:
-        checksums["image"] = run_file.environment.image.rpartition("@")[2]
-
-    def phases(chosen: Any) -> dict[str, int]:
-        """The steps that the settings state; a command is seen to have made them by its logs."""
-        return {PHASE: int(stated_length(audit, name, dataclasses.asdict(chosen)) or 1)}
-
-    return Experiment(
-        settings,
-        cell.measure,
-        phases=phases,
-        data=lambda _settings: checksums,
-    )
-
-
-@dataclass(frozen=True)
-class _Command:
-    """The command of one experiment.
-
-    Attributes:
-        run_file: the whole file.
-        command: what it says of the experiment.
-        declared: the audit's measurements.
-        name: the experiment.
-        beside: the folder of the run file.
-    """
-
-    run_file: RunFile
-    command: CommandExperiment
-    declared: Mapping[str, Declaration]
-    name: str
-    beside: Path
-
-    def measure(self, settings: Any, session: Session) -> dict[int, Measurements]:
-        """Runs the command once for each seed.
-
-        Raises:
-            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
-        """
-        values = {one.name: getattr(settings, one.name) for one in dataclasses.fields(settings)}
-        found = {seed: self._run({**values, SEED: seed}, session) for seed in session.seeds}
+    def measure(settings: Any, session: Session) -> dict[int, Measurements]:
+        """Runs the command once for each seed."""
+        found = {}
+        for seed in session.seeds:
+            with tempfile.TemporaryDirectory(
+                prefix="reproaudit-", ignore_cleanup_errors=True
+            ) as place:
+                cell = _Cell(run_file, command, dataclasses.asdict(settings), seed, session)
+                found[seed] = cell.measure(beside, Path(place).resolve(), declared)
         fewest = min(last_step for _, last_step in found.values())
         session.progress(PHASE, fewest, fewest)
         return {seed: measured for seed, (measured, _) in found.items()}
 
-    def _run(self, values: dict[str, SettingValue], session: Session) -> tuple[Measurements, int]:
-        """The measurements of one seed, and the last step of its logs."""
+    def phases(settings: Any) -> dict[str, int]:
+        """The steps that the settings state; a command is seen to have made them by its logs."""
+        return {PHASE: int(stated_length(audit, name, dataclasses.asdict(settings)) or 1)}
 
-        def tell() -> None:
-            session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
+    checksums = {"source": run_file.source.pin}
+    if run_file.environment.image is not None:
+        checksums["image"] = run_file.environment.image.rpartition("@")[2]
+    settings = dataclasses.make_dataclass(
+        "Settings", fields, frozen=True, namespace={"__post_init__": hold_fixed}
+    )
+    return Experiment(settings, measure, phases=phases, data=lambda _settings: checksums)
 
-        place = Path(tempfile.mkdtemp(prefix="reproaudit-")).resolve()
+
+@dataclass(frozen=True)
+class _Cell:
+    """One call of a command.
+
+    Attributes:
+        run_file: the whole file.
+        command: what it says of the experiment.
+        settings: the settings.
+        seed: the seed.
+        session: what is told that the command runs, and keeps its output.
+    """
+
+    run_file: RunFile
+    command: CommandExperiment
+    settings: Mapping[str, SettingValue]
+    seed: int
+    session: Session
+
+    def measure(
+        self, beside: Path, place: Path, declared: Mapping[str, Declaration]
+    ) -> tuple[Measurements, int]:
+        """The measurements, and the last step of the logs.
+
+        Args:
+            beside: the folder of the run file.
+            place: an empty folder.
+            declared: the audit's measurements.
+
+        Raises:
+            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
+        """
+        copy, home, scratch = (place / one for one in ("source", "home", "scratch"))
+        for one in (copy, home, scratch):
+            one.mkdir()
+        copy_source(self.run_file.source, beside, copy, self._tell)
+        folder = copy / self.command.folder
+        if not folder.is_dir() or folder.resolve() != folder:
+            raise CommandError(f"the source has no folder '{self.command.folder}'")
+        call = self._call(copy, home)
+        began = place / "began"
+        began.touch()
+        ended = run_guarded(
+            call.argv,
+            folder,
+            call.variables,
+            self.command.timeout,
+            still_running=self._tell,
+            then=call.then,
+            remove=place,
+        )
+        printed = {"stdout": ended.stdout, "stderr": ended.stderr}
+        kept = {name: self.session.keep_output(name, text) for name, text in printed.items()}
         try:
-            copy, home, scratch = (place / one for one in ("source", "home", "scratch"))
-            for one in (copy, home, scratch):
-                one.mkdir()
-            copy_source(self.run_file.source, self.beside, copy, tell)
-            folder = copy / self.command.folder
-            if not folder.is_dir() or folder.resolve() != folder:
-                raise CommandError(f"the source has no folder '{self.command.folder}'")
-            logs = [folder / one for one in self._files(values)]
-            before = _states(logs)
-            call = self._call(values, copy, home, tell)
-            ended = run_guarded(
-                call.argv,
-                folder,
-                call.variables,
-                self.command.timeout,
-                still_running=tell,
-                then=call.then,
-                remove=place,
+            if ended.words:
+                last = last_line(ended.stderr or ended.stdout)
+                raise CommandError(f"the command {ended.words}" + (f": '{last}'" if last else ""))
+            files = self._filled(self.command.files)
+            _remove_older([folder / one for one in files], began.stat().st_ctime_ns)
+            return measurements_in(
+                folder, files, self.command, declared, self.settings, self.seed, scratch
             )
-            kept = {
-                "stdout": session.keep_output("stdout", ended.stdout),
-                "stderr": session.keep_output("stderr", ended.stderr),
-            }
-            said = "stderr" if ended.stderr.strip() else "stdout"
-            why = ended.words and f"the command {ended.words}"
-            try:
-                if not why:
-                    _remove_unwritten(before, logs)
-                    return self._measured(values, folder, scratch)
-            except CommandError as error:
-                why = str(error).rstrip(".")
-            last = last_line(ended.stderr or ended.stdout)
-            quoted = f": '{last}'" if last and ended.words else ""
-            raise CommandError(f"{why}{quoted}. Its {said} is in {kept[said]}")
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        except CommandError as error:
+            name = "stderr" if ended.stderr.strip() else "stdout"
+            why = str(error).rstrip(".")
+            raise CommandError(f"{why}. Its {name} is in {kept[name]}") from None
 
-    def _files(self, values: Mapping[str, SettingValue]) -> list[str]:
-        """The files and folders that hold the logs, from the command's folder on."""
-        return [filled(text, values, self.command.spelled) or "" for text in self.command.files]
+    def _tell(self) -> None:
+        self.session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
 
-    def _call(self, values: dict[str, SettingValue], copy: Path, home: Path, tell: Any) -> Call:
-        spelled = self.command.spelled
-        filled_in = [filled(text, values, spelled) for text in self.command.command]
-        argv = [text for text in filled_in if text is not None]
+    def _filled(self, texts: Sequence[str]) -> list[str]:
+        values = {**self.settings, SEED: self.seed}
+        found = [filled(text, values, self.command.spelled) for text in texts]
+        return [text for text in found if text is not None]
+
+    def _call(self, copy: Path, home: Path) -> Call:
+        argv = self._filled(self.command.command)
         if not argv:
             raise SpecError("a command without any argument is left; expected a program")
-        environment = self.run_file.environment
+        environment, variables = self.run_file.environment, self.command.variables
         if environment.image is not None:
-            folder = self.command.folder
-            return container_call(environment.image, argv, self.command.variables, copy, folder)
-        return python_call(environment, argv, self.command.variables, copy, home, tell)
-
-    def _measured(
-        self, values: dict[str, SettingValue], folder: Path, scratch: Path
-    ) -> tuple[Measurements, int]:
-        files = self._files(values)
-        seed = values.pop(SEED)
-        assert isinstance(seed, int), "a seed is a whole number"
-        return measurements_in(folder, files, self.command, self.declared, values, seed, scratch)
+            return container_call(environment.image, argv, variables, copy, self.command.folder)
+        return python_call(environment, argv, variables, copy, home, self._tell)
 
 
-_States = dict[Path, tuple[int, int, int]]
-
-
-def _states(logs: Sequence[Path]) -> _States:
-    """The state of every file that is one of these, or lies in one: inode, size and last change."""
-    several = (found for log in logs for found in ([log] if log.is_file() else log.rglob("*")))
-    plain = (one for one in several if one.is_file() and not one.is_symlink())
-    return {one: (s.st_ino, s.st_size, s.st_mtime_ns) for one in plain for s in [one.stat()]}
-
-
-def _remove_unwritten(before: _States, logs: Sequence[Path]) -> None:
-    """Removes from a working copy what lay there before the command, and is as it was.
-
-    Logs that came with the source are no measurement of what the command did.
-    """
-    for path, state in _states(logs).items():
-        if before.get(path) == state:
+def _remove_older(logs: Sequence[Path], began: int) -> None:
+    """Removes logs that came with the source, which are no measurement of what the command did."""
+    for path in [found for log in logs for found in (log, *log.rglob("*"))]:
+        if path.is_file() and not path.is_symlink() and path.stat().st_ctime_ns <= began:
             path.unlink()

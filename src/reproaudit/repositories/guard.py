@@ -1,9 +1,8 @@
 """A program between us and a foreign command: whatever the command starts ends with the command.
 
-It reads its order, one line of JSON, from its standard input. It ends the command and all its
-descendants when that input is closed or its parent dies, when the time is up, or when the command
-itself ends and leaves others behind. What happened is written to a file descriptor as JSON. It runs
-from its path alone, and imports nothing but the standard library.
+It reads its order, one line of JSON, from the socket that is its standard input. It ends the
+command and all its descendants when that socket is shut or its parent dies, when the time is up, or
+when the command itself ends and leaves others behind. It answers with what happened, as JSON.
 """
 
 from __future__ import annotations
@@ -18,13 +17,15 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
+
+import psutil
 
 LOOK_SECONDS = 0.05
 GRACE_SECONDS = 2.0
 """The seconds in which a process that gets SIGTERM may end by itself."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _prctl(option: int, value: int) -> None:
@@ -33,23 +34,11 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _die_with_guard() -> None:
+def _before_command() -> None:
+    """In the command's process, before its program: usual signals, and an end with the guard."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _descendants() -> list[int]:
-    """The processes below this one, where the system has /proc; those that left their parents too,
-    since this process adopts them.
-    """
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError, IndexError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            parents[int(entry.name)] = int(fields[1])
-    found = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(found - {os.getpid()})
 
 
 def _end_all(child: subprocess.Popen[bytes], gently: bool) -> None:
@@ -57,35 +46,26 @@ def _end_all(child: subprocess.Popen[bytes], gently: bool) -> None:
     if gently:
         with suppress(OSError):
             os.killpg(child.pid, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE_SECONDS
-        while child.poll() is None and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_SECONDS)
     with suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    while left := _descendants():
-        for pid in left:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        time.sleep(0.01)
+    while left := psutil.Process().children(recursive=True):
+        for one in left:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        psutil.wait_procs(left, timeout=GRACE_SECONDS)
 
 
-def guard(order: dict[str, Any]) -> None:
-    """Runs one command.
+def guard(order: dict[str, Any], parent: int) -> dict[str, Any]:
+    """Runs one command to its end, and says which end that was.
 
     Args:
-        order: ``argv``; ``folder``; ``variables``; ``seconds``; ``report``, the file descriptor for
-            what happened; ``then``, a command to run if the first is ended; ``remove``, a folder to
-            remove if the parent has died.
+        order: ``argv``; ``folder``; ``variables``; ``seconds``; ``then``, a command to run if the
+            first is ended.
+        parent: the process whose death ends the command.
     """
-    parent = os.getppid()
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    happened: dict[str, Any] = {}
     try:
         child = subprocess.Popen(
             order["argv"],
@@ -93,46 +73,46 @@ def guard(order: dict[str, Any]) -> None:
             env=order["variables"],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=_started,
+            preexec_fn=_before_command,
         )
     except (OSError, ValueError) as error:
-        happened = {"absent": getattr(error, "strerror", None) or str(error)}
-    else:
-        deadline = time.monotonic() + order["seconds"]
-        while child.poll() is None and not happened:
-            ready, _, _ = select.select([0], [], [], LOOK_SECONDS)
-            if ready or os.getppid() != parent:
-                happened = {"stopped": True}
-            elif time.monotonic() > deadline:
-                happened = {"late": True}
-        _end_all(child, gently=bool(happened))
-        if happened and order["then"]:
-            with suppress(OSError, subprocess.SubprocessError):
-                subprocess.run(order["then"], stdin=0, stdout=2, timeout=30, check=False)
-        happened = happened or {"code": child.returncode}
-    with suppress(OSError):
-        os.write(order["report"], json.dumps(happened).encode())
-    if order["remove"] and os.getppid() != parent:
-        shutil.rmtree(order["remove"], ignore_errors=True)
+        return {"absent": getattr(error, "strerror", None) or str(error)}
+    happened: dict[str, Any] = {}
+    deadline = time.monotonic() + order["seconds"]
+    while child.poll() is None and not happened:
+        is_shut, _, _ = select.select([0], [], [], LOOK_SECONDS)
+        if is_shut or os.getppid() != parent:
+            happened = {"stopped": True}
+        elif time.monotonic() > deadline:
+            happened = {"late": True}
+    _end_all(child, gently=bool(happened))
+    if happened and order["then"]:
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                order["then"], stdin=subprocess.DEVNULL, stdout=2, timeout=30, check=False
+            )
+    return happened or {"code": child.returncode}
 
 
-def _started() -> None:
-    """In the command's process, before its program: usual signals, and an end with the guard."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    _die_with_guard()
-
-
-def _order() -> dict[str, Any]:
+def main() -> None:
+    """Takes the order, carries it out and answers; removes its folder if the parent has died."""
+    parent = os.getppid()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     line = b""
     while not line.endswith(b"\n"):
         piece = os.read(0, 2**16)
         if not piece:
             sys.exit(1)
         line += piece
-    order: dict[str, Any] = json.loads(line)
-    return order
+    order = json.loads(line)
+    happened = guard(order, parent)
+    with suppress(OSError):
+        os.write(0, json.dumps(happened).encode())
+    if order["remove"] and os.getppid() != parent:
+        shutil.rmtree(order["remove"], ignore_errors=True)
 
 
 if __name__ == "__main__":
-    guard(_order())
+    main()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration, MeasurementKind
@@ -47,12 +46,13 @@ def measurements_in(
             measurement is missing or not whole.
     """
     axes = frozenset(axis.name for one in declared.values() for axis in one.axes)
-    paths = [_own_file(folder, one) for one in files]
+    for name in files:
+        _refuse_foreign(folder, name)
     try:
-        runs = find_runs(paths, axes, experiment.step, scratch).runs
-        run = _one_run(runs, files, seed)
-        attested = experiment.complete is not None
-        measurer = RunMeasurer(run, settings, attested=attested, finite_only=False)
+        runs = find_runs([folder / one for one in files], axes, experiment.step, scratch).runs
+        run = _one_run(runs, ", ".join(files), seed)
+        is_whole = experiment.complete is not None
+        measurer = RunMeasurer(run, settings, attested=is_whole, finite_only=False)
         found = {
             name: _measured(measurer, name, one, experiment.mapping.get(name))
             for name, one in declared.items()
@@ -61,34 +61,21 @@ def measurements_in(
         raise CommandError(str(error).replace(f"{folder}/", "")) from None
     for name, reasons in measurer.not_whole.items():
         raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-    return _as_measurements(found, declared), _last_step(run, measurer.used)
+    curves = [curve for tag in measurer.used for curve in run.curves[tag].values()]
+    ends = [int(one.steps.max()) for one in curves if one.steps is not None and len(one.steps)]
+    return _as_measurements(found, declared), max(ends, default=0)
 
 
-def _last_step(run: LoggedRun, tags: Collection[str]) -> int:
-    curves = (curve for tag in tags for curve in run.curves[tag].values())
-    steps = (curve.steps for curve in curves if curve.steps is not None and len(curve.steps))
-    return max((int(one.max()) for one in steps), default=0)
+def _refuse_foreign(folder: Path, name: str) -> None:
+    """Refuses a file that is not there, or to which a link leads."""
+    place = folder / name
+    if any(one.is_symlink() for one in (place, *place.parents) if one.is_relative_to(folder)):
+        raise CommandError(f"the command made '{name}' a link; expected a file of the working copy")
+    if not place.exists():
+        raise CommandError(f"the command wrote no '{name}'; expected it. See 'files'.")
 
 
-def _own_file(folder: Path, name: str) -> Path:
-    """A file or folder that the command wrote, below its working folder; no link leads there."""
-    place = folder
-    for part in PurePosixPath(name).parts:
-        place = place / part
-        try:
-            mode = place.lstat().st_mode
-        except OSError:
-            raise CommandError(
-                f"the command wrote no '{name}'; expected it. See 'files'."
-            ) from None
-        if stat.S_ISLNK(mode):
-            raise CommandError(
-                f"the command made '{name}' a link; expected a file of the working copy"
-            )
-    return place
-
-
-def _one_run(runs: Sequence[LoggedRun], files: Sequence[str], seed: int) -> LoggedRun:
+def _one_run(runs: Sequence[LoggedRun], place: str, seed: int) -> LoggedRun:
     """All that the files hold, as one run.
 
     Raises:
@@ -96,23 +83,21 @@ def _one_run(runs: Sequence[LoggedRun], files: Sequence[str], seed: int) -> Logg
     """
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
     config: dict[str, object] = {}
-    place = ", ".join(files)
     for run in runs:
-        stated: dict[str, float | None] = {"its table": run.seed} if run.seed is not None else {}
+        stated: dict[str, float | None] = {"its table": run.seed}
         for name, value in run.config.items():
-            if normal(name.rpartition(".")[2]) in SEED_NAMES and number_of(value) is not None:
+            if normal(name.rpartition(".")[2]) in SEED_NAMES:
                 stated[f"its configuration ({name})"] = number_of(value)
         for where, other in stated.items():
-            if other != seed:
+            if other is not None and other != seed:
                 raise LogError(place, f"found the seed {other:g} in {where}; expected {seed}.")
         config.update(run.config)
         for tag, by_coordinates in run.curves.items():
-            for at, curve in by_coordinates.items():
-                if at in curves.setdefault(tag, {}):
-                    raise LogError(place, f"found '{tag}' in two logs; expected it once.")
-                curves[tag][at] = curve
-    not_whole = [reason for run in runs for reason in run.not_whole]
-    return replace(runs[0], name=place, curves=curves, config=config, not_whole=tuple(not_whole))
+            if curves.setdefault(tag, {}).keys() & by_coordinates.keys():
+                raise LogError(place, f"found '{tag}' in two logs; expected it once.")
+            curves[tag].update(by_coordinates)
+    not_whole = tuple(reason for run in runs for reason in run.not_whole)
+    return replace(runs[0], name=place, curves=curves, config=config, not_whole=not_whole)
 
 
 def _measured(
@@ -121,11 +106,10 @@ def _measured(
     wanted = quantity or LoggedQuantity(tag=name)
     measured = measurer.measure(name, declaration, wanted)
     if measured is None:
-        tags = sorted(measurer.run.curves)
         raise LogError(
             f"measurement '{name}'",
             f"found no logged '{wanted.tag or wanted.expression}'; expected it. "
-            f"{did_you_mean(wanted.tag or '', tags)}",
+            f"{did_you_mean(wanted.tag or '', sorted(measurer.run.curves))}",
         )
     return measured
 
@@ -133,15 +117,13 @@ def _measured(
 def _as_measurements(
     found: Mapping[str, Measured], declared: Mapping[str, Declaration]
 ) -> Measurements:
-    kinds = {name: one.kind for name, one in declared.items()}
-    return Measurements(
-        scalars={
-            n: float(m.values) for n, m in found.items() if kinds[n] is MeasurementKind.SCALAR
-        },
-        series={
-            name: Series(steps=measured.steps or (), values=measured.values)
-            for name, measured in found.items()
-            if kinds[name] is MeasurementKind.SERIES
-        },
-        arrays={n: m.values for n, m in found.items() if kinds[n] is MeasurementKind.ARRAY},
-    )
+    scalars, series, arrays = {}, {}, {}
+    for name, one in found.items():
+        match declared[name].kind:
+            case MeasurementKind.SCALAR:
+                scalars[name] = float(one.values)
+            case MeasurementKind.SERIES:
+                series[name] = Series(steps=one.steps or (), values=one.values)
+            case MeasurementKind.ARRAY:
+                arrays[name] = one.values
+    return Measurements(scalars=scalars, series=series, arrays=arrays)

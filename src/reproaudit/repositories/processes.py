@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,8 +26,6 @@ END_SECONDS = 3 * guard.GRACE_SECONDS
 MOST_KEPT = 2**20
 """Bytes of each of stdout and stderr that are kept: the first half, and the last."""
 
-_PIECE = 2**14
-
 
 class CommandError(AuditError):
     """A command, its source or its environment that cannot be used; one line. A failed cell."""
@@ -39,54 +37,42 @@ class Ended:
 
     Attributes:
         code: its exit code, negative for a signal; None if it did not end by itself.
-        why: why it did not, or could not be started; empty if it did.
+        words: how it ended; empty if it ended well.
         stdout: what it printed, bounded.
         stderr: the same of standard error.
     """
 
     code: int | None
-    why: str
+    words: str
     stdout: bytes
     stderr: bytes
 
-    @property
-    def words(self) -> str:
-        """The end in words; empty if it ended well."""
-        if self.code is None:
-            return self.why
-        if self.code < 0:
-            return f"was ended by signal {-self.code}"
-        return f"ended with exit code {self.code}" if self.code else ""
 
-
-class _Kept:
+class _Kept(threading.Thread):
     """Reads a stream to its end, and keeps its beginning and its end."""
 
     def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
         self._stream = stream
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._in_tail = self._dropped = 0
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
+        self._head = self._tail = b""
+        self._size = 0
+        self.start()
 
-    def _read(self) -> None:
+    def run(self) -> None:
         with suppress(OSError, ValueError):
-            while piece := os.read(self._stream.fileno(), _PIECE):
+            while piece := os.read(self._stream.fileno(), 2**16):
+                self._size += len(piece)
                 room = MOST_KEPT // 2 - len(self._head)
                 self._head += piece[:room]
-                if piece[room:]:
-                    self._tail.append(piece[room:])
-                    self._in_tail += len(piece[room:])
-                while self._in_tail > MOST_KEPT // 2:
-                    gone = len(self._tail.popleft())
-                    self._in_tail -= gone
-                    self._dropped += gone
+                self._tail = (self._tail + piece[room:])[-MOST_KEPT // 2 :]
 
     def text(self) -> bytes:
-        """The output that was kept."""
-        gap = f"\n… {self._dropped} bytes left out …\n".encode() if self._dropped else b""
-        return bytes(self._head) + gap + b"".join(self._tail)
+        """The output that was kept, once the stream has ended."""
+        self.join(1.0)
+        self._stream.close()
+        dropped = self._size - len(self._head) - len(self._tail)
+        gap = f"\n… {dropped} bytes left out …\n".encode() if dropped else b""
+        return self._head + gap + self._tail
 
 
 def run_guarded(
@@ -110,66 +96,73 @@ def run_guarded(
         then: a command to run if the first one is ended by us.
         remove: a folder to remove if this process dies.
     """
-    read_end, write_end = os.pipe()
     order = {
         "argv": list(argv),
         "folder": str(folder),
         "variables": dict(variables),
         "seconds": seconds,
-        "report": write_end,
         "then": list(then),
         "remove": None if remove is None else str(remove),
     }
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = _start_guard(theirs.fileno())
+        assert process.stdout is not None
+        assert process.stderr is not None
+        printed = [_Kept(process.stdout), _Kept(process.stderr)]
+        try:
+            with suppress(OSError):
+                ours.sendall(json.dumps(order).encode() + b"\n")
+            while process.poll() is None:
+                still_running()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(TELL_SECONDS)
+        finally:
+            answer = _stop_guard(process, ours)
+            stdout, stderr = (one.text() for one in printed)
+    return Ended(answer.get("code"), _words(answer, seconds), stdout, stderr)
+
+
+def _start_guard(standard_input: int) -> subprocess.Popen[bytes]:
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__],
-            stdin=subprocess.PIPE,
+        return subprocess.Popen(
+            [sys.executable, "-P", guard.__file__],
+            stdin=standard_input,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=[write_end],
             start_new_session=True,
         )
     except OSError as error:
-        os.close(read_end)
-        raise CommandError(f"cannot start {argv[0]}: {error.strerror}") from error
-    finally:
-        os.close(write_end)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    kept = [_Kept(process.stdout), _Kept(process.stderr)]
+        raise CommandError(f"cannot start {sys.executable}: {error.strerror}") from error
+
+
+def _stop_guard(process: subprocess.Popen[bytes], ours: socket.socket) -> dict[str, Any]:
+    """Lets the guard end everything, if it has not; returns its answer."""
+    with suppress(OSError):
+        ours.shutdown(socket.SHUT_WR)
     try:
-        with suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            process.stdin.flush()
-        while process.poll() is None:
-            still_running()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(TELL_SECONDS)
-    finally:
-        with suppress(OSError):
-            process.stdin.close()  # the guard ends everything
-        try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for one in kept:
-            one.thread.join(1.0)
-        with os.fdopen(read_end, "rb") as report:
-            told = report.read()
-        process.stdout.close()
-        process.stderr.close()
-    stdout, stderr = (one.text() for one in kept)
-    happened: dict[str, Any] = json.loads(told) if told else {}
-    if "code" in happened:
-        return Ended(happened["code"], "", stdout, stderr)
-    if "late" in happened:
-        return Ended(None, f"took longer than {seconds:g} s, and was ended", stdout, stderr)
-    if "absent" in happened:
-        why = f"could not be started ({happened['absent'].lower()})"
-        return Ended(None, why, stdout, stderr)
-    return Ended(None, "was ended from outside", stdout, stderr)
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    answer: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        answer = json.loads(ours.recv(2**16))
+    return answer
+
+
+def _words(answer: Mapping[str, Any], seconds: float) -> str:
+    if "late" in answer:
+        return f"took longer than {seconds:g} s, and was ended"
+    if "absent" in answer:
+        return f"could not be started ({answer['absent'].lower()})"
+    code = answer.get("code")
+    if code is None:
+        return "was ended from outside"
+    if code < 0:
+        return f"was ended by signal {-code}"
+    return f"ended with exit code {code}" if code else ""
 
 
 def last_line(text: bytes, most: int = 200) -> str:

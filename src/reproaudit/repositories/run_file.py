@@ -1,8 +1,12 @@
-"""The models of ``<slug>.run.yaml``: what is run for the experiments of an audit."""
+"""The models of ``<slug>.run.yaml``: what is run for the experiments of an audit.
+
+A command's placeholders are ``{seed}``, and ``{name}`` for a setting. No shell, no code.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -11,7 +15,55 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, OneComplaint, StrictModel
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.repositories.arguments import placeholders
+
+SEED = "seed"
+"""The placeholder that stands for the seed."""
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """The names in braces, in order.
+
+    Raises:
+        ValueError: if a brace is neither doubled nor around a name; in words for the user.
+    """
+    pieces = list(_PIECE.finditer(text))
+    if any(piece.group() in ("{", "}") for piece in pieces):
+        raise ValueError(
+            f"found '{text[:60]}' with an unmatched brace; expected {{seed}}, a setting's name in "
+            "braces, or '{{' and '}}' for the braces themselves"
+        )
+    return tuple(piece[1] for piece in pieces if piece[1])
+
+
+def as_argument(value: SettingValue) -> str:
+    """A value as text: a list's entries joined by commas, true and false in lower case."""
+    if isinstance(value, tuple | list):
+        return ",".join(map(as_argument, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def filled(
+    text: str,
+    values: Mapping[str, SettingValue],
+    spelled: Mapping[str, Mapping[str, str | None]],
+) -> str | None:
+    """The text with its placeholders filled in; None if it is one that stands for nothing.
+
+    Args:
+        text: with placeholders.
+        values: the seed and every setting.
+        spelled: setting -> its value as `as_argument` writes it -> what the command takes instead,
+            None for nothing.
+    """
+    words: dict[str, str | None] = {}
+    for name in placeholders(text):
+        plain = as_argument(values[name])
+        words[name] = spelled.get(name, {}).get(plain, plain)
+    if None in words.values():
+        return None
+    return _PIECE.sub(lambda piece: str(words[piece[1]]) if piece[1] else piece[0][0], text)
 
 
 def _with_placeholders(text: str) -> str:
@@ -26,12 +78,6 @@ def _inside(text: str) -> str:
     return text
 
 
-def _no_option(text: str) -> str:
-    if text.startswith("-") or "::" in text:
-        raise ValueError(f"found '{text[:60]}'; expected an address or a path")
-    return text
-
-
 def _of_form(pattern: str, words: str) -> AfterValidator:
     """Refuses text of another form, in words."""
 
@@ -43,22 +89,13 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
     return AfterValidator(hold)
 
 
-def _tag_alone(value: Any) -> Any:
-    """A measurement's origin; a tag alone may be written as plain text."""
-    return {"tag": value} if isinstance(value, str) else value
-
-
 Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
-"""One argument of a command, with placeholders."""
-
 InsidePath = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
-"""A path below the source's folder."""
-
-_Address = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_no_option)]
-_Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
-_Revision = Annotated[
+_Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
+_Commit = Annotated[
     str, _of_form("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
 ]
+_Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
 _Image = Annotated[
     str,
     _of_form(
@@ -69,12 +106,17 @@ _Version = Annotated[str, _of_form(r"3\.\d{1,2}", 'a version of Python, such as 
 _Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
 
+def _tagged(value: Any) -> Any:
+    """A measurement's origin; a tag alone may be written as plain text."""
+    return {"tag": value} if isinstance(value, str) else value
+
+
 class PinnedSource(StrictModel):
     """The pinned source: a git repository at a revision, or an archive with its SHA-256."""
 
     git: _Address | None = None
     """The repository's address, or its path from this file's folder."""
-    revision: _Revision | None = None
+    revision: _Commit | None = None
     """The whole id of the commit, 40 hexadecimal digits. A branch or a tag can move."""
     archive: _Address | None = None
     """A zip or tar archive: an https address, or its path from this file's folder."""
@@ -110,13 +152,12 @@ class PythonEnvironment(StrictModel):
     requirements: InsidePath | None = None
     """A file of the source that pins every package, as `pip freeze` writes it."""
     lock: InsidePath | None = None
-    """The source's `uv.lock`, beside its `pyproject.toml`; it needs uv."""
+    """The source's `uv.lock`, beside its `pyproject.toml`."""
     python: _Version | None = None
     """The Python to run, such as "3.11"; by default the one that runs reproaudit."""
     image: _Image | None = None
-    """Instead of all that, a container image by its digest, NAME@sha256:….
-
-    It is run by Docker, Podman or Apptainer with the network off."""
+    """Instead of all that, a container image by its digest, NAME@sha256:…, which Docker or Podman
+    runs with the network off."""
 
     @model_validator(mode="after")
     def _one(self) -> PythonEnvironment:
@@ -146,7 +187,7 @@ class CommandExperiment(StrictModel):
     """Setting -> its value -> the text that the command takes instead; null for no argument."""
     variables: dict[_Variable, str] = Field(default_factory=dict)
     """Environment variables of the command, beside the few that every command has."""
-    mapping: dict[Name, Annotated[LoggedQuantity, BeforeValidator(_tag_alone)]] = Field(
+    mapping: dict[Name, Annotated[LoggedQuantity, BeforeValidator(_tagged)]] = Field(
         default_factory=dict
     )
     """Measurement -> the tag or expression that gives it; without an entry, the tag of its name."""
@@ -166,12 +207,6 @@ class CommandExperiment(StrictModel):
                     "spelled null; expected an argument that is this placeholder alone"
                 )
         return self
-
-    @property
-    def used(self) -> frozenset[str]:
-        """The placeholders of the command and of its files."""
-        texts = (*self.command, *self.files)
-        return frozenset(name for text in texts for name in placeholders(text))
 
 
 class RunFile(StrictModel):

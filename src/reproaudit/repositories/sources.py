@@ -7,8 +7,7 @@ import os
 import re
 import shutil
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
@@ -23,7 +22,6 @@ CACHE_VARIABLE = "REPROAUDIT_CACHE"
 """The environment variable that names another folder for sources and environments."""
 
 FETCH_SECONDS = 3600.0
-_PIECE = 2**20
 
 StillRunning = Callable[[], None]
 """Called while something runs; what it raises ends it."""
@@ -44,11 +42,9 @@ def cache_of(kind: str) -> Path:
     return folder
 
 
-@contextmanager
-def only_one(place: Path) -> Iterator[None]:
-    """While this lasts, no other process of this machine makes what belongs in this place."""
-    with FileLock(place.with_name(f"{place.name}.lock")):
-        yield
+def only_one(place: Path) -> FileLock:
+    """While this is held, no other process of this machine makes what belongs in this place."""
+    return FileLock(place.with_name(f"{place.name}.lock"))
 
 
 def copy_source(
@@ -67,72 +63,47 @@ def copy_source(
     Raises:
         CommandError: if it cannot be had, or is not what the pin says.
     """
-    if source.git is not None:
-        assert source.revision is not None, "a repository is pinned"
-        _check_out(_address(source.git, beside), source.revision, into, still_running)
-    else:
-        assert source.archive is not None, "a source is a repository or an archive"
-        assert source.sha256 is not None, "an archive is pinned"
-        file = _archive(_address(source.archive, beside), source.sha256)
-        try:
-            unpack(file, source.archive, into)
-        except LogError as error:
-            raise CommandError(str(error)) from None
-
-
-def _address(written: str, beside: Path) -> str:
-    """An address as it is, a path from the run file's folder on."""
-    is_remote = re.match(r"[a-z][a-z0-9+.-]*://", written) or re.match(r"[^/]+@?[^/]*:", written)
-    return written if is_remote else str((beside / Path(written).expanduser()).resolve())
-
-
-# --- git ------------------------------------------------------------------------------------------
+    written = source.git or source.archive or ""
+    is_remote = re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", written)
+    address = written if is_remote else str((beside / Path(written).expanduser()).resolve())
+    if source.revision is not None:
+        _check_out(address, source.revision, into, still_running)
+        return
+    try:
+        unpack(_archive(address, source.sha256 or ""), written, into)
+    except LogError as error:
+        raise CommandError(str(error)) from None
 
 
 def _check_out(address: str, revision: str, into: Path, still_running: StillRunning) -> None:
     store = cache_of("git") / hashlib.sha256(address.encode()).hexdigest()[:32]
-    git = ["git", "--git-dir", str(store), "-c", "protocol.ext.allow=never"]
-    asking = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
-        asking.pop(name, None)
+    variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
 
-    def run(*arguments: str, **more: str) -> tuple[str, bytes]:
+    def git(*arguments: str) -> tuple[str, bytes]:
         """Why it failed, empty if it did not; and what it printed."""
-        ended = run_guarded(
-            [*git, *arguments],
-            store,
-            {**asking, **more},
-            FETCH_SECONDS,
-            still_running=still_running,
-        )
-        why = ended.words and f"git {arguments[0]} {ended.words}: {last_line(ended.stderr)}"
+        argv = ["git", "--git-dir", str(store), "-c", "protocol.ext.allow=never", *arguments]
+        ended = run_guarded(argv, store, variables, FETCH_SECONDS, still_running=still_running)
+        why = f"{ended.words}: {last_line(ended.stderr)}" if ended.words else ""
         return why, ended.stdout
 
     with only_one(store):
         store.mkdir(exist_ok=True)
-        if not (store / "HEAD").is_file():
-            _refuse(address, run("init", "--quiet", "--bare")[0])
-        if run("cat-file", "-e", f"{revision}^{{commit}}")[0]:
-            safe = ("-c", "fetch.fsckObjects=true")
-            why = run(*safe, "fetch", "--quiet", "--no-tags", "--depth=1", "--", address, revision)
-            if why[0]:  # an old server gives no single commit
-                everything = "+refs/*:refs/fetched/*"
-                _refuse(address, run("fetch", "--quiet", "--", address, everything)[0])
-            missing = run("cat-file", "-e", f"{revision}^{{commit}}")[0]
-            if missing:
+        if not (store / "HEAD").is_file() and (why := git("init", "--quiet", "--bare")[0]):
+            raise CommandError(f"{address}: git init {why}")
+        if git("cat-file", "-e", f"{revision}^{{commit}}")[0]:
+            safe = ("-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--depth=1")
+            if why := git(*safe, "--", address, revision)[0]:
                 raise CommandError(
-                    f"{address}: found no commit {revision}; expected it. Is the revision right?"
+                    f"{address}: found no commit {revision}; expected it (git fetch {why}). Is the "
+                    "revision right?"
                 )
-    why_not, listed = run("ls-tree", "-r", "-z", revision)
-    _refuse(address, why_not)
-    for entry in listed.split(b"\0"):
-        if entry.startswith(b"160000 "):
-            path = entry.partition(b"\t")[2].decode(errors="replace")
-            raise CommandError(
-                f"{address}: found the submodule '{path[:60]}'; expected none. Use an archive that "
-                "holds it."
-            )
-    plain = {
+    submodules = re.findall(rb"^160000 [^\t]*\t(.*)$", git("ls-tree", "-r", revision)[1], re.M)
+    if submodules:
+        raise CommandError(
+            f"{address}: found the submodule '{submodules[0].decode(errors='replace')[:60]}'; "
+            "expected none. Use an archive that holds it."
+        )
+    variables |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_INDEX_FILE": str(into.with_name(f"{into.name}.index")),
@@ -140,15 +111,8 @@ def _check_out(address: str, revision: str, into: Path, still_running: StillRunn
     options = ("core.symlinks=false", "core.hooksPath=/dev/null", "core.autocrlf=false")
     chosen = [word for one in options for word in ("-c", one)]
     place = ("--work-tree", str(into))
-    _refuse(address, run(*place, *chosen, "checkout", "--force", revision, "--", ".", **plain)[0])
-
-
-def _refuse(address: str, why: str) -> None:
-    if why:
-        raise CommandError(f"{address}: {why}")
-
-
-# --- archives -------------------------------------------------------------------------------------
+    if why := git(*place, *chosen, "checkout", "--force", revision, "--", ".")[0]:
+        raise CommandError(f"{address}: git checkout {why}")
 
 
 def _archive(address: str, sha256: str) -> Path:
@@ -176,13 +140,13 @@ def _archive(address: str, sha256: str) -> Path:
 
 
 def _copy(address: str, to: Path) -> None:
-    if address.startswith("https://"):
-        with urllib.request.urlopen(address, timeout=60) as stream, to.open("wb") as out:
-            left = MAX_UNPACKED_BYTES
-            while piece := stream.read(_PIECE):
-                left -= len(piece)
-                if left < 0:
-                    raise ValueError(f"more than {MAX_UNPACKED_BYTES:,} bytes")
-                out.write(piece)
-    else:
+    if not address.startswith("https://"):
         shutil.copyfile(address, to)
+        return
+    with urllib.request.urlopen(address, timeout=60) as stream, to.open("wb") as out:
+        left = MAX_UNPACKED_BYTES
+        while piece := stream.read(2**20):
+            left -= len(piece)
+            if left < 0:
+                raise ValueError(f"more than {MAX_UNPACKED_BYTES:,} bytes")
+            out.write(piece)
