@@ -29,7 +29,7 @@ from yaml.events import (
 from reproaudit.audit.loading.fault import START, Faults, Place
 from reproaudit.audit.loading.scalars import doubt_about_name, read_plain
 from reproaudit.audit.loading.syntax import explain_syntax
-from reproaudit.audit.rules.rule import Loc
+from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
 
 MAX_DEPTH = 32

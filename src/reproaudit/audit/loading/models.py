@@ -21,7 +21,7 @@ from reproaudit.audit.field_docs import description
 from reproaudit.audit.loading.document import Document, has_step
 from reproaudit.audit.loading.fault import MOST_FAULTS, Faults
 from reproaudit.audit.rules.papers import UNFINISHED
-from reproaudit.audit.rules.rule import Loc
+from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
 from reproaudit.checks import Check, Kind
 from reproaudit.errors import closest, did_you_mean
