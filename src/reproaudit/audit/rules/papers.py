@@ -90,7 +90,8 @@ def unfinished(data: Any, with_fault: Collection[Loc] = ()) -> Iterator[Violatio
         if isinstance(value, dict | list):
             steps = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += (((*loc, step), below) for step, below in steps)
-        elif isinstance(value, str) and loc not in with_fault:
-            if (mark := UNFINISHED.search(value)) is not None:
-                message = f"found '{mark.group()}' in the text; expected finished text"
-                yield Violation("RA153", loc, message)
+            continue
+        mark = UNFINISHED.search(value) if isinstance(value, str) else None
+        if mark is not None and loc not in with_fault:
+            message = f"found '{mark.group()}' in the text; expected finished text"
+            yield Violation("RA153", loc, message)

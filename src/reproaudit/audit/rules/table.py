@@ -185,8 +185,8 @@ RA115 A claim's id is permanent and unique over all audits. → Begin it with th
   and use it once.
 RA118 An arm is declared, or written where it is used. → Name an arm that stands under the audit's
   own 'arms'.
-RA119 An arm that nothing uses suggests that a name was forgotten. → Name
-  it where it belongs, or remove it.
+RA119 An arm that nothing uses suggests that a name was forgotten. → Name it where it
+  belongs, or remove it.
 RA121 The coordinates of an axis come from one place. → Give one of values, setting and size.
 RA122 An axis that follows a setting takes its coordinates from that list. → Name a setting whose
   value is a list.
