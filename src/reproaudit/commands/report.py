@@ -7,15 +7,12 @@ it was written.
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,7 +37,7 @@ MOST_IN_ONE_PROCESS = 8
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The arguments of `reproaudit report`.
+    """The options of `reproaudit report`.
 
     Attributes:
         entries: the papers.
@@ -67,25 +64,12 @@ class ReportRequest:
     verbose: bool = False
 
 
-@dataclass(frozen=True)
-class PaperReport:
-    """A paper, judged and written.
-
-    Attributes:
-        card: its scorecard; None if there is nothing to report, or an error.
-        written: its files.
-        said: the text for standard error.
-        error: why it cannot be shown.
-    """
-
-    card: Scorecard | None = None
-    written: tuple[Path, ...] = ()
-    said: str = ""
-    error: AuditError | None = None
+PaperReport = tuple[Scorecard, tuple[Path, ...]] | AuditError | None
+"""A paper's scorecard with the files that were written, why there is none, or nothing to report."""
 
 
 def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
-    """Writes the reports of papers, then prints them; returns the exit code.
+    """Write the reports of papers, then print them; return the exit code.
 
     Args:
         request: the papers, and what to write and print of them.
@@ -99,14 +83,13 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
     written: list[Path] = []
     errors: list[tuple[str, AuditError]] = []
     for entry, one in zip(request.entries, _reports(request), strict=True):
-        sys.stderr.write(one.said)
-        if one.error is not None and not request.go_on:
-            raise one.error
-        if one.error is not None:
-            errors.append((entry.slug, one.error))
-        if one.card is not None:
-            cards.append(one.card)
-            written += one.written
+        if isinstance(one, AuditError):
+            if not request.go_on:
+                raise one
+            errors.append((entry.slug, one))
+        elif one is not None:
+            cards.append(one[0])
+            written += one[1]
     if not cards and not errors:
         raise _nothing_to_report(request.entries, request.store, request.tier, request.out)
     if "html" in request.formats:
@@ -124,11 +107,8 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
     return int(not fail_on.isdisjoint(found))
 
 
-# --- several papers -----------------------------------------------------------------------------
-
-
 def _reports(request: ReportRequest) -> Iterator[PaperReport]:
-    """Yields the papers' reports in their order."""
+    """The papers' reports in their order."""
     report = partial(_report_of, request)
     if len(request.entries) <= MOST_IN_ONE_PROCESS or available_cores() == 1:
         yield from map(report, request.entries)
@@ -147,7 +127,7 @@ def _reports(request: ReportRequest) -> Iterator[PaperReport]:
 
 
 def _follow_the_command(folder: str) -> None:
-    """Works where the command works, leaves Ctrl-C to it, and ends when it is killed."""
+    """Work where the command works, leave Ctrl-C to it, and end when it is killed."""
     os.chdir(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_the_command, daemon=True).start()
@@ -160,36 +140,23 @@ def _end_with_the_command() -> None:
         os._exit(1)
 
 
-# --- one paper ----------------------------------------------------------------------------------
-
-
 def _report_of(request: ReportRequest, entry: Entry) -> PaperReport:
-    """Judges a paper and writes its pages; what is wrong with it is part of the answer."""
-    said = io.StringIO()
+    """Judge a paper and write its pages; what is wrong with it is part of the answer."""
+    store = Store(request.store)
     try:
-        with redirect_stderr(said):
-            card = scorecard_of_paper(
-                entry, Store(request.store), request.tier, request.out, request.group
-            )
+        card = scorecard_of_paper(entry, store, request.tier, request.out, request.group)
     except AuditError as error:
-        return PaperReport(said=said.getvalue(), error=error)
+        return error
     if card is None:
-        return PaperReport(said=said.getvalue())
-    written = write_report(card, request.out, request.formats - {TERMINAL})
-    return PaperReport(card, written, said.getvalue())
+        return None
+    return card, write_report(card, request.out, request.formats - {TERMINAL})
 
 
 # --- printing -----------------------------------------------------------------------------------
 
 
 def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:
-    """Writes the pages of papers that were run, and prints the paragraph and a line a claim.
-
-    Args:
-        scorecards: the papers.
-        out: the report folder.
-        as_json: whether to print JSON instead.
-        verbose: whether to print every arm, too.
+    """Write the pages of papers that were run, and print the paragraph and a line a claim.
 
     Raises:
         StoreError: if the pages cannot be written; what there is to print is printed first.
@@ -236,13 +203,7 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
 
 
 def show_scorecards(scorecards: Sequence[Scorecard], details: bool, verbose: bool) -> None:
-    """Prints scorecards.
-
-    Args:
-        scorecards: the papers.
-        details: whether to print the whole report, or a line for each claim.
-        verbose: whether to print every arm, too.
-    """
+    """Print whole reports, or a line for each claim; verbose, every arm too."""
     for place, one in enumerate(scorecards):
         if place:
             say("")
