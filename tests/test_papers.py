@@ -15,7 +15,7 @@ from reproaudit.audit.claims import Claim
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, PlannedArm, Role, alternatives_of, arms_of, batch_of, plan
-from reproaudit.audit.rules.rule import Severity
+from reproaudit.audit.rules import Severity
 from reproaudit.cell import Cell
 from reproaudit.commands.answers import cells_of_tier
 from reproaudit.declarations import misfit

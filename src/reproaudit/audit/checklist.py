@@ -49,14 +49,17 @@ No question asks about pseudocode or software dependencies.
 
 
 class ChecklistAnswer(NamedTuple):
-    """The authors' answer to one question."""
+    """The authors' answer to one question.
+
+    Attributes:
+        answer: Yes, No or NA.
+        justification: their words, without LaTeX's markup; empty if there are none.
+        locator: the question, by its number and title.
+    """
 
     answer: str
-    """Yes, No or NA."""
     justification: str
-    """Their words, without LaTeX's markup; empty if there are none."""
     locator: str
-    """The question, by its number and title."""
 
 
 LONGEST_JUSTIFICATION = 5_000
@@ -68,8 +71,7 @@ class Checklist:
     """A checklist as far as it can be read.
 
     Attributes:
-        answers: the authors' answers by variable, in the order of the questions; where there are
-            several of one variable, the questions are several.
+        answers: the authors' answers by variable, in the order of the questions.
         remarks: questions that are unknown or have no answer.
     """
 
@@ -81,7 +83,7 @@ NO_CHECKLIST = Checklist({})
 
 
 def read_checklist(path: Path) -> Checklist:
-    """Returns the checklist in a file.
+    """Return the checklist in a file.
 
     Raises:
         CardError: if the file cannot be read, is no text, or is no checklist.
@@ -90,7 +92,7 @@ def read_checklist(path: Path) -> Checklist:
 
 
 def parse_checklist(text: str, file: str = "checklist") -> Checklist:
-    """Returns the checklist in a LaTeX text.
+    """Return the checklist in a LaTeX text.
 
     Args:
         text: the file.
@@ -101,38 +103,34 @@ def parse_checklist(text: str, file: str = "checklist") -> Checklist:
             with two answers.
     """
     refuse_control_characters(text, file)
-    plain = _COMMENT.sub(r"\1", text)
-    answers: dict[VariableName, list[ChecklistAnswer]] = {}
+    answers: dict[VariableName, tuple[ChecklistAnswer, ...]] = {}
     remarks: list[Remark] = []
     seen: set[str] = set()
-    for number, one in enumerate(_questions(plain), start=1):
+    for number, one in enumerate(_questions(_COMMENT.sub(r"\1", text)), start=1):
         about = f"question {number} ({one.title})"
         if one.title in seen:
             raise CardError(f"{file}:{one.line}: found {about} again; expected each question once.")
-        seen.add(one.title)
-        known = _KNOWN.get(_bare(one.title))
         if len(one.answers) > 1:
-            found = ", ".join(one.answers)
             raise CardError(
-                f"{file}:{one.line}: {about}: found the answers {found}; expected one. Comment "
-                "out or remove the others."
+                f"{file}:{one.line}: {about}: found the answers {', '.join(one.answers)}; "
+                "expected one. Comment out or remove the others."
             )
-        if known is None:
+        seen.add(one.title)
+        variables = _VARIABLES.get(_letters(one.title))
+        if variables is None:
             remarks.append(Remark(about, "found no such question in the checklist's editions"))
-        elif CHECKLIST_QUESTIONS[known] and not one.answers:
+        elif variables and not one.answers:
             remarks.append(Remark(about, "found no answer"))
-        for name in CHECKLIST_QUESTIONS[known] if known is not None and one.answers else ():
-            answer = ChecklistAnswer(
-                one.answers[0], one.justification, f"NeurIPS paper checklist, {about}"
-            )
-            answers.setdefault(name, []).append(answer)
+        for name in variables if variables and one.answers else ():
+            locator = f"NeurIPS paper checklist, {about}"
+            answer = ChecklistAnswer(one.answers[0], one.justification, locator)
+            answers[name] = (*answers.get(name, ()), answer)
     if not seen:
         raise CardError(
             f"{file}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
             "of the NeurIPS paper checklist. Name the file that holds its answers."
         )
-    by_name = {name: tuple(answers[name]) for name in VariableName if name in answers}
-    return Checklist(by_name, tuple(remarks))
+    return Checklist(answers, tuple(remarks))
 
 
 # --- LaTeX ----------------------------------------------------------------------------------------
@@ -145,11 +143,15 @@ _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL
 )
 _GUIDELINES = re.compile(r"\\item\s*\[\s*\]\s*Guidelines\b")
-_REFERENCE = re.compile(r"\\(?:[cC]|auto|eq)?ref\s*\{([^{}]*)\}")
-_CITATION = re.compile(r"\\cite[a-z]*\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
-_MARKUP = re.compile(r"\\(?:text[a-z]+|emph|url|underline|mbox)\s*\{([^{}]*)\}")
-_LINK = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_ESCAPED = re.compile(r"\\([%&_#${}])")
+_MARKUP = (
+    (re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\2 (\1)"),
+    (re.compile(r"\\(?:[cC]|auto|eq)?ref\s*\{([^{}]*)\}"), r"[\1]"),
+    (re.compile(r"\\cite[a-z]*\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}"), r"[\1]"),
+    (re.compile(r"\\(?:text[a-z]+|emph|url|underline|mbox)\s*\{([^{}]*)\}"), r"\1"),
+    (re.compile("~"), " "),
+    (re.compile(r"\\([%&_#${}])"), r"\1"),
+)
+"""The markup that is common in a sentence, and what is read in its place; the rest stays."""
 
 
 class _Question(NamedTuple):
@@ -160,33 +162,29 @@ class _Question(NamedTuple):
 
 
 def _questions(text: str) -> Iterator[_Question]:
-    """Yields the questions of a text without comments, in their order."""
+    """The questions of a text without comments, in their order."""
     titles = list(_TITLE.finditer(text))
     ends = [*(one.start() for one in titles[1:]), len(text)]
     for title, end in zip(titles, ends, strict=False):
         body = _GUIDELINES.split(text[title.end() : end], maxsplit=1)[0]
-        told = _JUSTIFICATION.search(body)
+        words = _JUSTIFICATION.search(body)
         yield _Question(
             " ".join(title[1].split()),
             text.count("\n", 0, title.start()) + 1,
-            _ANSWER.findall(body[: told.start()] if told is not None else body),
-            _plain(told[1][:LONGEST_JUSTIFICATION]) if told is not None else "",
+            _ANSWER.findall(body[: words.start()] if words is not None else body),
+            _plain(words[1][:LONGEST_JUSTIFICATION]) if words is not None else "",
         )
 
 
 def _plain(text: str) -> str:
-    """Returns a text without the markup that is common in a sentence; the rest stays as it is."""
-    text = _LINK.sub(r"\2 (\1)", text)
-    for pattern, words in ((_REFERENCE, r"[\1]"), (_CITATION, r"[\1]"), (_MARKUP, r"\1")):
-        text = pattern.sub(words, text)
-    if "\\justificationTODO" in text:
-        return ""
-    return " ".join(_ESCAPED.sub(r"\1", text.replace("~", " ")).split())
+    for pattern, plain in _MARKUP:
+        text = pattern.sub(plain, text)
+    return "" if "\\justificationTODO" in text else " ".join(text.split())
 
 
-def _bare(title: str) -> str:
-    """Returns a title by which editions of the checklist are the same."""
+def _letters(title: str) -> str:
+    """A title by which editions of the checklist are the same."""
     return " ".join(re.findall(r"[a-z]+", title.lower()))
 
 
-_KNOWN = {_bare(title): title for title in CHECKLIST_QUESTIONS}
+_VARIABLES = {_letters(title): names for title, names in CHECKLIST_QUESTIONS.items()}

@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import hashlib
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from reproaudit.audit.disputes import Dispute, SignOff
-from reproaudit.audit.findings import Response
-from reproaudit.audit.variables import Review, VariableName
-from reproaudit.declarations import StrictModel
+from reproaudit.audit.findings import ClaimId, Response, SettingName
+from reproaudit.audit.variables import Review, Text, VariableName
+from reproaudit.declarations import Name, StrictModel
+
+if TYPE_CHECKING:
+    from reproaudit.audit.model import Audit
+
+
+class Dispute(StrictModel):
+    """A reviewer's objection: to a claim or its bound, to an arm, or to a setting's source."""
+
+    claim: ClaimId | None = None
+    """The id of the claim that is disputed, or whose bound is."""
+    arm: Name | None = None
+    """The name of the arm that is disputed."""
+    source: SettingName | None = None
+    """The setting whose source or value is disputed; `experiment.setting` for the own setting of
+    one experiment."""
+    reviewer: Text
+    """The reviewer who disputes: a name, initials or a role."""
+    reason: Text
+    """The reason, in one or two sentences."""
+    as_of: date
+    """The day of the dispute, YYYY-MM-DD."""
+
+    @model_validator(mode="after")
+    def _of_one_thing(self) -> Self:
+        if sum(one is not None for one in (self.claim, self.arm, self.source)) != 1:
+            raise ValueError("state one of 'claim', 'arm' and 'source': what is disputed")
+        return self
+
+
+class SignOff(StrictModel):
+    """A reviewer's statement to have reviewed one version of the audit."""
+
+    reviewer: Text
+    """The reviewer who signs off: a name, initials or a role."""
+    version: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    """The version that was reviewed: a hash of the audit without what reviewers and authors say of
+    it. `reproaudit review` writes it."""
+    as_of: date
+    """The day of the sign-off, YYYY-MM-DD."""
 
 
 class Reviews(StrictModel):
@@ -25,3 +66,13 @@ class Reviews(StrictModel):
     """Answers of the authors and others to findings and outcomes."""
     sign_offs: tuple[SignOff, ...] = ()
     """The reviewers who reviewed a version of the audit."""
+
+
+def version_of(audit: Audit) -> str:
+    """Return a hash of what an audit states, 32 hexadecimal digits.
+
+    Neither layout and comments of the file nor defaults written out count.
+    """
+    stated = audit.model_dump(mode="json", exclude_defaults=True)
+    canonical = json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:32]

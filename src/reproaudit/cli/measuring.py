@@ -76,7 +76,6 @@ def run(
     papers = [(entry, entry.audit()) for entry in entries]
     custom = Custom.parse(seeds, experiments or (), settings or ())
     ask_to_run(entries, computing.trust)
-    how.require_device()
     if custom is not None:
         return run_custom(papers, chosen, custom, how, as_json)
     scorecards, failures = run_and_judge(papers, chosen, how)
@@ -106,17 +105,15 @@ def multiverse(
     Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.multiverse import Varied, show_multiverse
+    from reproaudit.commands.multiverse import show_multiverse
     from reproaudit.commands.run import parse_duration
 
     how, chosen = computing.how(), chosen_tier(tier)
     seconds = None if budget is None else parse_duration("--budget", budget)
     entry = how.catalog[slug]
     ask_to_run([entry], computing.trust)
-    audit = entry.audit()
-    how.require_device()
-    varied = Varied(entry, audit, chosen, how, seconds)
-    return show_multiverse(varied, report_folder(out, computing.store), as_json)
+    folder = report_folder(out, computing.store)
+    return show_multiverse(entry, entry.audit(), chosen, how, seconds, folder, as_json)
 
 
 @app.command()

@@ -30,7 +30,7 @@ from reproaudit.cli.options import (
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
 from reproaudit.report.export.registry import export_names
-from reproaudit.report.files import FORMATS, chosen_formats
+from reproaudit.report.files import FORMATS, chosen_formats, read_scorecard
 
 if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
@@ -116,9 +116,23 @@ def diff(
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    from reproaudit.commands.diff import show_diff
+    from reproaudit.commands.output import print_json, show
+    from reproaudit.report.diff import compare
 
-    return show_diff(before, after, as_json)
+    found = compare(_scorecard_at(before), _scorecard_at(after))
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        show(found.lines)
+    return 0
+
+
+def _scorecard_at(name: str) -> Scorecard:
+    path = Path(name)
+    file = path / "scorecard.json" if path.is_dir() else path
+    if not file.is_file():
+        raise UsageError(f"{name}: no scorecard. Name a scorecard.json, or the folder with it.")
+    return read_scorecard(file)
 
 
 @app.command("judge")

@@ -9,9 +9,7 @@ from typing import Literal
 from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, audits_in, entry_of
 from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
 from reproaudit.audit.loading.fault import Place
-from reproaudit.audit.rules import RULES
-from reproaudit.audit.rules.rule import Severity
-from reproaudit.audit.rules.tables import BROKEN_LOG
+from reproaudit.audit.rules import BROKEN_LOG, RULES, Severity
 from reproaudit.commands.consent import ask_to_run
 from reproaudit.commands.output import print_json, say
 from reproaudit.errors import SpecError, UsageError, did_you_mean

@@ -14,8 +14,7 @@ from reproaudit.audit.loading.document import read_yaml
 from reproaudit.audit.loading.fault import START, Faults
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.plan import Role, plan
-from reproaudit.audit.rules import RULES, Loc
-from reproaudit.audit.rules.tables import MISFIT
+from reproaudit.audit.rules import MISFIT, RULES, Loc
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, did_you_mean
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
@@ -17,38 +16,37 @@ from reproaudit.report.files import folder_of, write_report
 from reproaudit.report.register import write_register
 
 
-@dataclass(frozen=True)
-class Varied:
-    """What is varied, and how.
+def show_multiverse(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    how: How,
+    budget: float | None,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """Run what is missing of the tier and of its alternatives, write the page, print the rows.
 
-    Attributes:
+    Args:
         entry: the paper.
         audit: its audit.
         tier: the scale.
         how: the place and manner of the runs.
         budget: seconds after which nothing more is started; None for no limit.
+        out: the report folder.
+        as_json: whether to print JSON.
     """
-
-    entry: Entry
-    audit: Audit
-    tier: TierName
-    how: How
-    budget: float | None
-
-
-def show_multiverse(asked: Varied, out: Path, as_json: bool) -> int:
-    """Run what is missing of the tier and of its alternatives, write the page, print the rows."""
-    cells = cells_of_tier(asked.audit, asked.tier) + cells_of_alternatives(asked.audit, asked.tier)
-    papers = [(asked.entry, asked.audit)]
-    until = None if asked.budget is None else time.monotonic() + asked.budget
+    cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
+    papers = [(entry, audit)]
+    until = None if budget is None else time.monotonic() + budget
     summary = run_now(
         cells,
         papers,
-        asked.how,
+        how,
         may_start=lambda _cells: until is None or time.monotonic() < until,
-        roles=roles_of(papers, asked.tier),
+        roles=roles_of(papers, tier),
     )
-    card = scorecard_of_store(asked.entry, asked.audit, asked.tier, asked.how.store)
+    card = scorecard_of_store(entry, audit, tier, how.store)
     found = multiverse_of(card)
     pages = write_multiverse(found, folder_of(card, out))
     written = [*write_report(card, out), *pages, *write_register([card], out)]

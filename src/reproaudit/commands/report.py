@@ -7,15 +7,12 @@ it was written.
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,7 +38,7 @@ MOST_IN_ONE_PROCESS = 8
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The arguments of `reproaudit report`.
+    """The options of `reproaudit report`.
 
     Attributes:
         entries: the papers.
@@ -70,25 +67,12 @@ class ReportRequest:
     memo: str | None = None
 
 
-@dataclass(frozen=True)
-class PaperReport:
-    """A paper, judged and written.
-
-    Attributes:
-        card: its scorecard; None if there is nothing to report, or an error.
-        written: its files.
-        said: the text for standard error.
-        error: why it cannot be shown.
-    """
-
-    card: Scorecard | None = None
-    written: tuple[Path, ...] = ()
-    said: str = ""
-    error: AuditError | None = None
+PaperReport = tuple[Scorecard, tuple[Path, ...]] | AuditError | None
+"""A paper's scorecard with the files that were written, why there is none, or nothing to report."""
 
 
 def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
-    """Writes the reports of papers, then prints them; returns the exit code.
+    """Write the reports of papers, then print them; return the exit code.
 
     Args:
         request: the papers, and what to write and print of them.
@@ -102,17 +86,14 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
     written: list[Path] = []
     lines: list[str] = []
     errors: list[tuple[str, AuditError]] = []
-    said = ""
     for entry, one in zip(request.entries, _reports(request), strict=True):
-        sys.stderr.write(one.said)
-        said += one.said
-        if one.error is not None and not request.go_on:
-            raise one.error
-        if one.error is not None:
-            errors.append((entry.slug, one.error))
-        if one.card is not None:
-            cards.append(one.card)
-            written += one.written
+        if isinstance(one, AuditError):
+            if not request.go_on:
+                raise one
+            errors.append((entry.slug, one))
+        elif one is not None:
+            cards.append(one[0])
+            written += one[1]
     if not cards and not errors:
         raise _nothing_to_report(request.entries, request.store, request.tier, request.out)
     if "html" in request.formats:
@@ -127,17 +108,14 @@ def report_papers(request: ReportRequest, fail_on: frozenset[str]) -> int:
         say(f"{slug}: {error}", stderr=True, style="red")
     if errors:
         return errors[0][1].exit_code
-    if request.memo is not None and not said:
+    if request.memo is not None:
         keep_lines(request.entries, request.memo, request.store, request.out, lines)
     found = {claim.outcome for card in cards for claim in card.claims}
     return int(not fail_on.isdisjoint(found))
 
 
-# --- several papers -----------------------------------------------------------------------------
-
-
 def _reports(request: ReportRequest) -> Iterator[PaperReport]:
-    """Yields the papers' reports in their order."""
+    """The papers' reports in their order."""
     report = partial(_report_of, request)
     if len(request.entries) <= MOST_IN_ONE_PROCESS or available_cores() == 1:
         yield from map(report, request.entries)
@@ -156,7 +134,7 @@ def _reports(request: ReportRequest) -> Iterator[PaperReport]:
 
 
 def _follow_the_command(folder: str) -> None:
-    """Works where the command works, leaves Ctrl-C to it, and ends when it is killed."""
+    """Work where the command works, leave Ctrl-C to it, and end when it is killed."""
     os.chdir(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_the_command, daemon=True).start()
@@ -169,36 +147,23 @@ def _end_with_the_command() -> None:
         os._exit(1)
 
 
-# --- one paper ----------------------------------------------------------------------------------
-
-
 def _report_of(request: ReportRequest, entry: Entry) -> PaperReport:
-    """Judges a paper and writes its pages; what is wrong with it is part of the answer."""
-    said = io.StringIO()
+    """Judge a paper and write its pages; what is wrong with it is part of the answer."""
+    store = Store(request.store)
     try:
-        with redirect_stderr(said):
-            card = scorecard_of_paper(
-                entry, Store(request.store), request.tier, request.out, request.group
-            )
+        card = scorecard_of_paper(entry, store, request.tier, request.out, request.group)
     except AuditError as error:
-        return PaperReport(said=said.getvalue(), error=error)
+        return error
     if card is None:
-        return PaperReport(said=said.getvalue())
-    written = write_report(card, request.out, request.formats - {TERMINAL})
-    return PaperReport(card, written, said.getvalue())
+        return None
+    return card, write_report(card, request.out, request.formats - {TERMINAL})
 
 
 # --- printing -----------------------------------------------------------------------------------
 
 
 def finish_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:
-    """Writes the pages of papers that were run, and prints the paragraph and a line a claim.
-
-    Args:
-        scorecards: the papers.
-        out: the report folder.
-        as_json: whether to print JSON instead.
-        verbose: whether to print every arm, too.
+    """Write the pages of papers that were run, and print the paragraph and a line a claim.
 
     Raises:
         StoreError: if the pages cannot be written; what there is to print is printed first.
@@ -245,13 +210,7 @@ def print_scorecards(scorecards: Sequence[Scorecard]) -> None:
 
 
 def scorecard_lines(scorecards: Sequence[Scorecard], details: bool, verbose: bool) -> Iterator[str]:
-    """Yields what is printed of scorecards.
-
-    Args:
-        scorecards: the papers.
-        details: whether to print the whole report, or a line for each claim.
-        verbose: whether to print every arm, too.
-    """
+    """Yield whole reports, or a line for each claim; verbose, every arm too."""
     for place, one in enumerate(scorecards):
         if place:
             yield ""

@@ -99,14 +99,6 @@ class How:
             raise UsageError(f"unknown device '{self.device}'. Use auto, cpu or cuda.")
         return "cuda" if self.device == "cuda" else "cpu"
 
-    def require_device(self) -> None:
-        """Tells of a device that is not there before a run is entered anywhere.
-
-        Raises:
-            UsageError: if there is no such device.
-        """
-        _ = self.chosen_device
-
     def executor(self) -> Executor | None:
         """The executor that computes the cells; None for this machine's own processes."""
         if self.dask is None:
@@ -142,11 +134,17 @@ def run_and_judge(
     Raises:
         UsageError: if there is no such claim.
     """
-    how.require_device()
+    for _, audit in papers:
+        known = {one.id for one in audit.claims}
+        for name in claims:
+            if name not in known:
+                raise UsageError(f"unknown claim '{name}'. {did_you_mean(name, known)}")
+    _ = how.chosen_device  # one that is not there is told before a log of results begins
     for entry, audit in papers:
         if tier == "paper":
             results.begin(entry, audit, how.store.root)
-    summary = run_tier(papers, tier, how, claims)
+    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
+    summary = run_now(cells, papers, how, roles=roles_of(papers, tier))
     cards = []
     for entry, audit in papers:
         planned = summary.planned[entry.slug]
@@ -158,17 +156,6 @@ def run_and_judge(
             answers = {one.id: (one.outcome, one.runs.yes, one.runs.n) for one in card.claims}
             results.append(entry, audit, how.store.root, records, answers)
     return cards, summary.failed
-
-
-def run_tier(papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()) -> Summary:
-    """Runs every missing cell of a tier, every arm's; of some claims, theirs alone."""
-    for _, audit in papers:
-        known = {one.id for one in audit.claims}
-        for name in claims:
-            if name not in known:
-                raise UsageError(f"unknown claim '{name}'. {did_you_mean(name, known)}")
-    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
-    return run_now(cells, papers, how, roles=roles_of(papers, tier))
 
 
 def shows_that_it_runs(card: Scorecard) -> bool:

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from reproaudit.audit.disputes import version_of
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.reviews import Reviews, version_of
 from reproaudit.audit.variables import ReviewDecision, VariableName
 from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version

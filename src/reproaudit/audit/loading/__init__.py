@@ -26,9 +26,9 @@ from reproaudit.audit.loading.fault import START, Fault, Faults, Place
 from reproaudit.audit.loading.models import validate
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.rules import Rule, Violation, broken_by_reviews, broken_rules
+from reproaudit.audit.rules import Violation, broken_rules
 from reproaudit.audit.rules.looks import MOST_WORK, work
-from reproaudit.audit.rules.papers import unfinished
+from reproaudit.audit.rules.papers import of_reviews, unfinished
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
@@ -125,7 +125,7 @@ def _reviews(path: Path, audit: Audit | None, faults: Faults) -> Reviews | None:
     reviews, document = _read(Reviews, path, "the reviews of an audit", faults)
     if document is not None:
         if reviews is not None and audit is not None:
-            _take(broken_by_reviews(audit, reviews), document, faults)
+            _take(of_reviews(audit, reviews), document, faults)
         _take(unfinished(document.data, faults.locs), document, faults)
     return reviews
 
@@ -229,13 +229,13 @@ def _by_its_stem(audit: Audit, stem: str, document: Document, faults: Faults) ->
     return audit.model_copy(update={"paper": audit.paper.model_copy(update={"slug": stem})})
 
 
-def _take(found: Iterable[tuple[Rule, Violation]], document: Document, faults: Faults) -> None:
+def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, with the nearest known name as a remedy."""
     compared = 0
-    for rule, one in found:
+    for one in found:
         hint = ""
         if one.about is not None and one.known and not one.remedy:
             compared += len(one.known)
             hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
         place = document.place(one.loc, at_key=one.at_key)
-        faults.add(place, one.loc, rule.id, one.message, one.remedy or hint)
+        faults.add(place, one.loc, one.rule, one.message, one.remedy or hint)

@@ -2,16 +2,15 @@
 
 PyYAML parses the text into events, and the data is built from them here rather than by PyYAML: an
 audit takes less than YAML gives (no anchors, aliases, merge keys, tags, second documents or equal
-keys), and PyYAML composes by recursion, so that a file of brackets would end the process.
+keys), and its nesting is limited, so that a file of brackets cannot end the process.
 
-A value in doubtful notation is reported, kept as it was most likely meant, and marked as doubtful,
-so that what follows from it is not reported again.
+A value in doubtful notation is reported and marked as doubtful, so that what follows from it is not
+reported again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,13 +22,11 @@ from yaml.events import (
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
-    SequenceStartEvent,
 )
 
 from reproaudit.audit.loading.fault import START, Faults, Place
 from reproaudit.audit.loading.scalars import doubt_about_name, read_plain
-from reproaudit.audit.loading.syntax import explain_syntax
-from reproaudit.audit.rules.rule import Loc
+from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
 
 MAX_DEPTH = 32
@@ -93,29 +90,17 @@ def has_step(value: Any, step: str | int) -> bool:
 
 def read_yaml(text: str, faults: Faults) -> Document | None:
     """Return what a text holds; None if it cannot be read to its end."""
-    builder = _Builder(faults)
     try:
-        for event in _events(text):
-            builder.take(event)
+        return _Reader(text, faults).read()
     except yaml.YAMLError as error:
-        place, problem, remedy = explain_syntax(error)
-        faults.add(place, (), "RA003", f"found broken YAML: {problem}", remedy)
-        return None
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        problem, remedy = _explained(error)
+        faults.add(_place(mark), (), "RA003", f"found broken YAML: {problem}", remedy)
     except _Stop:
-        return None
+        pass
     except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
         faults.add(START, (), "RA003", f"found text that is no YAML: {error}")
-        return None
-    return builder.document
-
-
-def _events(text: str) -> Iterator[Any]:
-    """The parser's events; by libyaml where PyYAML has it, since that is several times faster.
-
-    Both parsers are lazy and keep their own stack, so that a fault stops the work where it is.
-    """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
-    return iter(loader.get_event, None)
+    return None
 
 
 def _place(mark: Any) -> Place:
@@ -126,162 +111,179 @@ class _Stop(Exception):
     """Nothing after this point is read."""
 
 
-@dataclass(slots=True)
-class _Open:
-    """A list or mapping whose end has not come yet.
+class _Reader:
+    """Reads the data of one file, and reports what an audit does not take.
 
-    Attributes:
-        data: what it holds.
-        loc: its place; None if nothing of it is kept.
-        named: of a mapping, whether a value comes next.
-        name: the name of this value; None if it is refused.
+    What has no place in the data (a second value of one name, what a tag may change) is read and
+    reported with the place above it, but not kept.
     """
 
-    data: dict[str, Any] | list[Any]
-    loc: Loc | None
-    named: bool = False
-    name: str | None = None
-
-    @property
-    def awaits_name(self) -> bool:
-        return isinstance(self.data, dict) and not self.named
-
-
-class _Builder:
-    """Builds the data of one file, event by event, and reports what an audit does not take."""
-
-    def __init__(self, faults: Faults) -> None:
-        self.document = Document()
+    def __init__(self, text: str, faults: Faults) -> None:
+        # libyaml, where PyYAML has it, is several times faster; both parsers are lazy
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        self._next = loader.get_event
+        self._document = Document()
         self._faults = faults
-        self._open: list[_Open] = []
-        self._documents = self._values = 0
+        self._values = 0
 
-    def take(self, event: Any) -> None:
-        """Take the parser's next event."""
-        if isinstance(event, ScalarEvent):
-            self._count(event)
-            if self._open and self._open[-1].awaits_name:
-                self._name(event, self._open[-1])
-            else:
-                self._scalar(event)
-        elif isinstance(event, MappingStartEvent | SequenceStartEvent):
-            self._count(event)
-            self._begin(event)
-        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            self._open.pop()
-        elif isinstance(event, AliasEvent):
-            self._tell(event, "RA007", f"found the alias *{event.anchor}; expected a value")
-            self._put(event, None, doubtful=True)
-        elif isinstance(event, DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                self._stop(event, "RA004", "found a second YAML document; expected one")
+    def read(self) -> Document:
+        """Return what the file holds."""
+        documents = 0
+        while (event := self._next()) is not None:
+            if isinstance(event, DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._stop(event, (), "RA004", "found a second YAML document; expected one")
+                self._document.data = self._value(self._next(), ())
+        return self._document
 
-    def _count(self, event: Any) -> None:
+    def _tell(self, event: Any, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
+        self._faults.add(_place(event.start_mark), loc, rule, message, remedy)
+
+    def _stop(self, event: Any, loc: Loc, rule: str, message: str) -> None:
+        self._tell(event, loc, rule, message)
+        raise _Stop
+
+    def _count(self, event: Any, loc: Loc) -> None:
         self._values += 1
         if self._values > MAX_VALUES:
             words = f"found more than {MAX_VALUES} values; expected a few thousand"
-            self._stop(event, "RA016", words)
+            self._stop(event, loc, "RA016", words)
 
-    def _loc(self) -> Loc | None:
-        """The place of the next value; None if it is not kept."""
-        if not self._open:
-            return ()
-        top = self._open[-1]
-        step = len(top.data) if isinstance(top.data, list) else top.name
-        return None if top.loc is None or step is None else (*top.loc, step)
-
-    def _here(self) -> Loc:
-        """The place of the next value, or of the nearest one above it that is kept."""
-        if (found := self._loc()) is not None:
-            return found
-        return next((one.loc for one in reversed(self._open) if one.loc is not None), ())
-
-    def _tell(self, event: Any, rule: str, message: str, remedy: str = "") -> None:
-        self._faults.add(_place(event.start_mark), self._here(), rule, message, remedy)
-
-    def _stop(self, event: Any, rule: str, message: str) -> None:
-        self._tell(event, rule, message)
-        raise _Stop
-
-    def _put(self, event: Any, value: Any, doubtful: bool = False) -> Loc | None:
-        """Put the next value in its place."""
-        loc = self._loc()
-        top = self._open[-1] if self._open else None
-        if top is not None and top.awaits_name:  # an alias, list or mapping in place of a name
-            top.named, top.name = True, None
-            return None
-        if loc is not None:
-            self.document.marks[loc] = event.start_mark
-            if doubtful:
-                self.document.doubtful.add(loc)
-            if top is None:
-                self.document.data = value
-            elif isinstance(top.data, list):
-                top.data.append(value)
-            else:
-                top.data[str(top.name)] = value
-        if top is not None:
-            top.named = False
-        return loc
-
-    def _begin(self, event: Any) -> None:
-        if len(self._open) >= MAX_DEPTH:
+    def _value(self, event: Any, loc: Loc, kept: bool = True, depth: int = 0) -> Any:
+        """Return the value that begins with an event, and all below it."""
+        self._count(event, loc)
+        if kept:
+            self._document.marks[loc] = event.start_mark
+        if isinstance(event, ScalarEvent):
+            return self._scalar(event, loc, kept)
+        if isinstance(event, AliasEvent):
+            self._tell(event, loc, "RA007", f"found the alias *{event.anchor}; expected a value")
+            return self._doubtful(loc, kept)
+        if depth >= MAX_DEPTH:
             words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
-            self._stop(event, "RA013", words)
-        if self._open and self._open[-1].awaits_name:
-            self._open[-1].name = None
-            self._tell(event, "RA015", "found a list or mapping as a name; expected text")
-        tagged = self._is_tagged(event)
-        data: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
-        loc = self._put(event, None if tagged else data, doubtful=tagged)
-        self._open.append(_Open(data, None if tagged else loc))
+            self._stop(event, loc, "RA013", words)
+        tagged = self._is_tagged(event, loc)
+        below = self._mapping if isinstance(event, MappingStartEvent) else self._list
+        data = below(loc, kept and not tagged, depth + 1)
+        return self._doubtful(loc, kept) if tagged else data
 
-    def _is_tagged(self, event: Any) -> bool:
+    def _doubtful(self, loc: Loc, kept: bool) -> None:
+        if kept:
+            self._document.doubtful.add(loc)
+
+    def _list(self, loc: Loc, kept: bool, depth: int) -> list[Any]:
+        data: list[Any] = []
+        while not isinstance(event := self._next(), SequenceEndEvent):
+            place = (*loc, len(data)) if kept else loc
+            data.append(self._value(event, place, kept, depth))
+        return data
+
+    def _mapping(self, loc: Loc, kept: bool, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        names = self._document.names
+        while not isinstance(event := self._next(), MappingEndEvent):
+            name = self._name(event, loc, depth)
+            if name is None or not kept:
+                self._value(self._next(), loc, False, depth)
+                continue
+            place = (*loc, name)
+            if place in names:
+                first = _place(names[place]).line
+                words = f"found {quoted(name)} a second time (first on line {first}); expected it"
+                self._tell(event, place, "RA006", f"{words} once")
+                self._value(self._next(), loc, False, depth)
+            else:
+                names[place] = event.start_mark
+                data[name] = self._value(self._next(), place, True, depth)
+        return data
+
+    def _name(self, event: Any, loc: Loc, depth: int) -> str | None:
+        """Return the name in a mapping that begins with an event; None if there is a fault."""
+        if not isinstance(event, ScalarEvent):
+            if not isinstance(event, AliasEvent):
+                self._tell(event, loc, "RA015", "found a list or mapping as a name; expected text")
+            self._value(event, loc, False, depth)
+            return None
+        self._count(event, loc)
+        if self._is_hidden(event, loc):
+            return None
+        name = str(event.value)
+        doubt = None if event.style else doubt_about_name(name)
+        if doubt is not None:
+            self._tell(event, loc, doubt.rule, doubt.message)
+        return name if doubt is None else None
+
+    def _scalar(self, event: Any, loc: Loc, kept: bool) -> Any:
+        if self._is_hidden(event, loc):
+            return self._doubtful(loc, kept)
+        if event.style:  # of a plain scalar None or empty, depending on the parser
+            return event.value
+        value, doubt = read_plain(event.value)
+        if doubt is not None:
+            self._tell(event, loc, doubt.rule, doubt.message, doubt.remedy)
+            self._doubtful(loc, kept)
+        if kept and not isinstance(value, str):
+            self._document.written[loc] = event.value
+        return value
+
+    def _is_tagged(self, event: Any, loc: Loc) -> bool:
         """Report an anchor and a tag; return whether a tag hides what the value means."""
         if event.anchor is not None:
-            self._tell(event, "RA007", f"found the anchor &{event.anchor}; expected none")
+            self._tell(event, loc, "RA007", f"found the anchor &{event.anchor}; expected none")
         if event.tag is not None:
-            self._tell(event, "RA008", f"found the tag {quoted(event.tag)}; expected none")
+            self._tell(event, loc, "RA008", f"found the tag {quoted(event.tag)}; expected none")
         return event.tag is not None
 
-    def _is_hidden(self, event: Any) -> bool:
-        """Whether nobody can tell what a scalar means."""
+    def _is_hidden(self, event: Any, loc: Loc) -> bool:
+        """Report whether nobody can tell what a scalar means."""
         control = UNREADABLE.search(event.value) if event.style == '"' else None
         if control is not None:  # an escape stands for it; elsewhere it stands for itself
             found = f"found the control character {control.group()!r}; expected readable text"
-            self._tell(event, "RA002", found)
-        return self._is_tagged(event) or control is not None
+            self._tell(event, loc, "RA002", found)
+        return self._is_tagged(event, loc) or control is not None
 
-    def _scalar(self, event: Any) -> None:
-        if self._is_hidden(event):
-            self._put(event, None, doubtful=True)
-            return
-        if event.style:  # of a plain scalar None or empty, depending on the parser
-            self._put(event, event.value)
-            return
-        value, doubt = read_plain(event.value)
-        if doubt is not None:
-            self._tell(event, doubt.rule, doubt.message, doubt.remedy)
-        loc = self._put(event, value, doubtful=doubt is not None)
-        if loc is not None and not isinstance(value, str):
-            self.document.written[loc] = event.value
 
-    def _name(self, event: Any, top: _Open) -> None:
-        """Take a scalar as the name of what comes next."""
-        top.name = None
-        hidden, name = self._is_hidden(event), event.value
-        doubt = None if event.style or hidden else doubt_about_name(name)
-        top.named, top.name = True, None if hidden or doubt is not None else name
-        if doubt is not None:
-            self._faults.add(_place(event.start_mark), top.loc or (), doubt.rule, doubt.message)
-        loc = self._loc()
-        if loc is None:
-            return
-        if loc in self.document.names:
-            first = _place(self.document.names[loc]).line
-            words = f"found {quoted(name)} a second time (first on line {first}); expected it once"
-            self._tell(event, "RA006", words)
-            top.name = None
-        else:
-            self.document.names[loc] = event.start_mark
+# --- broken syntax ------------------------------------------------------------------------------
+
+_MISALIGNED = (
+    "a line whose indentation fits nothing above it",
+    "Align it with its neighbours; quote text that goes on after a closing quote.",
+)
+_UNCLOSED = ("a list or mapping in brackets without its end", "Add the missing comma or bracket.")
+_MEANINGS = {
+    "mapping values are not allowed": (
+        "a colon where none can stand",
+        "Quote text that holds ': ', or mend the indentation.",
+    ),
+    "cannot start any token": (
+        "a character that cannot start a value",
+        "Indent with spaces, not tabs; quote text that begins with @, ` or %.",
+    ),
+    "could not find expected ':'": (
+        "a line that is no 'name: value'",
+        "Add the colon, or quote the text that runs over several lines.",
+    ),
+    "expected <block end>": _MISALIGNED,
+    "did not find expected key": _MISALIGNED,
+    "did not find expected '-' indicator": (
+        "a line that is no '- item' of the list above",
+        "Align it with the list, or with the field that holds it.",
+    ),
+    "unexpected end of stream": ("a quotation without its end", "Add the closing quote."),
+    "expected ',' or": _UNCLOSED,
+    "unknown escape": (
+        "an unknown escape in double quotes",
+        "Use single quotes, or double the backslash.",
+    ),
+}
+"""By a part of a message of PyYAML's parsers its meaning, and the remedy."""
+
+
+def _explained(error: yaml.YAMLError) -> tuple[str, str]:
+    """What is broken, and the remedy (empty: the rule's)."""
+    said = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    for part, meaning in _MEANINGS.items():
+        if part in said:
+            return meaning
+    return quoted(said.splitlines()[0] if said else "unreadable"), ""

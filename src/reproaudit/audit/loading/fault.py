@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reproaudit.audit.rules.rule import DEFINED_RULES, Loc, Severity
+from reproaudit.audit.rules.table import RULES, Loc, Severity
 
 
 class Place(NamedTuple):
@@ -46,7 +46,7 @@ class Fault:
     @property
     def severity(self) -> Severity:
         """An error if the audit cannot be used, else a warning."""
-        return DEFINED_RULES[self.rule].severity
+        return RULES[self.rule].severity
 
     @property
     def path(self) -> str:
@@ -73,11 +73,11 @@ class Faults:
 
     def add(self, place: Place, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
         """Keep a fault; without a remedy it has that of its rule."""
-        kept = self._kept[DEFINED_RULES[rule].severity]
+        kept = self._kept[RULES[rule].severity]
         if len(kept) >= MOST_FAULTS:
             self._unlisted += 1
             return
-        remedy = remedy or DEFINED_RULES[rule].remedy
+        remedy = remedy or RULES[rule].remedy
         kept[Fault(self.file, place, loc, message, remedy, rule)] = None
 
     def count(self, further: int) -> None:
@@ -101,7 +101,7 @@ class Faults:
         listed = in_order(found[:MOST_FAULTS])
         if unlisted:
             message = f"found {unlisted} further faults; listed are {len(listed)}"
-            remedy = DEFINED_RULES["RA017"].remedy
+            remedy = RULES["RA017"].remedy
             listed.append(Fault(self.file, START, (), message, remedy, "RA017"))
         return listed
 

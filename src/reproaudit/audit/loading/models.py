@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -20,8 +20,9 @@ from pydantic.fields import FieldInfo
 from reproaudit.audit.field_docs import description
 from reproaudit.audit.loading.document import Document, has_step
 from reproaudit.audit.loading.fault import MOST_FAULTS, Faults
+from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.papers import UNFINISHED
-from reproaudit.audit.rules.rule import Loc
+from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
 from reproaudit.checks import Check, Kind
 from reproaudit.errors import closest, did_you_mean
@@ -46,25 +47,66 @@ def validate(model: type[_Model], document: Document, faults: Faults) -> _Model 
     for one in _without_echoes(complaints):
         if not any(one.loc[:depth] in document.doubtful for depth in range(len(one.loc) + 1)):
             place = document.place(one.loc, at_key=one.at_key)
-            faults.add(place, one.loc, one.rule, *one.words())
+            faults.add(place, one.loc, *one.fault())
     return None
 
 
 def _shortened(value: Any) -> Any:
     """Plain data with the first entries of each list and mapping, and every field's name."""
     if isinstance(value, dict):
-        names = [name for i, name in enumerate(value) if i < MOST_FAULTS or name in _fields()]
-        return {name: _shortened(value[name]) for name in names}
+        kept = set(list(value)[:MOST_FAULTS]) | Audit.model_fields.keys()
+        return {name: _shortened(below) for name, below in value.items() if name in kept}
     return list(map(_shortened, value[:MOST_FAULTS])) if isinstance(value, list) else value
 
 
-def _fields() -> frozenset[str]:
-    from reproaudit.audit.model import Audit
+# --- the words of an error ----------------------------------------------------------------------
 
-    return frozenset(Audit.model_fields)
+_TYPES = {
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
+    **dict.fromkeys(("model_type", "model_attributes_type"), "a mapping of fields"),
+    "string_type": "text",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "dict_type": "a mapping of names",
+    "tuple_type": "a list",
+    "union": "{expected}",
+}
+_WORDS: dict[str, tuple[str, str, str]] = {
+    **{name: ("RA052", f"found {{found}}; expected {words}", "") for name, words in _TYPES.items()},
+    "greater_than": ("RA053", "found {found}; expected a number above {gt:g}", ""),
+    "greater_than_equal": ("RA053", "found {found}; expected a number of at least {ge:g}", ""),
+    "less_than": ("RA053", "found {found}; expected a number below {lt:g}", ""),
+    "less_than_equal": ("RA053", "found {found}; expected a number of at most {le:g}", ""),
+    "string_too_short": (
+        "RA053",
+        "found empty text; expected some",
+        "Write the text, or leave an optional field out.",
+    ),
+    "string_too_long": ("RA053", "found {found}; expected at most {max_length} characters", ""),
+    "too_short": ("RA057", "found {length}; expected at least {min_length} {entries}", ""),
+    "too_long": ("RA057", "found {length}; expected at most {max_length} {entries}", ""),
+    "too_many_words": ("RA066", "found {found} words; expected at most {most}", "Shorten it."),
+}
+"""By pydantic's name of an error its rule, what was found and expected, and the remedy."""
 
+_OWN = {
+    "unexplained_guess": "RA060",
+    "unlocated_setting": "RA061",
+    "bound_form": "RA062",
+    "bound": "RA063",
+    "value_error": "RA059",
+}
+"""The rules of the errors that our own validators raise, with their words."""
 
-# --- from pydantic's loc to the file ------------------------------------------------------------
+_FORMS = (
+    (r"\.[a-z0-9][a-z0-9-]*", "the slug, a dot, and lower-case words joined by hyphens"),
+    (r"(\.[a-z][a-z0-9_]*)?", "the name of a setting, or 'experiment.setting', in lower case"),
+    (r"[a-z0-9_]*", "lower-case words joined by underscores, beginning with a letter"),
+    (r"\d{4}\.", "an arXiv identifier without version, such as '2410.01082'"),
+)
+_CHECKS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
+KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in _CHECKS)
+"""The kinds of check."""
 
 
 @dataclass(frozen=True)
@@ -107,40 +149,86 @@ class Complaint:
             return "nothing"
         return quoted(value) if isinstance(value, str) else self.document.written[self.loc]
 
-    @property
-    def unfinished(self) -> bool:
-        """Whether the value is a text with a TODO."""
+    def fault(self) -> tuple[str, str, str]:
+        """Return rule, message and remedy; an empty remedy stands for the rule's own."""
+        rule, message, remedy = self._about_a_name() or self._about_a_value()
         value = None if self.at_key else self.value
-        return isinstance(value, str) and UNFINISHED.search(value) is not None
+        if isinstance(value, str) and UNFINISHED.search(value):
+            return "RA058", message, ""
+        return rule, message, remedy
 
-    @property
-    def rule(self) -> str:
-        """The id of the rule that is broken."""
-        if self.unfinished:
-            return "RA058"
-        if self.type == "missing" and self.name == "from":
-            return "RA063"
-        if self.type == "value_error":
-            model = model_at(self.document.data, self.loc, self.top)
-            return "RA062" if model is not None and issubclass(model, Kind) else "RA059"
-        return "RA056" if self.type.startswith("date") else _RULES.get(self.type, "RA059")
+    def _about_a_name(self) -> tuple[str, str, str] | None:
+        """The fault of a field that is unknown or missing, or of a word that is none of a few."""
+        if self.type == "extra_forbidden":
+            model = _model_at(self.document.data, self.loc[:-1], self.top)
+            name = model.__name__ if model is not None else "mapping"
+            message = f"found the unknown field {quoted(self.name)}; expected a field of {name}"
+            return "RA050", message, did_you_mean(self.name, _fields(model) if model else {})
+        if self.type == "union_tag_not_found":
+            remedy = f"Add 'kind': one of {', '.join(KINDS)}."
+            return "RA051", "found a check without 'kind'; expected one", remedy
+        if self.type == "missing":
+            model = _model_at(self.document.data, self.loc, self.top)
+            about = description(model, self.name) if model is not None else ""
+            remedy = f"Add '{self.name}': {about}" if about else f"Add '{self.name}'."
+            rule = "RA063" if self.name == "from" else "RA051"
+            return rule, f"found no '{self.name}'; expected one", remedy
+        if self.type in ("enum", "literal_error", "union_tag_invalid"):
+            return self._choice()
+        return None
 
-    def words(self) -> tuple[str, str]:
-        """Return the message and the remedy; an empty remedy stands for the rule's own."""
-        special = _SPECIAL.get(self.type)
-        if special is not None:
-            message, remedy = special(self)
-        elif self.type in _TYPES:
-            message, remedy = f"found {self.found}; expected {_TYPES[self.type]}", _of_type(self)
-        elif self.type in _LIMITS:
-            words, limit = _LIMITS[self.type]
-            message = f"found {self.found}; expected {words} {self.context[limit]:g}"
-            remedy = ""
-        elif self.type.startswith("date"):
-            message, remedy = f"found {self.found}; expected a date, YYYY-MM-DD", ""
-        else:
-            message, remedy = f"found {self.found}; expected something else: {self.text}", ""
-        return message, "" if self.unfinished else remedy
+    def _choice(self) -> tuple[str, str, str]:
+        found, value, expected = self.found, self.value, str(self.context.get("expected", ""))
+        options = re.findall(r"'([^']*)'", expected) or [expected]
+        if self.type == "union_tag_invalid":
+            found, value, options = f"the kind {self.found}", self.context["tag"], KINDS
+        close = closest(value, options) if isinstance(value, str) else None
+        words = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
+        remedy = f"Did you mean '{close}'?" if close else ""
+        return "RA054", f"found {found}; expected {words}", remedy
+
+    def _about_a_value(self) -> tuple[str, str, str]:
+        if self.type == "string_pattern_mismatch":
+            word = str(self.loc[-1]) if self.at_key else str(self.value)
+            pattern = self.context["pattern"]
+            form = next((words for part, words in _FORMS if part in pattern), f"the form {pattern}")
+            return "RA055", f"found {quoted(word)}; expected {form}", ""
+        if self.type.startswith("date"):
+            return "RA056", f"found {self.found}; expected a date, YYYY-MM-DD", ""
+        if self.type in _OWN:
+            words, rule = str(self.context.get("error", self.text)), _OWN[self.type]
+            model = _model_at(self.document.data, self.loc, self.top)
+            if self.type == "value_error" and model is not None and issubclass(model, Kind):
+                rule = "RA062"
+            return (
+                rule,
+                words if isinstance(self.value, dict) else f"found {self.found}; {words}",
+                "",
+            )
+        if self.type not in _WORDS:
+            return "RA059", f"found {self.found}; expected something else: {self.text}", ""
+        rule, template, remedy = _WORDS[self.type]
+        facts = {"found": self.found, **self.context}
+        if self.type in ("too_short", "too_long"):
+            limit = self.context.get("min_length") or self.context.get("max_length")
+            facts["length"] = len(self.value) or "none"
+            facts["entries"] = "entry" if limit == 1 else "entries"
+        return rule, template.format(**facts), remedy or self._remedy_of_type()
+
+    def _remedy_of_type(self) -> str:
+        if self.type not in _TYPES or self.type == "union":
+            return ""
+        if self.value is None:
+            return "Write a value, or leave the field out if it is optional."
+        if self.type == "string_type" and not isinstance(self.value, dict | list):
+            return f"Quote it: '{self.document.written.get(self.loc, self.value)}'."
+        if self.type == "tuple_type":
+            return "Write it as a list: one '- …' per line, or [a, b]."
+        model = self.type.startswith("model")
+        return "Write its fields, one 'name: value' per line." if model else ""
+
+
+# --- from pydantic's loc to the file ------------------------------------------------------------
 
 
 def _lead_back(error: Any, document: Document, top: type[BaseModel]) -> Complaint:
@@ -182,8 +270,8 @@ def _without_echoes(found: list[Complaint]) -> list[Complaint]:
 # --- the model of a node ------------------------------------------------------------------------
 
 
-def model_at(data: Any, loc: Loc, top: type[BaseModel]) -> type[BaseModel] | None:
-    """Return the model of the value at a place; None if none of ours belongs there."""
+def _model_at(data: Any, loc: Loc, top: type[BaseModel]) -> type[BaseModel] | None:
+    """The model of the value at a place; None if none of ours belongs there."""
     members: list[Any] = [top]
     for step in loc:
         model = _likeliest(members, data)
@@ -203,27 +291,24 @@ def _likeliest(members: list[Any], data: Any) -> type[BaseModel] | None:
     word = data.get("kind")
 
     def likeness(model: type[BaseModel]) -> tuple[bool, int]:
-        fields = fields_of(model)
+        fields = _fields(model)
         kinds = get_args(fields["kind"].annotation) if "kind" in fields else ()
         return word in kinds, sum(name in data for name in fields)
 
     return max(models, key=likeness)
 
 
-def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by the names that a file has for them."""
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names that a file has for them."""
     return {one.alias or name: one for name, one in model.model_fields.items()}
 
 
 def _below(annotation: Any, step: str | int) -> Iterator[Any]:
-    origin = get_origin(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        if (one := fields_of(annotation).get(str(step))) is not None:
+        if (one := _fields(annotation).get(str(step))) is not None:
             yield from _members(one.annotation)
-    elif origin is dict:
-        yield from _members(get_args(annotation)[1])
-    elif origin is tuple:
-        yield from _members(get_args(annotation)[0])
+    elif get_origin(annotation) in (dict, tuple):
+        yield from _members(get_args(annotation)[1 if get_origin(annotation) is dict else 0])
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -233,149 +318,3 @@ def _members(annotation: Any) -> list[Any]:
     if get_origin(annotation) in (Union, types.UnionType):
         return [m for one in get_args(annotation) for m in _members(one)]
     return [annotation]
-
-
-# --- words --------------------------------------------------------------------------------------
-
-_TYPES = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "model_type": "a mapping of fields",
-    "model_attributes_type": "a mapping of fields",
-    "dict_type": "a mapping of names",
-    "tuple_type": "a list",
-}
-_LIMITS = {
-    "greater_than": ("a number above", "gt"),
-    "greater_than_equal": ("a number of at least", "ge"),
-    "less_than": ("a number below", "lt"),
-    "less_than_equal": ("a number of at most", "le"),
-}
-_FORMS = (
-    (r"\.[a-z0-9][a-z0-9-]*", "the slug, a dot, and lower-case words joined by hyphens"),
-    (r"(\.[a-z][a-z0-9_]*)?", "the name of a setting, or 'experiment.setting', in lower case"),
-    (r"[a-z0-9_]*", "lower-case words joined by underscores, beginning with a letter"),
-    (r"\d{4}\.", "an arXiv identifier without version, such as '2410.01082'"),
-)
-_CHECKS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
-KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in _CHECKS)
-"""The kinds of check."""
-
-
-def _of_type(one: Complaint) -> str:
-    scalar = not isinstance(one.value, dict | list)
-    if one.value is None:
-        return "Write a value, or leave the field out if it is optional."
-    if one.type == "string_type" and scalar:
-        return f"Quote it: '{one.document.written.get(one.loc, one.value)}'."
-    if one.type == "tuple_type":
-        return "Write it as a list: one '- …' per line, or [a, b]."
-    return "Write its fields, one 'name: value' per line." if one.type.startswith("model") else ""
-
-
-def _unknown(one: Complaint) -> tuple[str, str]:
-    model = model_at(one.document.data, one.loc[:-1], one.top)
-    known = fields_of(model) if model is not None else {}
-    name = model.__name__ if model is not None else "mapping"
-    message = f"found the unknown field {quoted(one.name)}; expected a field of {name}"
-    return message, did_you_mean(one.name, known)
-
-
-def _missing(one: Complaint) -> tuple[str, str]:
-    model = model_at(one.document.data, one.loc, one.top)
-    about = description(model, one.name) if model is not None else ""
-    add = f"Add '{one.name}'"
-    return f"found no '{one.name}'; expected one", f"{add}: {about}" if about else f"{add}."
-
-
-def _choice(one: Complaint) -> tuple[str, str]:
-    """A word that is none of those that the field takes."""
-    found, value, expected = one.found, one.value, str(one.context.get("expected", ""))
-    options = re.findall(r"'([^']*)'", expected) or [expected]
-    if one.type == "union_tag_invalid":
-        found, value, options = f"the kind {one.found}", one.context["tag"], KINDS
-    close = closest(value, options) if isinstance(value, str) else None
-    words = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
-    return f"found {found}; expected {words}", f"Did you mean '{close}'?" if close else ""
-
-
-def _no_kind(_: Complaint) -> tuple[str, str]:
-    kinds = ", ".join(KINDS)
-    return "found a check without 'kind'; expected one", f"Add 'kind': one of {kinds}."
-
-
-def _form(one: Complaint) -> tuple[str, str]:
-    word, pattern = str(one.loc[-1]) if one.at_key else str(one.value), one.context["pattern"]
-    form = next((words for part, words in _FORMS if part in pattern), f"the form {pattern}")
-    return f"found {quoted(word)}; expected {form}", ""
-
-
-def _length(one: Complaint) -> tuple[str, str]:
-    least, most = one.context.get("min_length"), one.context.get("max_length")
-    words = f"at least {least}" if least is not None else f"at most {most}"
-    entries = "entry" if (least or most) == 1 else "entries"
-    return f"found {len(one.value) or 'none'}; expected {words} {entries}", ""
-
-
-def _empty(_: Complaint) -> tuple[str, str]:
-    return "found empty text; expected some", "Write the text, or leave an optional field out."
-
-
-def _long(one: Complaint) -> tuple[str, str]:
-    return f"found {one.found}; expected at most {one.context['max_length']} characters", ""
-
-
-def _own(one: Complaint) -> tuple[str, str]:
-    """The words of a validator of ours: a ValueError's, or a custom error's."""
-    words = str(one.context.get("error", one.text))
-    return (words if isinstance(one.value, dict) else f"found {one.found}; {words}"), ""
-
-
-def _words(one: Complaint) -> tuple[str, str]:
-    found, most = one.context["found"], one.context["most"]
-    return f"found {found} words; expected at most {most}", "Shorten it."
-
-
-def _union(one: Complaint) -> tuple[str, str]:
-    return f"found {one.found}; expected {one.context['expected']}", ""
-
-
-_SPECIAL: dict[str, Callable[[Complaint], tuple[str, str]]] = {
-    "extra_forbidden": _unknown,
-    "missing": _missing,
-    "enum": _choice,
-    "literal_error": _choice,
-    "union_tag_invalid": _choice,
-    "union_tag_not_found": _no_kind,
-    "string_pattern_mismatch": _form,
-    "too_short": _length,
-    "too_long": _length,
-    "string_too_short": _empty,
-    "string_too_long": _long,
-    "union": _union,
-    **dict.fromkeys(
-        ("value_error", "bound", "bound_form", "unexplained_guess", "unlocated_setting"), _own
-    ),
-    "too_many_words": _words,
-}
-
-_RULES = {
-    "extra_forbidden": "RA050",
-    "missing": "RA051",
-    "union_tag_not_found": "RA051",
-    **dict.fromkeys((*_TYPES, "union"), "RA052"),
-    **dict.fromkeys((*_LIMITS, "string_too_short", "string_too_long"), "RA053"),
-    **dict.fromkeys(("enum", "literal_error", "union_tag_invalid"), "RA054"),
-    "string_pattern_mismatch": "RA055",
-    **dict.fromkeys(("too_short", "too_long"), "RA057"),
-    "unexplained_guess": "RA060",
-    "unlocated_setting": "RA061",
-    "bound": "RA063",
-    "bound_form": "RA062",
-    "too_many_words": "RA066",
-}
-"""The rule of an error, by pydantic's name of it."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
-from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from reproaudit.audit.rules.values import quoted
@@ -19,8 +17,7 @@ LARGEST_INTEGER = 2**63 - 1
 Plain = None | bool | int | float | str
 
 
-@dataclass(frozen=True)
-class Doubt:
+class Doubt(NamedTuple):
     """The rule that an unquoted scalar breaks by its notation, with message and remedy."""
 
     rule: str
@@ -31,6 +28,7 @@ class Doubt:
 _RESOLVER: Any = Resolver()  # its stub has no types
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LOOKS_LIKE_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 _LOOKS_LIKE_INTEGER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0[xX][0-9a-fA-F]+)")
 
@@ -39,8 +37,7 @@ _LOOKS_LIKE_INTEGER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0[xX][0-9a-fA-F]+)")
 def read_plain(text: str) -> tuple[Plain, Doubt | None]:
     """Return the value of an unquoted scalar in YAML 1.1, and a doubt if there is one.
 
-    Resolving is PyYAML's own, so that it agrees with what other Python tools load; a value in doubt
-    is returned as it was most likely meant. Dates stay text.
+    Resolving is PyYAML's own, so that it agrees with what other Python tools load. Dates stay text.
     """
     kind = _kind(text)
     if kind == "null":
@@ -49,7 +46,16 @@ def read_plain(text: str) -> tuple[Plain, Doubt | None]:
         return _truth(text)
     if kind in ("int", "float"):
         return _number(text, kind)
-    return _text(text)
+    if text == "<<":
+        return text, Doubt("RA007", "found the merge mark <<; expected a value")
+    if _LOOKS_LIKE_FLOAT.fullmatch(text):
+        found = f"found {quoted(text)}, which YAML reads as text; expected a number"
+        remedy = f"Write {_with_point(text)}, or '{text}' in quotes if it is text."
+        return _finite(text, Doubt("RA009", found, remedy))
+    if _LOOKS_LIKE_INTEGER.fullmatch(text):
+        found = f"found {quoted(text)}, which YAML 1.1 reads as text; expected a decimal number"
+        return 0, Doubt("RA011", found)
+    return text, None
 
 
 @lru_cache(maxsize=4096)
@@ -76,18 +82,19 @@ def _truth(text: str) -> tuple[bool, Doubt | None]:
     if text in ("true", "false"):
         return value, None
     word = str(value).lower()
-    return value, Doubt(
-        "RA010",
-        f"found {text}, which YAML reads as {word}; expected true or false",
-        f"Write {word}, or '{text}' in quotes if it is text.",
-    )
+    found = f"found {text}, which YAML reads as {word}; expected true or false"
+    return value, Doubt("RA010", found, f"Write {word}, or '{text}' in quotes if it is text.")
 
 
 def _number(text: str, kind: str) -> tuple[int | float, Doubt | None]:
-    if re.fullmatch(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", text):
+    if _SPECIAL.fullmatch(text):
         return 0, Doubt("RA012", f"found {text}; expected a finite number")
     if (_INTEGER if kind == "int" else _DECIMAL).fullmatch(text) is None:
-        return _as_loaded(text, kind), _odd(text)
+        meant = "an octal, hexadecimal or binary number"
+        meant = "a number with underscores" if "_" in text else meant
+        meant = "a number to base 60" if ":" in text else meant
+        found = f"found {quoted(text)}, which YAML 1.1 reads as {meant}"
+        return 0, Doubt("RA011", f"{found}; expected a decimal number")
     if kind == "float":
         return _finite(text, None)
     if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
@@ -100,39 +107,6 @@ def _finite(text: str, doubt: Doubt | None) -> tuple[float, Doubt | None]:
         words = f"found {quoted(text)}, which is infinite; expected a number"
         return 0.0, Doubt("RA012", words)
     return value, doubt
-
-
-def _as_loaded(text: str, kind: str) -> int | float:
-    """A number in unusual notation, as PyYAML reads it."""
-    construct = getattr(SafeConstructor(), f"construct_yaml_{kind}")
-    try:
-        value: int | float = construct(yaml.ScalarNode(f"tag:yaml.org,2002:{kind}", text))
-    except ValueError:  # the pattern also takes 0b_
-        return 0
-    return value if abs(value) <= LARGEST_INTEGER else 0
-
-
-def _odd(text: str) -> Doubt:
-    meant = "an octal, hexadecimal or binary number"
-    for sign, words in ((":", "a number to base 60"), ("_", "a number with underscores")):
-        if sign in text:
-            meant = words
-            break
-    words = f"found {quoted(text)}, which YAML 1.1 reads as {meant}; expected a decimal number"
-    return Doubt("RA011", words)
-
-
-def _text(text: str) -> tuple[Plain, Doubt | None]:
-    if text == "<<":
-        return text, Doubt("RA007", "found the merge mark <<; expected a value")
-    if _LOOKS_LIKE_FLOAT.fullmatch(text):
-        found = f"found {quoted(text)}, which YAML reads as text; expected a number"
-        remedy = f"Write {_with_point(text)}, or '{text}' in quotes if it is text."
-        return _finite(text, Doubt("RA009", found, remedy))
-    if _LOOKS_LIKE_INTEGER.fullmatch(text):
-        found = f"found {quoted(text)}, which YAML 1.1 reads as text; expected a decimal number"
-        return 0, Doubt("RA011", found)
-    return text, None
 
 
 def _with_point(text: str) -> str:

@@ -13,9 +13,9 @@ from reproaudit.audit.rules.looks import (
     declared,
     free_axes,
     looks,
+    no_measurement,
 )
-from reproaudit.audit.rules.names import not_of
-from reproaudit.audit.rules.rule import Loc, Violation, error
+from reproaudit.audit.rules.table import Loc, Violation
 from reproaudit.audit.rules.values import shown
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
@@ -32,33 +32,24 @@ COMPARED = (
 """The fields of checks whose numbers are compared one by one."""
 
 
-@error("RA102", "A check reads measurements of its experiment.", "Name a declared measurement.")
-def _measurement_exists(audit: Audit) -> Iterator[Violation]:
+def of_measurements(audit: Audit) -> Iterator[Violation]:
+    """Yield what checks read and their experiment does not measure."""
     for look in looks(audit):
         known = look.experiment in audit.experiments
         if known and audit.declaration(look.experiment, look.name) is None:
-            yield Violation(
-                (*look.loc, "measurement"),
-                not_of("measurement", look.name, look.experiment),
-                about=look.name,
-                known=audit.measurements_of(look.experiment),
-            )
+            loc = (*look.loc, "measurement")
+            yield no_measurement("RA102", audit, loc, look.name, look.experiment)
 
 
-@error(
-    "RA103",
-    "A coordinate is on an axis of what is read.",
-    "Name an axis of the measurement, or remove the coordinate.",
-)
-def _axes_exist(audit: Audit) -> Iterator[Violation]:
+def of_axes_of_checks(audit: Audit) -> Iterator[Violation]:
+    """Yield coordinates on axes that what is read does not have."""
     of_checks: dict[Loc, set[str]] = {}
     stated: dict[Loc, Look] = {}
     for look, declaration in declared(audit):
-        axes = [axis.name for axis in declaration.axes]
+        axes = {axis.name for axis in declaration.axes}
         for name in look.quantity.at:
             if name not in axes:
-                place = (*look.loc, "at", name)
-                yield _no_axis(place, name, f"'{look.name}'", axes)
+                yield _no_axis((*look.loc, "at", name), name, f"'{look.name}'", axes)
         if look.check is not None:
             of_checks.setdefault(look.loc[:4], set()).update(axes)
             stated[look.loc[:4]] = look
@@ -68,23 +59,19 @@ def _axes_exist(audit: Audit) -> Iterator[Violation]:
                 yield _no_axis((*loc, "at", name), name, "what it reads", of_checks[loc])
 
 
-def _no_axis(place: Loc, name: str, of: str, axes: list[str] | set[str]) -> Violation:
+def _no_axis(place: Loc, name: str, of: str, axes: set[str]) -> Violation:
     message = f"found a coordinate on '{name}'; expected an axis of {of}"
     remedy = "" if axes else "Remove it: there are no axes."
-    return Violation(place, message, remedy, about=name, known=axes, at_key=True)
+    return Violation("RA103", place, message, remedy, about=name, known=axes, at_key=True)
 
 
-@error(
-    "RA104",
-    "A check can only read a coordinate that is measured; one that decides, at each tier.",
-    "Write one of these coordinates.",
-)
-def _coordinates_exist(audit: Audit) -> Iterator[Violation]:
+def of_coordinates(audit: Audit) -> Iterator[Violation]:
+    """Yield coordinates that are not measured; of what decides, at each judged tier."""
     for look, declaration in declared(audit):
         for tier in JUDGED if "notes" not in look.loc else ("paper",):
             known = {a.name: coordinates(audit, look.experiment, a, tier) for a in declaration.axes}
             if None in known.values():
-                continue  # another rule tells of this axis
+                continue  # the axis itself has a fault
             missing = [
                 (axis, at, found)
                 for axis, at in look.fixed.items()
@@ -99,41 +86,38 @@ def _coordinates_exist(audit: Audit) -> Iterator[Violation]:
                 axis, at, found = missing[0]
                 expected = f"expected one of {shown(found)} at the {tier} tier"
                 message = f"found {axis} {shown(at)} of '{look.name}'; {expected}"
-                yield Violation((*look.loc, "at", axis), message)
+                yield Violation("RA104", (*look.loc, "at", axis), message)
                 break
 
 
-@error(
-    "RA106",
-    "Only a series has a beginning and a course.",
-    "Read a series, or choose another kind of check.",
-)
-def _series_where_needed(audit: Audit) -> Iterator[Violation]:
+def of_courses(audit: Audit) -> Iterator[Violation]:
+    """Yield what is read over training, or at its start, and is no series or several."""
     for look, declaration in declared(audit):
         needed = look.field in COURSES and look.check is not None
-        first = look.quantity.step == "first" or (
-            (isinstance(look.check, Concentrates) and look.check.of_the_rest)
-            or (isinstance(look.check, Separates) and _at_start(look.check, look.field))
-        )
-        if (needed or first) and declaration.kind is not MeasurementKind.SERIES:
+        if (needed or _at_start(look)) and declaration.kind is not MeasurementKind.SERIES:
             reads = "the course" if needed else "the start"
-            yield Violation(
-                look.loc,
-                f"found the {declaration.kind} '{look.name}', of which the check reads {reads}; "
-                "expected a series",
-            )
+            message = f"found the {declaration.kind} '{look.name}', of which the check reads "
+            yield Violation("RA106", look.loc, f"{message}{reads}; expected a series")
+        single = look.check is not None and look.check.kind in ("stages", "grows_like")
+        for tier in JUDGED if single else ():
+            if free := list(free_axes(audit, look, declaration, tier)):
+                message = f"found '{look.name}' with its axis '{free[0]}' left free"
+                yield Violation("RA217", look.loc, f"{message}; expected a single course")
+                break
 
 
-def _at_start(check: Separates, field: str) -> bool:
-    return field == ("value" if check.start_value is None else "start_value")
+def _at_start(look: Look) -> bool:
+    """Whether a quantity is read at its first observation."""
+    if isinstance(look.check, Concentrates) and look.check.of_the_rest:
+        return True
+    if isinstance(look.check, Separates):
+        read = "value" if look.check.start_value is None else "start_value"
+        return look.field == read or look.quantity.step == "first"
+    return look.quantity.step == "first"
 
 
-@error(
-    "RA107",
-    "Quantities that are compared along an axis are paired by its coordinates.",
-    "Fix a coordinate of either, or declare the same coordinates for both.",
-)
-def _compared_are_paired(audit: Audit) -> Iterator[Violation]:
+def of_compared(audit: Audit) -> Iterator[Violation]:
+    """Yield quantities that are compared along axes of other coordinates."""
     found: dict[Loc, dict[str, tuple[Look, Declaration]]] = {}
     for look, declaration in declared(audit):
         if look.check is not None:
@@ -148,7 +132,7 @@ def _compared_are_paired(audit: Audit) -> Iterator[Violation]:
                 if here != there and here and there:
                     message = f"found {_shape(there)} of '{other.name}' at the {tier} tier; "
                     message += f"expected {_shape(here)}, as of '{one.name}', or a single number"
-                    yield Violation(other.loc, message)
+                    yield Violation("RA107", other.loc, message)
                     break
 
 
@@ -156,7 +140,7 @@ def _spread(
     audit: Audit, look: Look, declaration: Declaration, tier: TierName
 ) -> list[tuple[str, int]]:
     """The free axes of a quantity with their lengths."""
-    axes = free_axes(audit, look, declaration, tier)
+    axes = free_axes(audit, look, declaration, tier).values()
     return [(one.name, len(coordinates(audit, look.experiment, one, tier) or ())) for one in axes]
 
 
@@ -164,58 +148,22 @@ def _shape(axes: list[tuple[str, int]]) -> str:
     return " by ".join(f"{length} along '{name}'" for name, length in axes)
 
 
-@error(
-    "RA192",
-    "A power law across sizes is fitted to at least three positive numbers.",
-    "Name an axis of positive sizes, and leave its coordinate out.",
-)
-def _sizes_are_numbers(audit: Audit) -> Iterator[Violation]:
+def of_sizes(audit: Audit) -> Iterator[Violation]:
+    """Yield power laws along what is no free axis of positive numbers."""
     for look, declaration in declared(audit):
         if not isinstance(look.check, ScalesLike):
             continue
         loc, name = (*look.loc[:4], "axis"), look.check.axis
         for tier in JUDGED:
-            free = {one.name: one for one in free_axes(audit, look, declaration, tier)}
+            free = free_axes(audit, look, declaration, tier)
             if name not in free:
                 message = f"found '{name}'; expected a free axis of '{look.name}'"
-                yield Violation(loc, message, about=name, known=free)
+                yield Violation("RA192", loc, message, about=name, known=free)
                 break
             sizes = coordinates(audit, look.experiment, free[name], tier)
             numbers = {one for one in sizes or () if not isinstance(one, str) and one > 0}
             if sizes is not None and (len(numbers) < len(sizes) or len(numbers) < FEWEST_SIZES):
                 message = f"found {name} {shown(sizes)} at the {tier} tier; expected at least "
-                yield Violation(loc, f"{message}{FEWEST_SIZES} different positive numbers")
-                break
-
-
-@error(
-    "RA200",
-    "A number that is held against itself is always equal.",
-    "Name the other measurement, coordinate, step or arm.",
-)
-def _compared_differ(audit: Audit) -> Iterator[Violation]:
-    seen: dict[tuple[Loc, str], Look] = {}
-    for look in looks(audit):
-        if look.check is None or look.check.kind == "separates":
-            continue
-        other = seen.setdefault((look.loc[:4], look.quantity.model_dump_json()), look)
-        if other is not look:
-            message = f"found '{look.name}' as '{other.field}' and as '{look.field}'"
-            yield Violation(look.loc, f"{message}; expected two different numbers")
-
-
-@error(
-    "RA217",
-    "An onset and a law of growth are of a single course, in which nothing can cancel.",
-    "Give a coordinate on every axis, or measure the worst of them.",
-)
-def _one_course(audit: Audit) -> Iterator[Violation]:
-    for look, declaration in declared(audit):
-        if look.check is None or look.check.kind not in ("stages", "grows_like"):
-            continue
-        for tier in JUDGED:
-            free = [axis.name for axis in free_axes(audit, look, declaration, tier)]
-            if free:
-                message = f"found '{look.name}' with its axis '{free[0]}' left free"
-                yield Violation(look.loc, f"{message}; expected a single course")
+                message += f"{FEWEST_SIZES} different positive numbers"
+                yield Violation("RA192", loc, message)
                 break

@@ -1,15 +1,15 @@
-"""What an audit's claims read, and the arms that they use, for the rules of both."""
+"""What an audit's claims read and which arms they use, and how rules name what is unknown."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reproaudit.audit.claims import ArmSpec, Claim
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import OWN
-from reproaudit.audit.rules.rule import Loc
+from reproaudit.audit.rules.table import Loc, Violation
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
 from reproaudit.declarations import Axis, Coordinate, Declaration, Quantity, StrictModel
@@ -17,8 +17,57 @@ from reproaudit.declarations import Axis, Coordinate, Declaration, Quantity, Str
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
 
-GROUPS = ("headline", "support", "notes")
-"""The lists of checks of a claim."""
+
+# --- unknown names ------------------------------------------------------------------------------
+
+
+def unknown(
+    rule: str,
+    loc: Loc,
+    word: str,
+    name: str,
+    known: Collection[str],
+    expected: str = "one of this audit",
+) -> Iterator[Violation]:
+    """Yield the name at a place, if it is none of those that are known."""
+    if name not in known:
+        message = f"found the unknown {word} '{name}'; expected {expected}"
+        yield Violation(rule, loc, message, about=name, known=known)
+
+
+def unknown_experiment(rule: str, audit: Audit, loc: Loc, name: str) -> Iterator[Violation]:
+    """Yield the experiment named at `loc`, if the audit does not have it."""
+    place = (*loc, "experiment")
+    yield from unknown(rule, place, "experiment", name, audit.experiments, "a declared one")
+
+
+def no_setting(
+    rule: str, audit: Audit, loc: Loc, name: str, experiment: str, at_key: bool = False
+) -> Violation:
+    """Return the fault of a setting that an experiment does not have."""
+    known = ChainMap(audit.experiments[experiment].settings, audit.settings)
+    return Violation(rule, loc, _not_of("setting", name, experiment), "", name, known, at_key)
+
+
+def no_measurement(rule: str, audit: Audit, loc: Loc, name: str, experiment: str) -> Violation:
+    """Return the fault of a measurement that an experiment does not make."""
+    known = audit.measurements_of(experiment)
+    return Violation(rule, loc, _not_of("measurement", name, experiment), "", name, known)
+
+
+def _not_of(word: str, name: str, experiment: str) -> str:
+    return f"found the unknown {word} '{name}'; the experiment '{experiment}' has no such {word}"
+
+
+def every_setting(audit: Audit) -> frozenset[str]:
+    """Return the names of all settings; an experiment's own also with the experiment's name."""
+    known = set(audit.settings)
+    for experiment, one in audit.experiments.items():
+        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    return frozenset(known)
+
+
+# --- arms ---------------------------------------------------------------------------------------
 
 
 class Use(NamedTuple):
@@ -44,21 +93,20 @@ class Use(NamedTuple):
 def named_arms(audit: Audit) -> Iterator[tuple[Loc, Claim, ArmSpec | str]]:
     """Yield every place where a claim names or writes an arm."""
     for i, claim in enumerate(audit.claims):
-        written = list(_arms_of(i, claim))
+        written: list[tuple[Loc, ArmSpec | str]] = [
+            *((("claims", i, "nulls", j), one) for j, one in enumerate(claim.nulls)),
+            *(
+                (("claims", i, "ablations", j, "arm"), one.arm)
+                for j, one in enumerate(claim.ablations)
+            ),
+        ]
+        if claim.constructed is not None:
+            written.append((("claims", i, "constructed"), claim.constructed))
         yield from ((loc, claim, arm) for loc, arm in written)
         known = {OWN, None, *(getattr(arm, "name", arm) for _, arm in written)}
         for loc, _, quantity in _read_by(i, claim):
             if quantity.arm not in known:
-                yield loc, claim, str(quantity.arm)
-
-
-def _arms_of(i: int, claim: Claim) -> Iterator[tuple[Loc, ArmSpec | str]]:
-    for j, one in enumerate(claim.nulls):
-        yield ("claims", i, "nulls", j), one
-    for j, ablation in enumerate(claim.ablations):
-        yield ("claims", i, "ablations", j, "arm"), ablation.arm
-    if claim.constructed is not None:
-        yield ("claims", i, "constructed"), claim.constructed
+                yield (*loc, "arm"), claim, str(quantity.arm)
 
 
 def uses(audit: Audit) -> Iterator[Use]:
@@ -66,16 +114,16 @@ def uses(audit: Audit) -> Iterator[Use]:
     seen: set[tuple[int, object]] = set()
     for loc, claim, one in named_arms(audit):
         again = id(claim), one if isinstance(one, str) else id(one)
-        if again in seen:
+        if again in seen or (isinstance(one, str) and one not in audit.arms):
             continue
         seen.add(again)
-        if isinstance(one, ArmSpec):
-            name, arm, written = str(getattr(one, "name", "")), one, loc
-        elif one in audit.arms:
-            name, arm, written = one, audit.arms[one], ("arms", one)
-        else:
-            continue
+        arm = audit.arms[one] if isinstance(one, str) else one
+        name = one if isinstance(one, str) else str(getattr(one, "name", ""))
+        written = ("arms", one) if isinstance(one, str) else loc
         yield Use(loc, written, claim, name, arm, arm.experiment or claim.experiment)
+
+
+# --- quantities ---------------------------------------------------------------------------------
 
 
 class Look(NamedTuple):
@@ -125,8 +173,16 @@ def looks(audit: Audit) -> Iterator[Look]:
             yield Look(loc, one.claim, None, bound.value, one.experiment, name)
 
 
+def declared(audit: Audit) -> Iterator[tuple[Look, Declaration]]:
+    """Yield every quantity whose measurement is declared, with the declaration."""
+    for look in looks(audit):
+        declaration = audit.declaration(look.experiment, look.name)
+        if declaration is not None:
+            yield look, declaration
+
+
 def _read_by(i: int, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
-    for group in GROUPS:
+    for group in ("headline", "support", "notes"):
         for j, check in enumerate(getattr(claim, group)):
             for place, quantity in _quantities(check, ("claims", i, group, j)):
                 yield place, check, quantity
@@ -143,14 +199,6 @@ def _quantities(model: StrictModel, loc: Loc) -> Iterator[tuple[Loc, Quantity]]:
                 yield place, part
             elif isinstance(part, StrictModel):
                 yield from _quantities(part, place)
-
-
-def declared(audit: Audit) -> Iterator[tuple[Look, Declaration]]:
-    """Yield every quantity whose measurement is declared, with the declaration."""
-    for look in looks(audit):
-        declaration = audit.declaration(look.experiment, look.name)
-        if declaration is not None:
-            yield look, declaration
 
 
 def coordinates(
@@ -170,17 +218,21 @@ def among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
     return at in found and not isinstance(found[found.index(at)], bool)
 
 
-def free_axes(audit: Audit, look: Look, declaration: Declaration, tier: TierName) -> list[Axis]:
-    """Return the axes along which a quantity keeps all its numbers."""
-    unnamed, free = list(look.quantity.coordinates), []
+def free_axes(
+    audit: Audit, look: Look, declaration: Declaration, tier: TierName
+) -> dict[str, Axis]:
+    """Return the axes along which a quantity keeps all its numbers, by name."""
+    unnamed, free = list(look.quantity.coordinates), {}
     graded = look.claim.grade.axis if look.claim.grade is not None else None
     for axis in declaration.axes:
         known = coordinates(audit, look.experiment, axis, tier) or ()
         own = next((one for one in unnamed if among(one, known)), None)
-        if axis.name not in look.fixed and axis.name != graded and own is None:
-            free.append(axis)
-        elif own is not None and axis.name not in look.fixed:
+        if axis.name in look.fixed:
+            continue
+        if own is not None:
             unnamed.remove(own)
+        elif axis.name != graded:
+            free[axis.name] = axis
     return free
 
 

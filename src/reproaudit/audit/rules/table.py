@@ -1,0 +1,257 @@
+"""Every rule of audits, each with a permanent id, its reason and its remedy; and their violations.
+
+RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
+a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files. The
+functions beside this module find the others. A new rule's id is the next free number above all that
+were ever given (see `RETIRED`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+Loc = tuple[str | int, ...]
+"""A place in an audit: field names, names and list positions from the top down."""
+
+MISFIT = "RA020"
+BROKEN_LOG = "RA021"
+
+
+class Severity(StrEnum):
+    """The consequence of a fault: an error refuses the audit, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of audits. Its id never changes its meaning and is never given to another rule."""
+
+    id: str
+    severity: Severity
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One place where an audit breaks a rule.
+
+    Attributes:
+        rule: the rule's id.
+        loc: the place.
+        message: the text that says what was found and what was expected.
+        remedy: the text that says what to do here; if it is empty, the nearest known name or else
+            the rule's own remedy is taken.
+        about: the name that is unknown.
+        known: the names of which one was expected instead of `about`.
+        at_key: whether the field's name is at fault, and not its value.
+    """
+
+    rule: str
+    loc: Loc
+    message: str
+    remedy: str = ""
+    about: str | None = None
+    known: Collection[str] = ()
+    at_key: bool = False
+
+
+WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221"})
+"""The rules that do not refuse an audit."""
+
+RETIRED = frozenset(
+    f"RA{number:03}"
+    for number in (
+        *(
+            18,
+            19,
+            64,
+            65,
+            105,
+            108,
+            109,
+            112,
+            116,
+            117,
+            125,
+            128,
+            129,
+            131,
+            143,
+            146,
+            152,
+            154,
+            155,
+        ),
+        *(164, 166, 167, 172, 174, *range(181, 189), 191, 193, *range(194, 206)),
+    )
+)
+"""Ids of rules that are gone; no other rule gets them."""
+
+_TABLE = """
+RA001 An audit is a readable file of at most 1 MiB. → Check the path and its permissions.
+RA002 An audit is UTF-8 text without control characters, so that every editor shows the same. →
+  Save the file as UTF-8 and remove the character.
+RA003 The file must be well-formed YAML. → Mend the syntax here, or on the line above.
+RA004 A file holds one audit, so one YAML document. → Remove what follows '---'.
+RA005 An audit is a mapping of fields. → Start from 'schema_version: 2' and 'paper:'.
+RA006 YAML lets the second of two equal keys win in silence. → Remove or rename one of the two.
+RA007 An audit holds facts, no templates: every value is written where it is read. → Write the
+  value out, without &, * and <<.
+RA008 A YAML tag can change what a value means, unseen by the reviewer. → Remove the tag; quote
+  the value if it is text.
+RA009 YAML 1.1 reads a number such as 1e-3 as text, because it has no decimal point or no signed
+  exponent. → Write it with a point and a signed exponent, or quote it if it is text.
+RA010 YAML 1.1 reads on, off, yes and no as true and false; other readers read text. → Write true
+  or false, or quote the word if it is text.
+RA011 YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000; a reviewer may not. → Write a plain
+  decimal number, or quote it if it is text.
+RA012 An infinite, undefined or unrepresentable number cannot be held against anything. → Write a
+  finite number, or quote it if it is text.
+RA013 An audit is nested about ten deep; far deeper nesting is a slip or an attack. → Look for a
+  missing bracket or runaway indentation.
+RA014 An audit and its experiments find each other by the file's name. → Rename the file or change
+  paper.slug.
+RA015 Names are text. → Quote the name.
+RA016 An audit is data that a reviewer reads, so a file of hundreds of thousands of values is a
+  slip or an attack. → Keep such data outside the audit.
+RA017 Nobody reads more than a thousand faults at once. → Mend the faults that are listed, and
+  check again.
+RA020 An experiment that does not take the audit's settings cannot be run. → Mend the audit, or
+  the settings class of the module.
+RA021 A log of results that was edited no longer says how often a paper was judged. → Put back the
+  file as git has it, or remove the line.
+RA050 An unknown field would be ignored in silence, with what it says. → Rename or remove it.
+RA051 The field is needed. → Add it.
+RA052 The value has another type than the field. → Write the expected type.
+RA053 The value lies outside the range that the field allows. → Change the value.
+RA054 The field takes one of a few words. → Write one of them.
+RA055 Names and identifiers have a fixed form, so that they can be used in file names and code. →
+  Rename it.
+RA056 Dates are written YYYY-MM-DD. → Write the date so.
+RA057 A list or mapping has fewer entries than it needs. → Add an entry.
+RA058 A draft marks with TODO what nobody has looked up or decided yet; nothing is guessed. →
+  Write what belongs here.
+RA059 The value breaks a rule of its field. → Change it as the message says.
+RA060 A reader must see the reason for a guess, and what else it could be. → Give 'why', and
+  'alternatives' or 'only_reading', or the source that states the value.
+RA061 A reviewer must be able to find a value in its source. → Add 'locator': section, table,
+  page, or file and line.
+RA062 A check takes one of a few combinations of fields. → Keep one of the forms that the message
+  names.
+RA063 A bound has a provenance, and a bound of ours a reason, so that nobody tunes it unseen. →
+  Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
+RA066 What a page says of a claim is brief. → Shorten it.
+RA067 An audit says in which version of the format it is written. → Begin from 'schema_version:
+  2'; 'reproaudit new' drafts the form.
+RA081 A command measures an experiment of the audit that stands beside it. → Name an experiment of
+  the audit.
+RA082 A setting that does not reach the command would make an arm that is its experiment. → Write
+  its placeholder into the command, or its value under 'fixed' if it is built in.
+RA083 A placeholder stands for the seed or for a setting of the experiment. → Write {seed} or a
+  setting's name; a brace that is meant as such is doubled.
+RA084 What is built into the code must be what the audit says is run. → Correct the value, or pass
+  the setting to the command.
+RA085 A mapping leads to the measurements that the audit declares. → Name a measurement of this
+  experiment.
+RA086 An expression is arithmetic in a closed grammar, so that it can be read and never runs. →
+  Write it as docs/import.md describes it.
+RA087 Of two ways to run a paper nobody knows which made a record. → Keep the module or the run
+  file, and remove the other.
+RA088 A run file without its audit has no settings, seeds and measurements. → Put SLUG.run.yaml
+  beside SLUG.yaml, which must be without errors.
+RA101 A claim is judged on an experiment of this audit. → Name a declared experiment.
+RA102 A check reads measurements of its experiment. → Name a declared measurement.
+RA103 A coordinate is on an axis of what is read. → Name an axis of the measurement, or remove the
+  coordinate.
+RA104 A check can only read a coordinate that is measured; one that decides, at each tier. → Write
+  one of these coordinates.
+RA106 Only a series has a beginning and a course. → Read a series, or choose another kind of
+  check.
+RA107 Quantities that are compared along an axis are paired by its coordinates. → Fix a coordinate
+  of either, or declare the same coordinates for both.
+RA110 An arm overrides settings of its experiment. → Name a setting of the experiment.
+RA111 An arm that runs like the claim answers like the claim. → Remove the override, or write a
+  value that differs.
+RA113 An arm is judged by the same checks as the claim. → Declare the measurement there with the
+  same kind and axes, or take another experiment.
+RA114 The checks read the same coordinates in an arm. → Keep the coordinate in the override.
+RA115 A claim's id is permanent and unique over all audits. → Begin it with the slug and a dot,
+  and use it once.
+RA118 An arm is declared, or written where it is used. → Name an arm that stands under the audit's
+  own 'arms'.
+RA119 An arm that nothing uses suggests that a name was forgotten. → Name it where it
+  belongs, or remove it.
+RA121 The coordinates of an axis come from one place. → Give one of values, setting and size.
+RA122 An axis that follows a setting takes its coordinates from that list. → Name a setting whose
+  value is a list.
+RA123 Axes of one name or equal coordinates cannot be told apart. → Rename or remove one of them.
+RA124 A scalar is one number; an array has axes. → Change the kind or the axes.
+RA126 A figure shows measurements of an experiment of this audit. → Name a declared experiment.
+RA127 A figure shows measurements that its experiment makes. → Name a declared measurement.
+RA130 An experiment names under 'measures' which of the shared measurements it makes. → Name a
+  measurement that stands under the audit's own 'measurements'.
+RA132 A stage of training lasts as many steps as a setting says. → Name a setting of the
+  experiment: a whole number, or a list with one for each stage.
+RA141 A value that replaces a setting's value must have its type. → Write 1.0 for a decimal
+  number, [1] for a list, quotes for text.
+RA142 An alternative that equals the value would be counted as agreement. → Remove it.
+RA144 Sources that state different values are a finding of the audit. → Add a finding that names
+  the setting.
+RA145 Only a guess has alternatives; what another source states is a reading. → Move the value to
+  'readings' with its source, or say that the setting's value is a guess.
+RA151 The documentation score is over nine variables, each decided once. → List each of the nine
+  variables once.
+RA153 Unfinished text has not been reviewed. → Finish the text.
+RA156 Agreement is counted between reviewers, each with one voice. → Keep the reviewer's latest
+  decision.
+RA161 A finding's id is permanent and unique over all audits. → Begin it with the slug and a dot,
+  and use it once.
+RA162 A finding about a setting points at it. → Name a setting of this audit.
+RA163 A finding names the claims whose answer it changes. → Name a claim of this audit.
+RA165 A response stands next to what it answers. → Name a finding or a claim of this audit.
+RA171 A dispute stands next to what it disputes. → Name a claim, an arm or a setting of this
+  audit.
+RA173 A sign-off holds for the version that the reviewer saw. → Review what has changed, and sign
+  off again with 'reproaudit review'.
+RA192 A power law across sizes is fitted to at least three positive numbers. → Name an axis of
+  positive sizes, and leave its coordinate out.
+RA211 A page begins with the paper's main claim. → Write 'main: true' at one claim, and at no
+  other.
+RA212 A headline that nothing could miss shows nothing. → Add to 'nulls' an arm with nothing to
+  learn, or with a wrong reference.
+RA214 A reading is a value that another source backs; a guess has alternatives instead. → Name a
+  setting that has 'readings', or take the name out.
+RA217 An onset and a law of growth are of a single course, in which nothing can cancel. → Give a
+  coordinate on every axis, or measure the worst of them.
+RA218 A claim is graded along an axis of what its headline reads; each tier has what is primary. →
+  Name an axis of the headline's measurements, and coordinates of it.
+RA219 Values that a source states together are settings of the same experiments. → Name a setting
+  of the experiment.
+RA220 How far a run trained is read from a series. → Name a series that the experiment measures.
+RA221 Fewer than five valid runs decide nothing. → Ask for five runs or more.
+RA222 A reading is what a source states; what is guessed is an alternative. → Name the source with
+  its place, or move the value to 'alternatives'.
+RA223 A claim's arms are told apart by name. → Give the arm another name.
+"""
+"""A rule a row: id, reason, remedy."""
+
+
+def _rules() -> dict[str, Rule]:
+    found = {}
+    for row in re.split(r"\n(?=RA)", _TABLE.strip()):
+        rule, _, text = " ".join(row.split()).partition(" ")
+        why, _, remedy = text.partition(" → ")
+        assert rule not in found, f"{rule} is defined twice"
+        severity = Severity.WARNING if rule in WARNINGS else Severity.ERROR
+        found[rule] = Rule(rule, severity, why, remedy)
+    return found
+
+
+RULES: dict[str, Rule] = _rules()
+"""Every rule by its id."""
