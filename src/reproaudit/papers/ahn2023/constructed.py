@@ -89,25 +89,26 @@ class Spectrum:
         return self._expected(b)
 
     def _expected(self, values: Float[Tensor, "batch d"]) -> Float[Tensor, ""]:
-        return torch.sum((self.weights @ values[:, :, None])[:, :, 0] * values)
+        return torch.sum((self.weights * values[:, None, :]).sum(dim=2) * values)
 
 
-def law_of_moments(rng: np.random.Generator, shapes: int, n: int, d: int, layers: int) -> Spectrum:
+def law_of_moments(rng: np.random.Generator, points: int, n: int, d: int, layers: int) -> Spectrum:
     """Samples the law of the whitened S, tail included.
 
     The trace of n S_z is χ² with n d degrees of freedom and independent of S_z / tr S_z (derived).
     The tail of the law is in the trace, whose mean a Gauss–Laguerre rule takes exactly, since the
     loss of GD++ is of degree 3^L − 1 in it (derived); a sample serves for the shape alone, whose
-    eigenvalues are bounded.
+    eigenvalues are bounded. Where G = I each eigenvalue may stand alone; there are points · d.
     """
+    nodes = (3**layers - 1) // 2 + 1
+    shapes = points // nodes
     z = rng.standard_normal((shapes, n, d))
     eigenvalues = np.linalg.eigvalsh(z.transpose(0, 2, 1) @ z)
     shares = eigenvalues / eigenvalues.sum(axis=1, keepdims=True)
-    half_traces, masses = roots_genlaguerre((3**layers - 1) // 2 + 1, n * d / 2.0 - 1.0)
-    points = (2.0 * half_traces / n)[:, None, None] * shares
-    chances = np.repeat(masses / masses.sum() / shapes, shapes)
-    weights = chances[:, None, None] * np.eye(d)
-    return Spectrum(torch.from_numpy(points.reshape(-1, d)), torch.from_numpy(weights))
+    half_traces, masses = roots_genlaguerre(nodes, n * d / 2.0 - 1.0)
+    values = np.outer(2.0 * half_traces / n, shares).reshape(-1, 1)
+    chances = np.repeat(masses / masses.sum() / shapes, shapes * d)
+    return Spectrum(torch.from_numpy(values), torch.from_numpy(chances[:, None, None]))
 
 
 def best_constant_step(spectrum: Spectrum, layers: int) -> float:
@@ -159,7 +160,7 @@ def _minimiser(loss: Callable[[Tensor], Tensor], starts: Sequence[FloatVector]) 
         return value.item(), torch.autograd.grad(value, tensor)[0].numpy()
 
     with np.errstate(over="ignore", invalid="ignore"):  # a line search may step far out, and back
-        search = partial(minimize, with_gradient, jac=True, method="BFGS", options={"gtol": 1e-9})
+        search = partial(minimize, with_gradient, jac=True, method="BFGS", options={"gtol": 1e-8})
         found = [search(start) for start in starts]
     return np.asarray(min(found, key=lambda result: float(result.fun)).x)
 

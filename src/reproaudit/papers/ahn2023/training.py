@@ -35,8 +35,8 @@ from reproaudit.papers.ahn2023.task import (
 OBSERVATION_POINTS = 60
 """Points on each of two grids, one even in the steps and one even in their logarithm."""
 
-LAW_SHAPES = 500
-"""Sampled shapes of S that the constructed solutions' scalars are chosen on."""
+LAW_POINTS = 10_000
+"""Points of the law of S that the constructed solutions' scalars are chosen on."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class RunTask:
             A = constructed.printed_optimum(sigma, self.pairs)
             return A, np.zeros_like(A)
         rng, d = generator(self.seed, f"law of {self.pairs} pairs"), self.settings.dimension
-        law = constructed.law_of_moments(rng, LAW_SHAPES, self.pairs, d, layers)
+        law = constructed.law_of_moments(rng, LAW_POINTS, self.pairs, d, layers)
         if self.settings.b_matrices == "free":
             return constructed.matrices_of(sigma, *constructed.best_corrected_descent(law, layers))
         steps = constructed.best_steps(law, layers)
