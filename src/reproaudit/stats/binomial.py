@@ -43,7 +43,7 @@ def share_interval(yes: int, runs: int, confidence: float = 0.9) -> tuple[float,
     _check(yes, runs)
     tail = (1 - confidence) / 2
     low = _root(lambda p: _at_least(yes, runs, p) - tail) if yes else 0.0
-    high = _root(lambda p: tail - _at_least(runs - yes, runs, 1 - p)) if yes < runs else 1.0
+    high = _root(lambda p: tail - _at_least(runs - yes, runs, 1 - p))
     return low, high
 
 
@@ -57,8 +57,6 @@ def fewer_yes(few: int, of_few: int, many: int, of_many: int) -> float:
 
 def _at_least(count: int, runs: int, share: float) -> float:
     """The probability of at least so many successes."""
-    if count <= 0:
-        return 1.0
     terms = (
         math.comb(runs, k) * share**k * (1 - share) ** (runs - k) for k in range(count, runs + 1)
     )

@@ -61,7 +61,7 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, F
     centred = values - values.mean(axis=-1, keepdims=True)
     whole = (centred**2).sum(axis=-1)
     least = RESOLVED**2 * whole
-    found = {"constant": np.sqrt(np.maximum(whole, least) / len(steps))}
+    found = {"constant": np.sqrt(whole / len(steps))}
     for name, courses in _families(steps, law).items():
         explained = np.maximum(centred @ courses.T, 0.0).max(axis=-1) ** 2
         found[name] = np.sqrt(np.maximum(whole - explained, least) / len(steps))
@@ -84,7 +84,7 @@ def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
             [
                 -(t ** -ends[:, None]),
                 -np.exp(-rates[:, None] * t),
-                t * rates[:, None] / (1 + t * rates[:, None]),
+                t / (1 + t * rates[:, None]),
             ]
         ),
     }
