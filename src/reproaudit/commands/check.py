@@ -49,19 +49,11 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
 
 
 def check_files(
-    files: Sequence[Path],
-    form: Form,
-    *,
-    run: bool = False,
-    trust: bool = False,
+    files: Sequence[Path], form: Form, *, run: bool = False, trust: bool = False
 ) -> int:
-    """Prints the faults of audits; the exit code is 2 if one is an error, else 0.
+    """Print the faults of audits; the exit code is 2 if one is an error, else 0.
 
-    Args:
-        files: the audits.
-        form: how to print.
-        run: whether to import the modules, and to hold the audits against them.
-        trust: whether consent to code that does not come with reproaudit was given.
+    With ``run`` the modules are imported, and the audits are held against them.
 
     Raises:
         ConsentError: if a module would be imported and there is no consent.

@@ -11,13 +11,9 @@ from reproaudit.consent import require_consent
 
 
 def ask_to_run(entries: Sequence[Entry], trust: bool) -> None:
-    """Names the code that does not come with reproaudit, before it runs, and asks for consent.
+    """Name the code that does not come with reproaudit, before it runs, and ask for consent.
 
     The one hash that is shown is that of the consent, with the question.
-
-    Args:
-        entries: the papers that are to be run.
-        trust: whether consent was given on the command line.
 
     Raises:
         ConsentError: if there is no consent.

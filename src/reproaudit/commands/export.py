@@ -22,16 +22,9 @@ def export_scorecard(
     signature: Signature,
     as_json: bool,
 ) -> int:
-    """Writes a format, prints what was written, and returns the exit code.
+    """Write a format below `exports` or to ``out``, print what was written, return the exit code.
 
-    Args:
-        entry: the paper.
-        form: the format.
-        scorecard: reads its scorecard; called if the format needs one.
-        store: the folder of its records.
-        out: a file, or the folder of a format that is one; None for a place below `exports`.
-        signature: what only a person can say.
-        as_json: whether to print JSON.
+    The scorecard is read if the format needs one.
 
     Raises:
         UsageError: if there is nothing to export, or the signature does not suit the format.

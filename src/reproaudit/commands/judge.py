@@ -43,14 +43,7 @@ def write_template(
 
 
 def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: bool) -> None:
-    """Write the scorecard of measurements from elsewhere where asked to, and print it.
-
-    Args:
-        card: the scorecard.
-        out: the folder for the scorecard's pages; None to print only.
-        junit: the file for the claims as test cases; None for none.
-        as_json: whether to print JSON.
-    """
+    """Write the scorecard's pages and its claims as test cases where asked to, and print it."""
     written: list[Path] = []
     if out is not None:
         written = [*write_report(card, out), *refresh_register(out, card.tier)]

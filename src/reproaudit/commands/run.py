@@ -279,34 +279,31 @@ def _seeds_at(audit: Audit, tier: TierName, experiment: str) -> tuple[int, ...]:
     return seeds_of(audit, tier, experiment, audit.runs_of(experiment).at(tier, own=True))
 
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def parse_limits(timeout: str | None, memory: str | None) -> Limits:
-    """The limits of a cell, from ``--cell-timeout`` such as 90s and ``--memory`` such as 4G.
-
-    Raises:
-        UsageError: if one of them cannot be read.
-    """
+    """Return the limits of a cell, from ``--cell-timeout`` such as 90s, ``--memory`` such as 4G."""
     seconds = None if timeout is None else parse_duration("--cell-timeout", timeout)
     if memory is None:
         return Limits(seconds)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", memory.lower())
-    if match is None:
-        raise UsageError(f"--memory '{memory}': write a number of bytes, 500M or 4G.")
-    return Limits(seconds, int(float(match[1]) * _UNITS[match[2]]))
+    size = memory.strip().lower().removesuffix("b")
+    return Limits(
+        seconds, int(_amount("--memory", memory, size, _BYTES, "a number of bytes, 500M or 4G"))
+    )
 
 
 def parse_duration(option: str, text: str) -> float:
-    """A time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds.
+    """Return a time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds."""
+    return _amount(option, text, text, _SECONDS, "90s, 10m or 1.5h")
 
-    Raises:
-        UsageError: on anything else.
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
-    if match is None:
-        raise UsageError(f"{option} '{text}': write 90s, 10m or 1.5h.")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+def _amount(option: str, given: str, text: str, units: Mapping[str, int], examples: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]?)\s*", text)
+    if match is None or match[2] not in units:
+        raise UsageError(f"{option} '{given}': write {examples}.")
+    return float(match[1]) * units[match[2]]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

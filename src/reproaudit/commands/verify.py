@@ -29,19 +29,9 @@ def verify_store(
     repair: bool,
     as_json: bool,
 ) -> int:
-    """Checks a store and prints what is wrong.
+    """Check a store's papers, or all, and print what is wrong; 3 if something is not mended.
 
-    Args:
-        catalog: where the papers' modules are found.
-        slugs: the papers; every one that the store has if none is named.
-        store: the store.
-        recompute: how many records to measure again, chosen by the manifest's root.
-        trust: whether code that does not come with reproaudit may run for that.
-        repair: whether to mend what can be mended.
-        as_json: whether to print JSON.
-
-    Returns:
-        0 if nothing is wrong or everything was mended, else 3.
+    So many records as ``recompute`` says, chosen by the manifest's root, are measured again.
 
     Raises:
         UsageError: if the store has nothing of a paper that is named.
@@ -128,14 +118,9 @@ def _compared(path: Path, record: Record, measured: Record | None) -> StoreFault
 def prune_store(
     slugs: Collection[str], store: Store, *, unfinished: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Removes what no run needs any more, and prints it.
+    """Remove what no run of the store's papers, or of those named, needs any more; print it.
 
-    Args:
-        slugs: the papers; every one that the store has if none is named.
-        store: the store.
-        unfinished: whether to remove checkpoints of cells without a record, too.
-        dry_run: whether only to print.
-        as_json: whether to print JSON.
+    ``unfinished`` removes checkpoints of cells without a record, too.
     """
     found = list(leftovers(store, _papers(store, slugs), unfinished=unfinished))
     for one in found:
