@@ -253,10 +253,10 @@ def test_a_folder_is_replaced_only_if_it_holds_measurements(
         ra.write_measurements(made, audit_file, bad_runs("shape"), replace=True)
     assert {file.name for file in made.iterdir()} == before  # what was there stays
     ra.write_measurements(made, audit_file, fewer, replace=True)
-    assert {file.name for file in made.iterdir()} == {"manifest.json", "0-descent-seed-0.npz"}
+    assert {file.name for file in made.iterdir()} == {"manifest.yaml", "0-descent-seed-0.npz"}
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")
-    with pytest.raises(ra.UsageError, match=r"no manifest\.json, so it is not replaced"):
+    with pytest.raises(ra.UsageError, match=r"no manifest\.yaml, so it is not replaced"):
         ra.write_measurements(other, audit_file, fewer, replace=True)
     assert (other / "thesis.tex").exists()
 

@@ -166,11 +166,11 @@ def test_faults_of_an_audit_are_errors_of_collection(author: pytest.Pytester) ->
 
 
 def test_measurements_that_do_not_fit_are_errors(author: pytest.Pytester) -> None:
-    manifest = author.path / "measured" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"descent"', '"descend"'))
+    manifest = author.path / "measured" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("experiment: descent", "experiment: descend"))
     found = judge(author, "--measurements", "measured")
     found.assert_outcomes(passed=1, errors=4)
-    found.stdout.fnmatch_lines(["manifest.json: *'descend'. Did you mean 'descent'*"])
+    found.stdout.fnmatch_lines(["manifest.yaml:*'descend'. Did you mean 'descent'*"])
 
 
 def test_a_wrong_folder_is_never_green(author: pytest.Pytester) -> None:
@@ -198,8 +198,8 @@ def test_several_papers_have_folders_of_their_own(author: pytest.Pytester) -> No
 
 
 def test_a_manifest_without_a_paper_needs_a_single_audit(author: pytest.Pytester) -> None:
-    manifest = author.path / "measured" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(' "paper": "mini",\n', ""))
+    manifest = author.path / "measured" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("paper: mini\n", ""))
     judge(author, "--measurements", "measured").assert_outcomes(passed=2, failed=1, skipped=2)
     write_paper(author.path / "audits", "other", **one_claim("other"))
     found = judge(author, "--measurements", "measured")

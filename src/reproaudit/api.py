@@ -23,8 +23,8 @@ from reproaudit.cell import SettingValue
 from reproaudit.commands.answers import scorecard_of_paper
 from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.consent import ConsentError, require_consent
-from reproaudit.elsewhere.in_memory import BySeed, MeasuredRuns, write_submission
 from reproaudit.elsewhere.submission import read_submission
+from reproaudit.elsewhere.writing import BySeed, Header, MeasuredRuns, write_submission
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -195,10 +195,7 @@ def judge_measurements(
                 Path(scratch) / audit.paper.slug,
                 audit,
                 _as_runs(measurements),
-                origin=origin,
-                tier=known_tier(tier),
-                settings=settings,
-                proxy=proxy,
+                Header(origin, known_tier(tier), settings or {}, proxy),
             )
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
@@ -244,10 +241,7 @@ def write_measurements(
         Path(folder),
         open_audit(paper, audits),
         _as_runs(runs),
-        origin=origin,
-        tier=known_tier(tier),
-        settings=settings,
-        proxy=proxy,
+        Header(origin, known_tier(tier), settings or {}, proxy),
         replace=replace,
     )
     return Path(folder)

@@ -107,6 +107,12 @@ def role(out: Path, name: str = "'training'") -> dict[str, Any]:
     return found
 
 
+def contradicting(out: Path) -> dict[str, Any]:
+    """The settings that the logs state otherwise than the audit."""
+    settings = protocol(out)["settings"]
+    return {s["setting"]: s["found"] for s in settings if s["status"] == "contradicting"}
+
+
 def points(run: LoggedRun, tag: str) -> list[tuple[int, float]]:
     (curve,) = run.curves[tag].values()
     assert curve.steps is not None

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from samples import told_in_one_line
 
 from reproaudit.elsewhere.configurations import find_configuration, seed_of
-from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.reading import parse_yaml
+from reproaudit.elsewhere.logged import LogError, LoggedRun, parse_yaml
 
 
 def a_run(folder: Path = Path("/nowhere"), *parts: str, **changes: Any) -> LoggedRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,27 +37,16 @@ def value(text: str) -> ExpressionValue:
     [
         ("a + 2 * b", [7, 12, 5]),
         ("-a ** 2", [-1, -4, -16]),
-        ("log(t) / log(2)", [3, 2, 1]),
-        ('sqrt(tag("train/loss") * 2)', [4, 8**0.5, 2]),
-        ("max(a, 3)", [3, 3, 4]),
-        ("min(a, b)", [1, 2, 0.5]),
+        ("(t / 2) ** 0.5", [2, 2**0.5, 1]),
         ("a / first(a)", [1, 2, 4]),
         ("a - mean(a)", [1 - 7 / 3, 2 - 7 / 3, 4 - 7 / 3]),
-        ("abs(-exp(a - a))", [1, 1, 1]),
+        ("last(a)", 4),
+        ("1 + 2", 3),
     ],
 )
-def test_a_series_of_numbers(text: str, expected: list[float]) -> None:
+def test_what_formulas_give(text: str, expected: Any) -> None:
     found = value(text)
-    assert found.steps is not None
-    assert found.values == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("last(a)", 4), ("first(b)", 3), ("1 + 2", 3), ("2 ** 0.5", 2**0.5)]
-)
-def test_a_single_number(text: str, expected: float) -> None:
-    found = value(text)
-    assert found.steps is None
+    assert (found.steps is None) == isinstance(expected, int)
     assert found.values == pytest.approx(expected)
 
 
@@ -64,8 +54,6 @@ formulas = st.recursive(
     st.sampled_from(["a", "b", "t", "2", "0.5"]),
     lambda below: st.one_of(
         st.tuples(below, st.sampled_from("+-*"), below).map(lambda p: f"({' '.join(p)})"),
-        below.map(lambda one: f"abs({one})"),
-        st.tuples(below, below).map(lambda p: f"max({p[0]}, {p[1]})"),
         below.map(lambda one: f"-{one}"),
     ),
     max_leaves=12,
@@ -75,8 +63,7 @@ formulas = st.recursive(
 @given(formulas)
 def test_formulas_mean_what_python_means(text: str) -> None:
     names = {"a": LOGGED["a"], "b": LOGGED["b"], "t": LOGGED["train/loss"]}
-    plain = eval(text, {"abs": np.abs, "max": np.maximum}, names)
-    assert np.allclose(value(text).values, plain)
+    assert np.allclose(value(text).values, eval(text, {}, names))
 
 
 @pytest.mark.parametrize(
@@ -94,12 +81,9 @@ def test_formulas_mean_what_python_means(text: str) -> None:
         ("f'{a}'", "JoinedStr"),
         ("1e999", "beyond"),
         ("9" * 900, "beyond"),
-        ("log(a, base=2)", "2 arguments of log; it takes 1"),
-        ("log(*a)", "Starred"),
-        ("log(**a)", "1 arguments of log; it takes 1, without names"),
-        ("max(a)", "it takes 2"),
-        ("log()", "0 arguments"),
-        ("tag(a)", 'tag("name")'),
+        ("last(*a)", "Starred"),
+        ("last(**a)", "other arguments of last"),
+        ("last()", "other arguments of last"),
         ("a +", "no formula"),
         ("", "no formula"),
         ("\0", "no formula"),
@@ -109,16 +93,12 @@ def test_formulas_mean_what_python_means(text: str) -> None:
     ],
 )
 def test_everything_else_is_refused(text: str, said: str) -> None:
-    began = time.process_time()
     with pytest.raises(ExpressionError) as refused:
         value(text)
     assert said in str(refused.value)
-    assert time.process_time() - began < 2
 
 
-@pytest.mark.parametrize(
-    "text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "exp(exp(exp(a) ** 9) ** 9)"]
-)
+@pytest.mark.parametrize("text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "((a ** 9) ** 9) ** 9"])
 def test_large_numbers_take_no_time(text: str) -> None:
     began = time.process_time()
     value(text)

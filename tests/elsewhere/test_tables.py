@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
 from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.tables import read_lightning, read_table, read_trainer_state
+from reproaudit.elsewhere.tables import read_table, read_trainer_state
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -116,20 +116,6 @@ def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
             read(file)
 
 
-def test_columns_that_are_runs_are_split(tmp_path: Path) -> None:
-    text = (
-        "Step,trained-seed0 - acc,trained-seed0 - loss,trained-seed1 - acc\n"
-        "0,0.1,2,0.2\n10,0.5,1,\n20,,0,0.6\n"
-    )
-    one, other = read(written(tmp_path, text, "wide.csv"))
-    assert one.name == "wide.csv (run trained-seed0)"
-    assert (one.parts[-1], other.parts[-1]) == ("trained-seed0", "trained-seed1")
-    assert points(one, "acc") == [(0, 0.1), (10, 0.5)]
-    assert points(one, "loss") == [(0, 2.0), (10, 1.0), (20, 0.0)]
-    assert points(other, "acc") == [(0, 0.2), (20, 0.6)]
-    assert other.curves.keys() == {"acc"}
-
-
 # --- exports that are samples ---------------------------------------------------------------------
 
 
@@ -164,15 +150,7 @@ def test_a_table_from_tensorboards_page_is_named(tmp_path: Path, rows: int, whol
     assert whole or "reservoir" in run.not_whole[0]
 
 
-# --- trainers -------------------------------------------------------------------------------------
-
-
-def test_lightnings_table(tmp_path: Path) -> None:
-    text = "epoch,step,train_loss,val_loss\n,0,1.0,\n,1,0.5,\n0,1,,0.7\n"
-    (run,) = read_lightning("v/metrics.csv", (), written(tmp_path, text), frozenset(), None)
-    assert (run.source, run.name) == ("Lightning", "v")
-    assert points(run, "train_loss") == [(0, 1.0), (1, 0.5)]
-    assert points(run, "val_loss") == [(1, 0.7)]
+# --- Hugging Face ---------------------------------------------------------------------------------
 
 
 def state(folder: Path, **changes: Any) -> LoggedRun:

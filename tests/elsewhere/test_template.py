@@ -57,7 +57,7 @@ def test_an_empty_template_is_refused_by_name(paper: str, tmp_path: Path) -> Non
     audit = open_audit(paper)
     for name, text in template_files(audit, "paper", ()).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(SpecError, match=r'date: found "TODO"'):
+    with pytest.raises(SpecError, match=r"date: found 'TODO'"):
         read_submission(audit, tmp_path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,25 +13,24 @@ from rich.text import Text
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.settings import known_tier
-from reproaudit.cell import SettingValue
 from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
+from reproaudit.elsewhere.protocol import notes_on, protocol_of, runs_of, write_protocol
 from reproaudit.elsewhere.roles import (
     ComparedSetting,
     PlacedRun,
     compare_settings,
     manifest_settings,
     place_runs,
-    role_words,
 )
-from reproaudit.elsewhere.scope import Scope, scope_of
-from reproaudit.elsewhere.submission import read_submission
-from reproaudit.elsewhere.writing import Header, notes_on, protocol_of, some, write_folder
+from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
+from reproaudit.elsewhere.writing import Header, fill_folder
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder
+from reproaudit.records import Origin
 
 MAX_LISTED = 12
 """Tags that the terminal lists; the protocol has all of them."""
@@ -70,14 +69,13 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
     Raises:
         UsageError: if the command line is wrong, or the folder exists.
         LogError: if the logs cannot be used.
-        SpecError: listing what `judge` would refuse.
+        SpecError: listing what is wrong with the mapping, or what `judge` would refuse.
     """
     mapping = MappingFile() if asked.mapping is None else read_mapping(asked.mapping)
     tier = known_tier(asked.tier or mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    seeds = _seeds(asked.seeds)
-    scope = scope_of(audit, tier, asked.claims)
+    scope, seeds = scope_of(audit, tier, asked.claims), _seeds(asked.seeds)
     axes = frozenset(
         axis.name
         for experiment in audit.experiments
@@ -91,19 +89,19 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         if not placed:
             raise LogError(str(asked.logs[0]), "found no run that is not ignored; expected one.")
         compared = compare_settings(audit, placed)
-        overrides = manifest_settings(compared)
-        roles = measure_roles(audit, scope, placed, overrides, mapping)
+        settings = manifest_settings(compared)
+        roles = measure_roles(audit, scope, placed, settings, mapping)
         if not any(role.measured for role in roles):
             name, reasons = next(one for role in roles for one in role.withheld.items())
             raise LogError(
                 str(asked.logs[0]),
                 f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
             )
-        notes = list(notes_on(mapping, found, roles))
+        notes = tuple(notes_on(mapping, found, roles))
         protocol = protocol_of(audit, found, roles, compared, notes)
-        header = _header(asked, mapping, tier, overrides, placed)
-        write_folder(folder, audit, header, roles, protocol)
-        read_submission(audit, folder)  # what `judge` would refuse is refused here
+        header = Header(_origin(asked, mapping, placed), tier, settings, mapping.proxy, notes)
+        fill_folder(folder, audit, [runs_of(role) for role in roles if role.measured], header)
+        write_protocol(folder, protocol)
     if as_json:
         print_json({"folder": str(asked.out), **protocol})
         return 0
@@ -126,25 +124,15 @@ def _seeds(written: Iterable[str]) -> dict[str, int]:
     return seeds
 
 
-def _header(
-    asked: Asked,
-    mapping: MappingFile,
-    tier: str,
-    overrides: Mapping[str, SettingValue],
-    placed: Sequence[PlacedRun],
-) -> Header:
+def _origin(asked: Asked, mapping: MappingFile, placed: Sequence[PlacedRun]) -> Origin:
     runs = [one.run for one in placed]
     loggers = ", ".join(sorted({run.source for run in runs}))
-    who = {run.who for run in runs if run.who}
     logs = ", ".join(path.name or str(path.resolve().name) for path in asked.logs)
-    return Header(
-        who=asked.who or mapping.who or (who.pop() if len(who) == 1 else "not stated"),
+    return Origin(
+        who=asked.who or mapping.who or "not stated",
         source=on_one_line(asked.source or mapping.source or f"{loggers} logs: {logs}", 300),
         framework=mapping.framework or f"not stated; logged by {loggers}",
         made=mapping.date or max(run.made or _changed(run) for run in runs),
-        tier=tier,
-        proxy=mapping.proxy,
-        settings=overrides,
     )
 
 
@@ -175,9 +163,6 @@ def _lines(
             yield f"left out, not whole: '{name}' of {which}: {'; '.join(reasons)}"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
-        missing = len(role.batch.seeds) - len(role.runs)
-        if missing > 0:
-            yield f"{which}: {missing} runs fewer than its claims need; they will be not tested"
     for batch in scope.batches:
         if batch not in {role.batch for role in roles}:
             yield f"no run of {role_words(batch)}; claims that need it will be not tested"

@@ -8,8 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
-from reproaudit.elsewhere.reading import MAX_CONFIG_BYTES, parse_json, parse_yaml, read_log_text
+from reproaudit.elsewhere.logged import (
+    MAX_CONFIG_BYTES,
+    LogError,
+    LoggedRun,
+    number_of,
+    parse_json,
+    parse_yaml,
+    read_log_text,
+)
 
 CONFIG_FILES = (
     ".hydra/config.yaml",
@@ -144,11 +151,6 @@ _IN_NAME = (
     re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
 )
 """A seed in a name: seed_3, and s3 where no part says seed."""
-
-
-def names_a_seed(name: str) -> bool:
-    """True if a seed can be told from a name, as from ``trained-seed0``."""
-    return any(pattern.search(name) for pattern in _IN_NAME)
 
 
 def seed_of(run: LoggedRun) -> int:

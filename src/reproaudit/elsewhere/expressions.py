@@ -1,6 +1,6 @@
-"""Arithmetic over logged quantities: a closed grammar, read by Python's parser and never executed.
+"""Arithmetic over logged quantities, parsed and computed here; nothing in it is executed.
 
-Numbers, + - * / **, names and ``tag("…")`` of logged quantities, and the functions below.
+Numbers, + - * / **, names of logged quantities, and first, last and mean of one.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +18,20 @@ from numpy.typing import NDArray
 from reproaudit.errors import did_you_mean
 
 MAX_NODES = 400
-
-_Array = NDArray[np.float64]
-
-_ELEMENTWISE: dict[str, Callable[[_Array], _Array]] = {
-    "log": np.log,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "abs": np.abs,
-}
-_PAIRS: dict[str, Callable[[_Array, _Array], _Array]] = {"min": np.minimum, "max": np.maximum}
-_PICKING: dict[str, Callable[[_Array], _Array]] = {
+FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
-    "mean": lambda values: np.asarray(values.mean()),
+    "mean": lambda values: values.mean(),
 }
 """Functions that make one number of a series."""
-FUNCTIONS = (*_ELEMENTWISE, *_PAIRS, *_PICKING, "tag")
-_OPERATORS: dict[type[ast.operator], Callable[[_Array, _Array], _Array]] = {
+_OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
     ast.Div: np.divide,
     ast.Pow: np.power,
+    ast.UAdd: np.positive,
+    ast.USub: np.negative,
 }
 
 
@@ -57,7 +49,7 @@ class ExpressionValue:
     """
 
     steps: NDArray[np.int64] | None
-    values: _Array
+    values: NDArray[np.float64]
 
 
 def parse_expression(text: str) -> ast.expr:
@@ -79,43 +71,31 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def _check(node: ast.expr) -> None:
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        _check(node.left)
-        _check(node.right)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
-        _check(node.operand)
-    elif isinstance(node, ast.Call):
-        _check_call(node)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         try:
             finite = math.isfinite(float(node.value))  # type: ignore[arg-type]
         except OverflowError:
             finite = False
         if not finite:
             raise ExpressionError("a number beyond what a computer holds")
+    elif isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op) in _OPERATORS:
+        for one in _operands(node):
+            _check(one)
+    elif isinstance(node, ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else "something computed"
+        if name not in FUNCTIONS:
+            raise ExpressionError(f"the function '{name}'. {did_you_mean(name, FUNCTIONS)}")
+        if node.keywords or len(node.args) != 1:
+            raise ExpressionError(f"other arguments of {name} than a series")
+        _check(node.args[0])
     elif not isinstance(node, ast.Name):
         kind = type(node.op).__name__ if isinstance(node, ast.BinOp) else type(node).__name__
-        raise ExpressionError(
-            f"{kind} in a formula; allowed are numbers, names, + - * / ** and "
-            f"{', '.join(FUNCTIONS)}"
-        )
+        allowed = f"numbers, names, + - * / ** and {', '.join(FUNCTIONS)}"
+        raise ExpressionError(f"{kind} in a formula; allowed are {allowed}")
 
 
-def _check_call(node: ast.Call) -> None:
-    if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-        name = node.func.id if isinstance(node.func, ast.Name) else "something computed"
-        raise ExpressionError(f"the function '{name}'. {did_you_mean(name, FUNCTIONS)}")
-    name, wanted = node.func.id, 2 if node.func.id in _PAIRS else 1
-    if node.keywords or len(node.args) != wanted:
-        count = len(node.args) + len(node.keywords)
-        raise ExpressionError(f"{count} arguments of {name}; it takes {wanted}, without names")
-    if name == "tag":
-        text = node.args[0]
-        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
-            raise ExpressionError('tag without a name; write tag("name")')
-        return
-    for one in node.args:
-        _check(one)
+def _operands(node: ast.BinOp | ast.UnaryOp) -> tuple[ast.expr, ...]:
+    return (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
 
 
 def evaluate(
@@ -131,53 +111,25 @@ def evaluate(
     Raises:
         ExpressionError: if the steps of two series differ.
     """
-    with np.errstate(all="ignore"):
-        return _value(node, lookup, names)
-
-
-def _value(
-    node: ast.expr, lookup: Callable[[str], ExpressionValue], names: Mapping[str, str]
-) -> ExpressionValue:
     if isinstance(node, ast.Constant):
         return ExpressionValue(None, np.array(node.value, dtype=np.float64))
     if isinstance(node, ast.Name):
         return lookup(names.get(node.id, node.id))
-    if isinstance(node, ast.UnaryOp):
-        one = _value(node.operand, lookup, names)
-        return one if isinstance(node.op, ast.UAdd) else ExpressionValue(one.steps, -one.values)
-    if isinstance(node, ast.BinOp):
-        parts = [_value(one, lookup, names) for one in (node.left, node.right)]
-        return ExpressionValue(
-            _shared(parts), _OPERATORS[type(node.op)](parts[0].values, parts[1].values)
-        )
-    assert isinstance(node, ast.Call), "a checked formula holds nothing else"
-    assert isinstance(node.func, ast.Name), "a checked formula calls by name"
-    name = node.func.id
-    if name == "tag":
-        assert isinstance(node.args[0], ast.Constant), "a checked tag is text"
-        return lookup(str(node.args[0].value))
-    parts = [_value(one, lookup, names) for one in node.args]
-    if name in _PAIRS:
-        return ExpressionValue(_shared(parts), _PAIRS[name](parts[0].values, parts[1].values))
-    (one,) = parts
-    if name in _PICKING:
-        picked = one.values if one.steps is None else _PICKING[name](one.values)
-        return ExpressionValue(None, picked)
-    return ExpressionValue(one.steps, _ELEMENTWISE[name](one.values))
-
-
-def _shared(several: Sequence[ExpressionValue]) -> NDArray[np.int64] | None:
-    """Return the steps that all series have.
-
-    Raises:
-        ExpressionError: if they differ.
-    """
-    series = [one.steps for one in several if one.steps is not None]
-    for other in series[1:]:
-        if not np.array_equal(series[0], other):
-            odd = np.setxor1d(series[0], other)
-            where = f"step {odd[0]} is in one only" if odd.size else "they stand in another order"
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name), "a checked formula calls by name"
+        one = evaluate(node.args[0], lookup, names)
+        picked = one.values if one.steps is None else FUNCTIONS[node.func.id](one.values)
+        return ExpressionValue(None, np.asarray(picked))
+    assert isinstance(node, ast.BinOp | ast.UnaryOp), "a checked formula holds nothing else"
+    parts = [evaluate(one, lookup, names) for one in _operands(node)]
+    stepped = [one.steps for one in parts if one.steps is not None]
+    for other in stepped[1:]:
+        if not np.array_equal(stepped[0], other):
+            odd = np.setxor1d(stepped[0], other)
             raise ExpressionError(
-                f"series of {len(series[0])} and {len(other)} steps in one formula; {where}"
+                f"series of {len(stepped[0])} and {len(other)} steps in one formula; step "
+                f"{odd[0] if odd.size else '?'} is in one only"
             )
-    return series[0] if series else None
+    with np.errstate(all="ignore"):
+        values = _OPERATORS[type(node.op)](*(one.values for one in parts))
+    return ExpressionValue(stepped[0] if stepped else None, np.asarray(values))

@@ -1,28 +1,35 @@
-"""Reads files of measurements: CSV tables, JSON and NPZ, brought to numbers by name.
+"""Reads files of measurements, CSV, JSON and NPZ, as the audit declares what is in them.
 
-Nothing here knows what an audit declares, except the names of its measurements, which tell a
-table's columns from its axes. Sizes are checked before content, and nothing is unpickled. All
-faults are gathered; none of them raises.
+Sizes are checked before content, and nothing is unpickled. Of a file the first fault is told; a
+table is read once, however many seeds it holds.
 """
 
 from __future__ import annotations
 
-import csv
 import io
-import json
-import math
+import itertools
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.bounded import read_regular
-from reproaudit.elsewhere.misfit import Misfits
-from reproaudit.elsewhere.reading import unique
+from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
+from reproaudit.elsewhere.logged import (
+    MAX_STEP,
+    LogError,
+    number_of,
+    on_one_line,
+    parse_json,
+    same_coordinate,
+)
+from reproaudit.elsewhere.tables import csv_rows
+from reproaudit.errors import did_you_mean
+from reproaudit.records import is_finite
 
 MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
@@ -36,45 +43,12 @@ MOST_MEASUREMENTS = 1_000
 """Of one JSON or NPZ file."""
 
 
-class TableRow(NamedTuple):
-    """One number of a table.
-
-    Attributes:
-        line: its line in the file.
-        step: the training step; None in a table without one.
-        at: coordinates as text, in the order of the table's axes.
-        value: the number.
-    """
-
-    line: int
-    step: int | None
-    at: tuple[str, ...]
-    value: float
-
-
-@dataclass(frozen=True)
-class Table:
-    """One measurement out of a CSV file.
-
-    Attributes:
-        place: the file, for messages.
-        axes: the columns that are neither step, seed nor measurement.
-        stepped: whether there is a column of steps.
-        rows: the numbers of one seed.
-    """
-
-    place: str
-    axes: tuple[str, ...]
-    stepped: bool
-    rows: tuple[TableRow, ...]
-
-
 @dataclass(frozen=True)
 class Block:
-    """One measurement out of a JSON or NPZ file.
+    """One measurement of one run, as it stands in a file.
 
     Attributes:
-        place: file and name, for messages.
+        place: the file, and the name in it, for messages.
         steps: of a series, else None.
         values: shape (step, *axes), or (*axes).
     """
@@ -84,135 +58,113 @@ class Block:
     values: NDArray[np.float64]
 
 
-Found = dict[str, Table | Block]
-"""Measurement -> its numbers."""
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for in a file.
+
+    Attributes:
+        declared: the measurements of the experiment.
+        settings: of the run; they may hold coordinates of axes.
+        seed: the rows to take of a table that holds several seeds.
+        alone: whether the file holds this seed only.
+    """
+
+    declared: Mapping[str, Declaration]
+    settings: Mapping[str, Any]
+    seed: int
+    alone: bool
 
 
 @dataclass
 class FileReader:
-    """Reads the files of one folder; a table is read once, however many seeds it holds.
+    """Reads the files of one folder.
 
     Attributes:
-        misfits: takes the faults.
         left: the bytes that may still be read.
         taken: the files that were read, each with the seeds that were taken from it.
     """
 
-    misfits: Misfits
-    left: int = MOST_BYTES
+    left: int = field(default_factory=lambda: MOST_BYTES)
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _sheets: dict[Path, _Sheet | None] = field(default_factory=dict)
+    _tables: dict[Path, _Table | LogError] = field(default_factory=dict)
 
-    def read(self, path: Path, shown: str, names: frozenset[str], seed: int, alone: bool) -> Found:
-        """Read the measurements of one seed in a file.
+    def read(self, path: Path, shown: str, wanted: Wanted) -> dict[str, Block]:
+        """Return the measurements of one seed in a file, by name.
 
-        Args:
-            path: of the file.
-            shown: its name in messages.
-            names: measurements that the experiment declares.
-            seed: the rows to take of a table that holds several seeds.
-            alone: whether the file holds this seed only.
+        Raises:
+            LogError: if something in it cannot be read, or is not declared.
         """
-        self.taken.setdefault(path, set()).add(seed)
+        self.taken.setdefault(path, set()).add(wanted.seed)
         kind = path.suffix.lower()
         if kind not in (".csv", ".json", ".npz"):
-            self.misfits.add(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
-            return {}
+            raise LogError(shown, f"found '{kind}'; expected one of .csv, .json, .npz.")
         if kind == ".csv":
-            if path not in self._sheets:
-                data = self._data(path, shown, MOST_TEXT_BYTES)
-                self._sheets[path] = None if data is None else _sheet(data, shown, self.misfits)
-            sheet = self._sheets[path]
-            return {} if sheet is None else sheet.tables(names, path.stem, seed, alone)
-        if not alone:
-            self.misfits.add(
+            return self._table(path, shown).blocks(wanted, path.stem)
+        if not wanted.alone:
+            raise LogError(
                 shown,
                 "found one file for several seeds; expected one for each. Write {seed} in its "
                 "name.",
             )
-            return {}
         data = self._data(path, shown, MOST_TEXT_BYTES if kind == ".json" else MOST_ARRAY_BYTES)
-        if data is None:
-            return {}
-        return (self._json if kind == ".json" else self._npz)(data, shown)
+        found = _json_blocks(data, shown) if kind == ".json" else self._npz_blocks(data, shown)
+        for name, block in found.items():
+            _refuse_undeclared(name, block.place, wanted.declared)
+        return found
 
     def rows_left(self) -> Iterator[str]:
         """Yield each table with seeds of which nobody took the rows, in words."""
-        for path, sheet in self._sheets.items():
-            if sheet is None:
-                continue
-            left = sorted(one for one in set(sheet.rows) - self.taken[path] if one is not None)
-            if left:
-                yield f"{sheet.shown} (seeds {', '.join(map(str, left))})"
+        for path, table in self._tables.items():
+            if isinstance(table, _Table):
+                left = sorted(one for one in table.rows.keys() - self.taken[path] if one >= 0)
+                if left:
+                    yield f"{table.shown} (seeds {', '.join(map(str, left))})"
 
-    def _data(self, path: Path, shown: str, most: int) -> bytes | None:
+    def _table(self, path: Path, shown: str) -> _Table:
+        if path not in self._tables:
+            try:
+                self._tables[path] = _Table(self._data(path, shown, MOST_TEXT_BYTES), shown)
+            except LogError as error:
+                self._tables[path] = error
+        table = self._tables[path]
+        if isinstance(table, LogError):
+            raise table
+        return table
+
+    def _data(self, path: Path, shown: str, most: int) -> bytes:
         try:
             data = read_regular(path, most)
         except OSError as error:
-            self.misfits.add(shown, f"cannot be read: {error.strerror or error}.")
-            return None
-        return data if self._spend(len(data)) else None
+            raise LogError(shown, f"cannot be read: {error.strerror or error}.") from None
+        self._spend(len(data))
+        return data
 
-    def _spend(self, size: int) -> bool:
-        """Return True if the files may hold so many bytes more; report a fault if not."""
+    def _spend(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
-            text = f"found more than {MOST_BYTES:,} bytes in all files together; expected fewer."
-            self.misfits.add("files", text)
-        return self.left >= 0
+            raise LogError(
+                "files", f"found more than {MOST_BYTES:,} bytes in all files; expected fewer."
+            )
 
-    def _json(self, data: bytes, shown: str) -> Found:
-        try:
-            tree = json.loads(data, object_pairs_hook=unique)
-        except (ValueError, RecursionError) as error:
-            self.misfits.add(shown, f"is not JSON: {error}.")
-            return {}
-        if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
-            text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
-            self.misfits.add(shown, f"found no such object; {text}")
-            return {}
-        found: Found = {}
-        for name, node in tree.items():
-            place, steps, values = f"{shown}: {name}", None, node
-            if isinstance(node, dict):
-                if set(node) != {"steps", "values"} or not isinstance(node["steps"], list):
-                    self.misfits.add(
-                        place, "found an object; a series has lists 'steps' and 'values'."
-                    )
-                    continue
-                steps, values = tuple(node["steps"]), node["values"]
-            if not _all_numbers(values):
-                self.misfits.add(place, "found something else than numbers; expected numbers.")
-                continue
-            try:
-                found[name] = Block(place, steps, np.array(values, dtype=np.float64))
-            except (OverflowError, ValueError):
-                self.misfits.add(
-                    place,
-                    "found lists of different lengths, or a whole number beyond double precision; "
-                    "expected a full array.",
-                )
-        return found
-
-    def _npz(self, data: bytes, shown: str) -> Found:
+    def _npz_blocks(self, data: bytes, shown: str) -> dict[str, Block]:
         try:
             tree = self._arrays(data)
-        except Exception as error:  # what zipfile and NumPy raise over damaged headers has no end
+        except LogError:
+            raise
+        except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
             reason = str(error) or type(error).__name__
-            self.misfits.add(shown, f"is no NPZ file of plain arrays: {reason}.")
-            return {}
-        found: Found = {}
+            raise LogError(shown, f"is no NPZ file of plain arrays: {reason}.") from None
+        found: dict[str, Block] = {}
         for name, values in tree.items():
             if name == "steps" or name.endswith(".steps"):
-                if values.ndim != 1:
-                    text = f"found steps of {values.ndim} dimensions; expected one dimension."
-                    self.misfits.add(f"{shown}: {name}", text)
                 continue
             steps = tree.get(f"{name}.steps", tree.get("steps"))
+            if steps is not None and steps.ndim != 1:
+                text = f"found steps of {steps.ndim} dimensions; expected one dimension."
+                raise LogError(f"{shown}: steps of {name}", text)
             with np.errstate(over="ignore"):  # of extended precision; told as not finite
                 numbers = values.astype(np.float64)
-            # A shared 'steps' belongs to whatever is declared as a series; `fitting` decides.
-            listed = None if steps is None or steps.ndim != 1 else tuple(steps.tolist())
+            listed = None if steps is None else tuple(steps.tolist())
             found[name] = Block(f"{shown}: {name}", listed, numbers)
         return found
 
@@ -220,8 +172,8 @@ class FileReader:
         """Return the arrays of an NPZ file by name.
 
         Raises:
-            ValueError: for too many or too large arrays, or those that hold no plain numbers.
-            Exception: of many kinds, if the archive is damaged.
+            LogError: if there is too much in all files.
+            Exception: of many kinds, if there is too much in it, no plain number, or a damage.
         """
         count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
         if count > MOST_MEASUREMENTS:
@@ -235,16 +187,50 @@ class FileReader:
             )
         if len({one.filename for one in members}) < len(members):
             raise ValueError("an array stands twice in it")
-        if not self._spend(size):
-            return {}
-        found: dict[str, NDArray[Any]] = {}
+        self._spend(size)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            for name in arrays.files:
-                values = arrays[name]
-                if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
-                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
-                found[name] = values
+            found = {name: arrays[name] for name in arrays.files}
+        for name, values in found.items():
+            if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+                raise ValueError(f"'{name[:40]}' holds something else than numbers")
         return found
+
+
+def _refuse_undeclared(name: str, place: str, declared: Mapping[str, Declaration]) -> None:
+    if name not in declared:
+        short = on_one_line(name, 80)
+        raise LogError(
+            on_one_line(place, 200),
+            f"found the measurement '{short}', which the experiment does not declare. "
+            f"{did_you_mean(short, declared)}",
+        )
+
+
+def _json_blocks(data: bytes, shown: str) -> dict[str, Block]:
+    tree = parse_json(data, shown)
+    if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
+        text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
+        raise LogError(shown, f"found no such object; {text}")
+    found: dict[str, Block] = {}
+    for name, node in tree.items():
+        place, steps, values = f"{shown}: {name}", None, node
+        if isinstance(node, dict):
+            if set(node) != {"steps", "values"} or not isinstance(node["steps"], list):
+                raise LogError(
+                    place, "found an object; expected lists 'steps' and 'values' of a series."
+                )
+            steps, values = tuple(node["steps"]), node["values"]
+        if not _all_numbers(values):
+            raise LogError(place, "found something else than numbers; expected numbers.")
+        try:
+            found[name] = Block(place, steps, np.array(values, dtype=np.float64))
+        except (OverflowError, ValueError):
+            raise LogError(
+                place,
+                "found lists of different lengths, or a whole number beyond double precision; "
+                "expected a full array.",
+            ) from None
+    return found
 
 
 def _all_numbers(node: Any) -> bool:
@@ -260,112 +246,194 @@ def _all_numbers(node: Any) -> bool:
 
 # --- tables ---------------------------------------------------------------------------------------
 
-
-def _sheet(data: bytes, shown: str, misfits: Misfits) -> _Sheet | None:
-    """Read a CSV file by header, seed and row; None if it has no header or is no table."""
-    sheet: _Sheet | None = None
-    try:
-        text = io.StringIO(data.decode("utf-8-sig"), newline="")
-        for number, row in enumerate(csv.reader(text, strict=True), start=1):
-            cells = [cell.strip() for cell in row]
-            if sheet is None:
-                if not cells or len(set(cells)) != len(cells) or "" in cells:
-                    break
-                sheet = _Sheet(shown, cells, misfits)
-            elif number > MOST_ROWS + 1:
-                misfits.add(shown, f"found more than {MOST_ROWS:,} rows; expected fewer.")
-                return None
-            elif any(cells):
-                sheet.add(number, cells)
-    except (UnicodeDecodeError, csv.Error) as error:
-        misfits.add(shown, f"is not a CSV table in UTF-8: {error}.")
-        return None
-    if sheet is None:
-        misfits.add(f"{shown}:1", "found no header of different names; expected one.")
-    return sheet
+_NO_SEED = -1
+"""The key of the rows of a table without a column of seeds."""
 
 
-class _Sheet:
+class _Table:
     """A CSV file: its header, and its rows by seed."""
 
-    def __init__(self, shown: str, header: list[str], misfits: Misfits) -> None:
-        self.shown, self.header, self.misfits = shown, header, misfits
-        self.whole = True
-        self.rows: dict[int | None, list[tuple[int, list[str]]]] = {}
+    def __init__(self, data: bytes, shown: str) -> None:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise LogError(shown, f"is not a CSV table in UTF-8: {error}.") from None
+        header, rows = csv_rows(text, shown, ",")
+        if "" in header:
+            raise LogError(f"{shown}:1", "found a column without a name; expected names.")
+        self.shown = shown
         self.column = {name: index for index, name in enumerate(header)}
+        self.rows: dict[int, list[tuple[int, list[str]]]] = {}
+        for count, (line, cells) in enumerate(rows, start=1):
+            if count > MOST_ROWS:
+                raise LogError(shown, f"found more than {MOST_ROWS:,} rows; expected fewer.")
+            seed = self._whole(line, cells, "seed") if "seed" in self.column else _NO_SEED
+            self.rows.setdefault(seed, []).append((line, cells))
 
-    def add(self, line: int, cells: list[str]) -> None:
-        """Add a row to those of its seed, or of all seeds without a column of seeds."""
-        if len(cells) != len(self.header):
-            self._fault(
-                line, f"found {len(cells)} cells; expected {len(self.header)}, as in the header."
-            )
-            return
-        seed = self._natural(line, "seed", cells) if "seed" in self.column else None
-        self.rows.setdefault(seed, []).append((line, cells))
-
-    def tables(self, names: frozenset[str], stem: str, seed: int, alone: bool) -> Found:
-        """Return the measurements of one seed; none if a row of the file could not be read."""
-        measured = {name: name for name in self.header if name in names}
-        if "value" in self.column and "value" not in names:
+    def blocks(self, wanted: Wanted, stem: str) -> dict[str, Block]:
+        """Return the measurements of one seed."""
+        measured = {column: column for column in self.column if column in wanted.declared}
+        if "value" in self.column and "value" not in wanted.declared:
             measured["value"] = stem
-        fault = None
         if not measured:
-            fault = (
-                f"found the columns {', '.join(self.header[:20])}; expected a measurement among "
-                f"them, {', '.join(sorted(names))}, or 'value' in a file that is named after one."
+            raise LogError(
+                f"{self.shown}:1",
+                f"found the columns {', '.join(list(self.column)[:20])}; expected a measurement "
+                f"among them, {', '.join(sorted(wanted.declared))}, or 'value' in a file that is "
+                "named after one.",
             )
-        elif not alone and "seed" not in self.column:
-            fault = (
+        if not wanted.alone and "seed" not in self.column:
+            raise LogError(
+                f"{self.shown}:1",
                 "found one table for several seeds without a column 'seed'; expected the column, "
-                "or {seed} in the file's name."
+                "or {seed} in the file's name.",
             )
-        if fault is not None:
-            self.misfits.add(f"{self.shown}:1", fault)
-            return {}
-        axes = tuple(h for h in self.header if h not in {*measured, "step", "seed"})
-        rows = self.rows.get(seed if "seed" in self.column else None, [])
-        stepped = "step" in self.column
-        found: Found = {
-            name: Table(self.shown, axes, stepped, tuple(self._numbers(rows, column, axes)))
-            for column, name in measured.items()
-        }
-        return found if self.whole else {}  # what was not read is not missed
-
-    def _numbers(
-        self, rows: Sequence[tuple[int, list[str]]], column: str, axes: tuple[str, ...]
-    ) -> list[TableRow]:
-        """Return the numbers of one column; an empty cell was not observed."""
-        index, at = self.column[column], [self.column[axis] for axis in axes]
-        found = []
-        for line, cells in rows:
-            if cells[index] != "":
-                step = self._natural(line, "step", cells) if "step" in self.column else None
-                value = self._number(line, column, cells)
-                if value is not None:
-                    found.append(TableRow(line, step, tuple(cells[i] for i in at), value))
+        axes = self.column.keys() - {*measured, "step", "seed"}
+        found = {}
+        for column, name in measured.items():
+            _refuse_undeclared(name, self.shown, wanted.declared)
+            found[name] = self._block(column, name, axes, wanted)
         return found
 
-    def _natural(self, line: int, column: str, cells: list[str]) -> int | None:
-        value = self._number(line, column, cells)
-        if value is None:
-            return None
-        if not math.isfinite(value) or value != int(value) or value < 0:
-            text = repr(cells[self.column[column]][:40])
-            self._fault(
-                line, f"column {column}: found {text}; expected a whole number of 0 or more."
+    def _block(self, column: str, name: str, axes: set[str], wanted: Wanted) -> Block:
+        """Return the numbers of one column in the declared order of axes."""
+        declaration = wanted.declared[name]
+        stepped = "step" in self.column
+        if stepped != (declaration.kind is MeasurementKind.SERIES):
+            found = "a column 'step'" if stepped else "no column 'step'"
+            text = f"found {found}; expected the numbers of '{name}', of kind {declaration.kind}."
+            raise LogError(f"{self.shown}:1", text)
+        names = [axis.name for axis in declaration.axes]
+        if axes != set(names):
+            raise LogError(
+                f"{self.shown}:1",
+                f"found the axes {', '.join(sorted(axes)) or 'none'} of '{name}'; expected "
+                f"{', '.join(names) or 'none'}, one column each.",
             )
-            return None
+        coordinates = [axis.coordinates(wanted.settings) for axis in declaration.axes]
+        cells = self._cells(column, names, coordinates, wanted.seed)
+        if not cells:
+            raise LogError(self.shown, f"found no row of '{name}'; expected its numbers.")
+        steps = sorted({step for step, *_ in cells})
+        lengths = [len(one) for one in coordinates]
+        values = []
+        for step, *at in itertools.product(steps, *map(range, lengths)):  # ends at the first hole
+            if (step, *at) not in cells:
+                places = [f"{n} {c[i]}" for n, c, i in zip(names, coordinates, at, strict=True)]
+                hole = ", ".join([*([f"step {step}"] if len(steps) > 1 else []), *places])
+                raise LogError(self.shown, f"found no '{name}' at {hole}; expected it.")
+            values.append(cells[step, *at][1])
+        shape = (len(steps), *lengths) if stepped else lengths
+        return Block(self.shown, tuple(steps) if stepped else None, np.reshape(values, shape))
+
+    def _cells(
+        self,
+        column: str,
+        names: Sequence[str],
+        coordinates: Sequence[tuple[Coordinate, ...]],
+        seed: int,
+    ) -> dict[tuple[int, ...], tuple[int, float]]:
+        """Return line and number by position: step (0 without steps), and index on every axis.
+
+        An empty cell was not observed.
+        """
+        cells: dict[tuple[int, ...], tuple[int, float]] = {}
+        known: list[dict[str, int]] = [{} for _ in names]
+        for line, row in self.rows.get(seed if "seed" in self.column else _NO_SEED, ()):
+            if not row[self.column[column]].strip():
+                continue
+            at = [self._whole(line, row, "step") if "step" in self.column else 0]
+            for name, axis, seen in zip(names, coordinates, known, strict=True):
+                text = row[self.column[name]].strip()
+                if text not in seen:
+                    seen[text] = self._index(line, name, text, axis)
+                at.append(seen[text])
+            if tuple(at) in cells:
+                first = cells[tuple(at)][0]
+                text = f"found a second number for the same place as line {first}; expected one."
+                raise LogError(f"{self.shown}:{line}", text)
+            cells[tuple(at)] = line, self._number(line, row, column)
+        return cells
+
+    def _index(self, line: int, name: str, text: str, axis: Sequence[Coordinate]) -> int:
+        for index, one in enumerate(axis):
+            if same_coordinate(text, one):
+                return index
+        listed = ", ".join(map(str, axis[:8]))
+        place = f"{self.shown}:{line}"
+        raise LogError(place, f"column {name}: found {text[:40]!r}; expected one of {listed}.")
+
+    def _whole(self, line: int, row: Sequence[str], column: str) -> int:
+        value = self._number(line, row, column)
+        if not 0 <= value <= MAX_STEP or not value.is_integer():
+            text = repr(row[self.column[column]][:40])
+            raise LogError(
+                f"{self.shown}:{line}",
+                f"column {column}: found {text}; expected a whole number of 0 or more.",
+            )
         return int(value)
 
-    def _number(self, line: int, column: str, cells: list[str]) -> float | None:
-        text = cells[self.column[column]]
-        try:
-            return float(text)
-        except ValueError:
-            self._fault(line, f"column {column}: found {text[:40]!r}; expected a number.")
-            return None
+    def _number(self, line: int, row: Sequence[str], column: str) -> float:
+        text = row[self.column[column]]
+        value = number_of(text)
+        if value is None:
+            place = f"{self.shown}:{line}"
+            raise LogError(place, f"column {column}: found {text[:40]!r}; expected a number.")
+        return value
 
-    def _fault(self, line: int, text: str) -> None:
-        self.misfits.add(f"{self.shown}:{line}", text)
-        self.whole = False
+
+# --- what is declared -----------------------------------------------------------------------------
+
+
+def refuse_misfit(
+    name: str, block: Block, declaration: Declaration, settings: Mapping[str, Any], diverged: bool
+) -> None:
+    """Refuse a measurement without the declared steps and shape, or with numbers not finite.
+
+    Args:
+        name: the measurement.
+        block: its numbers.
+        declaration: its declaration.
+        settings: of the run.
+        diverged: whether numbers may be NaN or infinite.
+
+    Raises:
+        LogError: if it does not fit.
+    """
+    is_series = declaration.kind is MeasurementKind.SERIES
+    if is_series and block.steps is None:
+        raise LogError(block.place, f"found no steps of '{name}'; expected a series over steps.")
+    steps = (block.steps or ()) if is_series else ()
+    shape = declaration.shape(settings)
+    expected = (len(steps), *shape) if is_series else shape
+    if block.values.shape != expected:
+        axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
+        raise LogError(
+            block.place,
+            f"found shape {block.values.shape} of '{name}'; expected {expected}: "
+            f"{' by '.join(axes) or 'a single number'}.",
+        )
+    if is_series:
+        _refuse_steps(name, steps, block.place)
+    if not diverged and not is_finite(block.values).all():
+        index = tuple(np.argwhere(~is_finite(block.values))[0].tolist())
+        raise LogError(
+            block.place,
+            f"found a number of '{name}' that is not finite, or too large, at {list(index)}; "
+            "expected finite ones. If the run diverged, write 'status: diverged'.",
+        )
+
+
+def _refuse_steps(name: str, steps: Sequence[Any], place: str) -> None:
+    rule = f"the steps of '{name}' are whole numbers that increase"
+    if not steps:
+        raise LogError(place, f"found no steps; {rule}.")
+    for step in steps:
+        if isinstance(step, bool) or not isinstance(step, int | float) or step != step // 1:
+            raise LogError(place, f"found the step {str(step)[:40]}; {rule}.")
+        if not 0 <= step <= MAX_STEP:
+            text = f"found the step {str(step)[:40]}, below 0 or beyond 2^53"
+            raise LogError(place, f"{text}; {rule}.")
+    for before, after in itertools.pairwise(steps):
+        if after <= before:
+            raise LogError(place, f"found the step {after} after {before}; {rule}.")

@@ -1,9 +1,11 @@
-"""Finds the logs below the given paths, and reads each by the reader of its kind."""
+"""Finds the logs below the given paths, and reads each by the reader of its kind.
+
+What is seen and not read is named, with the reason.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,12 +21,14 @@ _MAX_ENTRIES = 200_000
 MAX_RUNS = 10_000
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _TABLES = (".csv", ".tsv", ".jsonl")
-_PROGRAMS = (".pkl", ".pickle", ".pt", ".bin")
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
     "JSON lines, or an archive of these"
 )
+_PACKED = "packed inside a folder; unpack it"
+_OTHER = "no log"
+_HIDDEN = "hidden"
 
 
 @dataclass
@@ -34,7 +38,7 @@ class FoundLogs:
     Attributes:
         runs: every run, with its configuration.
         configs: run -> the configuration files that were read.
-        skipped: what was passed over and may hold runs: links, archives inside folders.
+        skipped: what was passed over, each with the reason in brackets.
     """
 
     runs: list[LoggedRun] = field(default_factory=list)
@@ -59,103 +63,119 @@ def find_runs(
     found = FoundLogs()
     names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
-        shown = str(path)
-        if not path.exists():
-            raise LogError(shown, f"no such file or folder; expected {LOG_KINDS}.")
-        root = path
-        if path.is_file() and is_archive(path):
-            root = Path(tempfile.mkdtemp(dir=scratch))
-            unpack(path, shown, root)
-        finder = _Finder(root.resolve(), shown, path.resolve().name, axes, step, found.skipped)
-        runs = _with_hyperparameters(list(finder.runs()), found.skipped)
+        finder = _Finder.below(path, axes, step, scratch)
+        runs = _with_hyperparameters(list(finder.runs()), finder)
         if not runs:
-            passed = f" Passed over: {', '.join(found.skipped[:5])}." if found.skipped else ""
-            raise LogError(shown, f"found no log; expected {LOG_KINDS}.{passed}")
+            passed = finder.left_out(set())[:5]
+            words = f" Passed over: {', '.join(passed)}." if passed else ""
+            raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
+        used: set[Path] = set()
         for run in runs:
             config, files = find_configuration(run, finder.folder)
+            used.update((*files, *run.files))
             names[run.name] += 1  # a mapping tells runs apart by name
             name = run.name if names[run.name] == 1 else f"{run.name} #{names[run.name]}"
             found.runs.append(replace(run, name=name, config=config))
             found.configs[name] = files
+        found.skipped += finder.left_out(used)
     return found
 
 
-_TIME = re.compile(r"\d{9,11}(\.\d+)?")
-
-
-def _with_hyperparameters(runs: Sequence[LoggedRun], skipped: list[str]) -> list[LoggedRun]:
+def _with_hyperparameters(runs: Sequence[LoggedRun], finder: _Finder) -> list[LoggedRun]:
     """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
 
-    Its ``add_hparams`` writes an event file of its own to a folder that is named after the time, or
-    as its caller says. Such a folder holds hyperparameters and single numbers, and it is the only
-    one with a name below a run with courses.
+    Its ``add_hparams`` writes an event file with the hyperparameters and single numbers to a folder
+    of its own, which is the only one of that kind below the run.
     """
-    homes = {run.folder: dict(run.config) for run in runs if run.source == "TensorBoard"}
-    single = {run.folder for run in runs if _has_single_numbers(run)}
-
-    def is_below(run: LoggedRun) -> bool:
-        return run.source == "TensorBoard" and run.folder in single and run.folder.parent in homes
-
-    named = Counter(
-        run.folder.parent
-        for run in runs
-        if is_below(run) and run.config and not _TIME.fullmatch(run.folder.name)
-    )
-    kept: list[LoggedRun] = []
+    by_folder = {run.folder: run for run in runs if run.source == "TensorBoard"}
+    below: dict[Path, list[LoggedRun]] = {}
+    for run in by_folder.values():
+        if run.folder.parent in by_folder and run.config and _has_single_numbers(run):
+            below.setdefault(run.folder.parent, []).append(run)
+    given = {home: own[0] for home, own in below.items() if len(own) == 1}
+    kept = []
     for run in runs:
-        above = run.folder.parent
-        is_timed = _TIME.fullmatch(run.folder.name) is not None
-        is_named = bool(run.config) and named[above] == 1 and above not in single
-        if not is_below(run) or not (is_timed or is_named):
-            kept.append(run)
+        if given.get(run.folder.parent) is run:
+            finder.skip(run.folder, "hyperparameters of the run above it")
             continue
-        for name, value in run.config.items():
-            if homes[above].setdefault(name, value) != value:
-                raise LogError(
-                    run.name,
-                    f"found {name} = {value!r}, and {homes[above][name]!r} beside it; expected one "
-                    "value. Take the file away that does not belong to this run.",
-                )
-        skipped.append(f"{run.name} (hyperparameters of the run above it)")
-    return [
-        replace(run, config=homes[run.folder]) if run.source == "TensorBoard" else run
-        for run in kept
-    ]
+        if by_folder.get(run.folder) is run and run.folder in given:
+            config = {**given[run.folder].config, **run.config}
+            run = replace(run, config=config)
+        kept.append(run)
+    return kept
 
 
 def _has_single_numbers(run: LoggedRun) -> bool:
     return all(curve.values.size <= 1 for at in run.curves.values() for curve in at.values())
 
 
+@dataclass
 class _Finder:
     """Looks below one path.
 
-    Args:
+    Attributes:
         root: the file or folder, resolved; links below it are not followed.
         shown: what it was called on the command line.
         last: its own name, in which a seed may be written.
         axes: columns that hold coordinates.
         step: what counts the steps, where the mapping names it.
-        skipped: gathers what was passed over.
+        skipped: what was passed over -> the reason.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        shown: str,
-        last: str,
-        axes: frozenset[str],
-        step: str | None,
-        skipped: list[str],
-    ) -> None:
-        self.root, self.shown, self.last = root, shown, last
-        self.axes, self.step, self.skipped = axes, step, skipped
-        self.folder = root if root.is_dir() else root.parent
+    root: Path
+    shown: str
+    last: str
+    axes: frozenset[str]
+    step: str | None
+    skipped: dict[Path, str] = field(default_factory=dict)
+
+    @classmethod
+    def below(cls, path: Path, axes: frozenset[str], step: str | None, scratch: Path) -> _Finder:
+        """Return a finder for a path; an archive is unpacked first.
+
+        Raises:
+            LogError: if there is nothing, or the archive cannot be unpacked.
+        """
+        shown = str(path)
+        if not path.exists():
+            raise LogError(shown, f"no such file or folder; expected {LOG_KINDS}.")
+        root, left_out = path, []
+        if path.is_file() and is_archive(path):
+            root = Path(tempfile.mkdtemp(dir=scratch))
+            left_out = unpack(path, shown, root)
+        finder = cls(root.resolve(), shown, path.resolve().name, axes, step)
+        for name in left_out:
+            finder.skip(finder.root / name, "a link or device")
+        return finder
+
+    @property
+    def folder(self) -> Path:
+        """The folder that is searched."""
+        return self.root if self.root.is_dir() else self.root.parent
+
+    def skip(self, path: Path, reason: str) -> None:
+        """Note what was passed over."""
+        self.skipped[path] = reason
+
+    def left_out(self, used: set[Path]) -> list[str]:
+        """Return what was passed over, the likelier logs first.
+
+        Args:
+            used: files that were read after all.
+        """
+        parts = {one for path in used for one in (path, *path.parents)}
+        ranks = {_OTHER: 1, _HIDDEN: 2}
+        left = [(path, why) for path, why in self.skipped.items() if path not in parts]
+        left.sort(key=lambda one: ranks.get(one[1], 0))
+        return [f"{self._name(path)} ({why})" for path, why in left]
 
     def runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths."""
         if not self.root.is_dir():
-            yield from self._file(self.root, alone=True)
+            yield from self._file(self.root)
+            if self.root in self.skipped:
+                found = self.root.suffix or self.root.name
+                raise LogError(self.shown, f"found '{found}'; expected {LOG_KINDS}.")
             return
         count = 0
         for folder, names in self._folders():
@@ -166,7 +186,7 @@ class _Finder:
                 yield run
 
     def _folders(self) -> Iterator[tuple[Path, list[str]]]:
-        """Yield every folder with its regular files; links and hidden folders are left out."""
+        """Yield every folder with its regular files; links and what is hidden are left out."""
         waiting, count = [self.root], 0
         while waiting:
             folder = waiting.pop()
@@ -181,40 +201,49 @@ class _Finder:
                     f"found more than {_MAX_ENTRIES:,} files; expected fewer. Name the folders of "
                     "the runs.",
                 )
-            links = [one for one in entries if one.is_symlink()]
-            self.skipped += [f"{self._name(Path(one.path))} (a link)" for one in links]
-            names = [one.name for one in entries if one.is_file(follow_symlinks=False)]
-            yield folder, [name for name in names if not name.startswith("._")]
+            names, below = [], []
+            for one in entries:
+                if one.is_symlink():
+                    self.skip(folder / one.name, "a link")
+                elif one.name.startswith(".") or one.name == "__MACOSX":
+                    self.skip(folder / one.name, _HIDDEN)
+                elif one.is_dir():
+                    below.append(folder / one.name)
+                elif one.is_file():
+                    names.append(one.name)
+                else:
+                    self.skip(folder / one.name, "no regular file")
+            if (reason := mlflow.not_a_run(folder)) is not None:
+                self.skip(folder, reason)
+                continue
+            yield folder, names
             if not mlflow.is_store_run(folder) and not any(n.endswith(".wandb") for n in names):
-                below = [one for one in entries if one.is_dir(follow_symlinks=False)]
-                waiting += [
-                    folder / one.name for one in reversed(below) if not one.name.startswith(".")
-                ]
+                waiting += reversed(below)
 
     def _folder(self, folder: Path, names: list[str]) -> Iterator[LoggedRun]:
         if mlflow.is_store_run(folder):
             run = mlflow.read_store_run(self._name(folder), self._parts(folder), folder)
-            if run is not None:
-                yield run
+            if run is None:
+                self.skip(folder, mlflow.DELETED)
             else:
-                self.skipped.append(f"{self._name(folder)} ({mlflow.DELETED})")
+                yield run
             return
         events = [folder / name for name in names if tensorboard.is_event_file(name)]
         if events:
             yield tensorboard.read_event_files(
                 self._name(folder), self._parts(folder), folder, sorted(events, key=_begun)
             )
-        if _STATE not in names:
-            last = _last_checkpoint(folder)
-            if last is not None:
-                yield self._trainer_state(last, folder)
-        elif folder == self.root or not folder.name.startswith("checkpoint-"):
-            yield self._trainer_state(folder / _STATE, folder)
+        state = folder / _STATE if _STATE in names else _last_checkpoint(folder)
+        is_checkpoint = folder.name.startswith("checkpoint-") and folder != self.root
+        if is_checkpoint and state is not None:
+            self.skip(state, "a checkpoint of the run above it")
+        elif state is not None:
+            yield self._trainer_state(state, folder)
         for name in names:
             if not tensorboard.is_event_file(name) and name != _STATE:
-                yield from self._file(folder / name, alone=False)
+                yield from self._file(folder / name)
 
-    def _file(self, file: Path, alone: bool) -> Iterator[LoggedRun]:
+    def _file(self, file: Path) -> Iterator[LoggedRun]:
         name, parts = self._name(file), self._parts(file)
         suffix = file.suffix.lower()
         if tensorboard.is_event_file(file.name):
@@ -224,23 +253,20 @@ class _Finder:
             yield wandb.read_offline_run(self._name(file.parent), parts[:-1], file, self.step)
         elif file.name == _STATE:
             yield self._trainer_state(file, file.parent)
-        elif suffix in _DATABASES and (alone or mlflow.is_database(file, name)):
+        elif suffix in _DATABASES and (file == self.root or mlflow.is_database(file, name)):
             runs, deleted = mlflow.read_database(name, parts[:-1], file)
-            self.skipped += [f"{one} ({mlflow.DELETED})" for one in deleted]
+            for one in deleted:
+                self.skip(file / one, mlflow.DELETED)
             yield from runs
         elif suffix in _TABLES:
-            is_lightning = file.name == "metrics.csv" and (file.parent / "hparams.yaml").is_file()
-            read = tables.read_lightning if is_lightning else tables.read_table
-            runs = read(name, parts, file, self.axes, self.step)
+            runs = tables.read_table(name, parts, file, self.axes, self.step)
             if not runs:
-                self.skipped.append(f"{name} (a table without rows)")
+                self.skip(file, "a table without rows")
             yield from runs
-        elif alone:
-            raise LogError(name, f"found '{file.suffix or file.name}'; expected {LOG_KINDS}.")
         elif is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
-            self.skipped.append(f"{name} (an archive inside a folder; unpack it)")
-        elif suffix in _PROGRAMS:
-            self.skipped.append(f"{name} (could run code; not read)")
+            self.skip(file, _PACKED)
+        else:
+            self.skip(file, _OTHER)
 
     def _trainer_state(self, file: Path, home: Path) -> LoggedRun:
         name, parts = self._name(home), self._parts(home)

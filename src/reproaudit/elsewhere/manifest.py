@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from reproaudit.audit.field_docs import description
 from reproaudit.audit.findings import SettingName
+from reproaudit.audit.loading import read_as
 from reproaudit.audit.variables import Text
-from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
-from reproaudit.elsewhere.logged import LogError
-from reproaudit.elsewhere.misfit import Misfits, clipped
-from reproaudit.elsewhere.reading import parse_json, parse_yaml
-from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.errors import SpecError, UsageError
 
 NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
-MOST_MANIFEST_BYTES = 2**20
+PROTOCOL = "import.json"
+"""The file in which `import` says what became of every log; no measurements stand in it."""
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -88,43 +84,11 @@ class Manifest(StrictModel):
     """The runs."""
 
 
-class Placed:
-    """Gives the place of a field in the manifest, for messages.
-
-    Args:
-        file: the manifest's name.
-        text: its text, where it is YAML; None for JSON, of which no lines are known.
-    """
-
-    def __init__(self, file: str, text: str | None) -> None:
-        self._file = file
-        self._root = None if text is None else yaml.compose(text, yaml.SafeLoader)
-
-    def __call__(self, *loc: str | int) -> str:
-        """``manifest.yaml:9:5: runs[0].seeds``, without the line in a JSON file."""
-        path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
-        where = self._file
-        if self._root is not None:
-            mark = _mark(self._root, loc)
-            where = f"{where}:{mark.line + 1}:{mark.column + 1}"
-        return f"{where}: {path}" if path else where
+Placed = Callable[..., str]
+"""Gives the place of a field, by names and positions: ``manifest.yaml:9:5: runs[0].seeds``."""
 
 
-def _mark(node: Any, loc: Sequence[str | int]) -> Any:
-    """Return the place of a value, or of the nearest one above it that is written."""
-    for step in loc:
-        below = None
-        if isinstance(node, yaml.MappingNode):
-            below = next((value for key, value in node.value if key.value == step), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            below = node.value[step]
-        if below is None:
-            break
-        node = below
-    return node.start_mark
-
-
-def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
+def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
     """Read the manifest of a folder.
 
     Raises:
@@ -137,61 +101,20 @@ def read_manifest(folder: Path, misfits: Misfits) -> tuple[Manifest, Placed]:
     if len(found) != 1:
         what = "no manifest" if not found else f"{len(found)} manifests"
         raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
-    file = found[0]
-    try:
-        text = read_regular(file, MOST_MANIFEST_BYTES).decode("utf-8-sig")
-        data = (parse_json if file.suffix == ".json" else parse_yaml)(text, file.name)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise SpecError(f"{file.name}: cannot be read as UTF-8 text ({why}).") from None
-    except LogError as error:
-        raise SpecError(str(error)) from None
-    placed = Placed(file.name, None if file.suffix == ".json" else text)
-    try:
-        manifest = Manifest.model_validate_json(json.dumps(data, default=str))
-    except ValidationError as error:
-        _complain(error, data, placed, misfits)
-        misfits.raise_if_any()
-        raise AssertionError("a refused manifest has a misfit") from error
+    file = found[0].name
+    manifest, document, faults = read_as(Manifest, found[0], "a manifest")
+    if manifest is None or document is None:
+        raise SpecError("\n".join(str(replace(one, file=file)) for one in faults))
+
+    def placed(*loc: str | int) -> str:
+        line, column = document.place(loc)
+        path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
+        return f"{file}:{line}:{column}: {path}"
+
     if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
         text = f"found {manifest.date}, which is in the future; expected the day of the runs."
-        misfits.add(placed("date"), text)
+        raise SpecError(f"{placed('date')}: {text}")
     return manifest, placed
-
-
-def _complain(error: ValidationError, data: Any, placed: Placed, misfits: Misfits) -> None:
-    """Add the faults that the models found, each field once."""
-    seen: set[tuple[str | int, ...]] = set()
-    for one in error.errors(include_url=False):
-        known, value = _known(one["loc"], data)
-        below = any(other[: len(known)] == known for other in seen)
-        if below and one["type"] == "too_short":
-            continue  # what lies below was refused, and then counted as absent
-        field = clipped(str(one["loc"][-1]) if one["loc"] else "", 80)
-        models: dict[str, type[StrictModel]] = {"runs": Run, "environment": Machine}
-        model = models.get(str(next(iter(known), "")), Manifest)
-        if one["type"] == "missing":
-            meaning = description(model, field) if field in model.model_fields else ""
-            misfits.add(placed(*known), f"found no '{field}'; expected it. It says: {meaning}")
-        elif one["type"] == "extra_forbidden":
-            fields = (model if len(known) > 1 else Manifest).model_fields
-            hint = did_you_mean(field, fields)
-            misfits.add(placed(*known), f"found the unknown field '{field}'. {hint}")
-        elif known not in seen:  # of a union of types, each type is refused
-            seen.add(known)
-            shown = clipped(json.dumps(value, default=str), 60)
-            misfits.add(placed(*known), f"found {shown}; {one['msg'].lower()}.")
-
-
-def _known(loc: tuple[int | str, ...], data: Any) -> tuple[tuple[str | int, ...], Any]:
-    """Return a place without the names of types that pydantic puts into it, and what is there."""
-    known: list[str | int] = []
-    for step in loc:
-        inside = isinstance(data, dict) and step in data
-        if inside or (isinstance(data, list) and isinstance(step, int) and step < len(data)):
-            data = data[step]
-            known.append(step)
-    return tuple(known), data
 
 
 def settings_for(settings: Mapping[str, SettingValue], experiment: str) -> dict[str, SettingValue]:
@@ -225,7 +148,7 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
                 )
             found.update({one.name: one for one in below})
             continue
-        paper = read_manifest(folder, Misfits())[0].paper
+        paper = read_manifest(folder)[0].paper
         if paper is None and len(slugs) != 1:
             raise UsageError(
                 f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "

@@ -5,20 +5,18 @@ Everything in it is optional. What it leaves out is found by name, or asked for 
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
-from reproaudit.elsewhere.logged import LogError
-from reproaudit.elsewhere.reading import MAX_CONFIG_BYTES, parse_yaml, read_log_text
-from reproaudit.errors import did_you_mean
+from reproaudit.errors import SpecError
 
 _Day = date
 _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -45,6 +43,11 @@ class LoggedQuantity(StrictModel):
         """The tag or formula, with the meaning of each short name."""
         where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
         return ", where ".join(filter(None, [self.tag or self.expression, where]))
+
+
+def _tag_alone(value: Any) -> Any:
+    """A measurement's origin; a tag alone may be written as plain text."""
+    return {"tag": value} if isinstance(value, str) else value
 
 
 class RunRule(StrictModel):
@@ -81,7 +84,9 @@ class MappingFile(StrictModel):
     """The stand-in for the paper's data or method, if there was one."""
     step: Text | None = None
     """The column or tag that counts the steps, where it is not the usual one."""
-    mapping: dict[Name, LoggedQuantity] = Field(default_factory=dict)
+    mapping: dict[Name, Annotated[LoggedQuantity, BeforeValidator(_tag_alone)]] = Field(
+        default_factory=dict
+    )
     """Measurement -> where it comes from; a tag alone may be written as plain text."""
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
     """Setting of the audit -> its name in the runs' configurations; null if it is not in them."""
@@ -101,29 +106,9 @@ def read_mapping(file: Path) -> MappingFile:
     """Read a mapping file.
 
     Raises:
-        LogError: if it cannot be read, or says something unknown.
+        SpecError: listing all that is wrong with it.
     """
-    tree = parse_yaml(read_log_text(file, str(file), MAX_CONFIG_BYTES), str(file))
-    if not isinstance(tree, dict):
-        raise LogError(str(file), "found no names with values; expected a mapping file.")
-    entries = tree.get("mapping")
-    if isinstance(entries, dict):
-        short = {n: {"tag": e} if isinstance(e, str) else e for n, e in entries.items()}
-        tree = {**tree, "mapping": short}
-    try:
-        return MappingFile.model_validate_json(json.dumps(tree, default=str))
-    except ValidationError as error:
-        first, *others = error.errors(include_url=False)
-        more = f" (and {len(others)} more)" if others else ""
-        raise LogError(str(file), _complaint(first) + more) from None
-
-
-def _complaint(one: Any) -> str:
-    path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in one["loc"]).lstrip(".")
-    if one["type"] == "extra_forbidden":
-        inside = "runs" in one["loc"], "mapping" in one["loc"]
-        model = RunRule if inside[0] else LoggedQuantity if inside[1] else MappingFile
-        hint = did_you_mean(str(one["loc"][-1]), model.model_fields)
-        return f"{path}: found an unknown field. {hint}"
-    found = json.dumps(one["input"], default=str)
-    return f"{path}: found {found[:60]}; {one['msg'].lower()}."
+    mapping, _, faults = read_as(MappingFile, file, "a mapping file")
+    if mapping is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return mapping

@@ -28,10 +28,11 @@ from reproaudit.elsewhere.logged import (
     LoggedCoordinates,
     LoggedRun,
     number_of,
+    same_coordinate,
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
-from reproaudit.elsewhere.roles import PlacedRun, role_words
-from reproaudit.elsewhere.scope import Scope
+from reproaudit.elsewhere.roles import PlacedRun
+from reproaudit.elsewhere.scope import Scope, role_words
 from reproaudit.elsewhere.training_length import end_beside
 from reproaudit.errors import did_you_mean
 
@@ -370,16 +371,6 @@ def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: b
     return all(axis in wanted and same_coordinate(text, wanted[axis]) for axis, text in have)
 
 
-def same_coordinate(text: str, coordinate: Coordinate) -> bool:
-    """Return True if a text stands for a coordinate."""
-    if isinstance(coordinate, str):
-        return text == coordinate
-    try:
-        return float(text) == coordinate
-    except ValueError:
-        return False
-
-
 def _words(at: Mapping[str, Coordinate]) -> str:
     return ", ".join(f"{axis} {one}" for axis, one in at.items()) or "no coordinate"
 
@@ -437,7 +428,7 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
         number = number_of(value)
         if number is None or number <= 0 or not _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
             continue
-        end = end_beside([steps], number, points=True)
+        end = end_beside([steps], number)
         if end is not None and end < number:
             reasons.append(f"it ends at step {end}, and the configuration says {name} = {value}")
             break

@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of, number_of
-from reproaudit.elsewhere.reading import open_log, parse_yaml, read_log_text
+from reproaudit.elsewhere.logged import (
+    CurveBuilder,
+    LogError,
+    LoggedRun,
+    day_of,
+    number_of,
+    open_log,
+    parse_yaml,
+    read_log_text,
+)
 
 _MAX_ENTRIES = 20_000
 """Metrics or parameters of one run."""
@@ -32,6 +40,19 @@ _LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 def is_store_run(folder: Path) -> bool:
     """Return True if a folder is a run of the file store."""
     return (folder / "meta.yaml").is_file() and (folder / "metrics").is_dir()
+
+
+def not_a_run(folder: Path) -> str | None:
+    """Tell why a folder that looks like a run of the file store holds none; None of any other.
+
+    MLflow 3 keeps its models in such folders, too, and a copy may have lost the file.
+    """
+    has_meta = (folder / "meta.yaml").is_file()
+    if has_meta and folder.parent.name == "models" and folder.name.startswith("m-"):
+        return "a model that MLflow keeps"
+    if has_meta or not (folder / "metrics").is_dir() or not (folder / "params").is_dir():
+        return None
+    return "looks like an MLflow run, but has no meta.yaml"
 
 
 def read_store_run(name: str, parts: tuple[str, ...], folder: Path) -> LoggedRun | None:

@@ -22,7 +22,7 @@ from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.elsewhere.configurations import STATED_BY_TRAINER, alike, normal, seed_of
 from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import MappingFile, RunRule
-from reproaudit.elsewhere.scope import Scope
+from reproaudit.elsewhere.scope import Scope, role_words
 from reproaudit.errors import UsageError, did_you_mean
 
 
@@ -107,12 +107,6 @@ def _refuse_unmatched(
     for pattern in seeds:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UsageError(f"--seed: no run '{pattern}'. {hint(pattern)}")
-
-
-def role_words(batch: Batch) -> str:
-    """Return a role in words: ``'separable' with loss = 'squared'``."""
-    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
-    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
 
 
 def _place(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
+from reproaudit.audit.rules.values import shown
 from reproaudit.errors import UsageError, did_you_mean
 
 
@@ -63,3 +64,15 @@ def _read(audit: Audit, claim: Claim) -> Iterator[str]:
             yield bound.value.measurement
         if name := audit.training_loss_of(arm.experiment):
             yield name
+
+
+def role_words(batch: Batch) -> str:
+    """Return a role in words: ``'separable' with loss = 'squared'``."""
+    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
+    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """Return the first of several names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -18,34 +18,34 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from pydantic import Field
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.audit.rules.values import fits, kind_of, same, shown
-from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.elsewhere.files import FileReader, Found
-from reproaudit.elsewhere.fitting import fit
+from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.cell import canonical_settings
+from reproaudit.declarations import MeasurementKind, misfit
+from reproaudit.elsewhere.files import Block, FileReader, Wanted, refuse_misfit
+from reproaudit.elsewhere.logged import LogError, on_one_line
 from reproaudit.elsewhere.manifest import (
     NAMES,
+    PROTOCOL,
     Manifest,
     Placed,
     Run,
     read_manifest,
     settings_for,
 )
-from reproaudit.elsewhere.misfit import Misfits, clipped
+from reproaudit.elsewhere.scope import role_words, some
 from reproaudit.elsewhere.training_length import end_beside, stated_length
-from reproaudit.elsewhere.writing import PROTOCOL, some
-from reproaudit.errors import did_you_mean
+from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.judge import Records
-from reproaudit.records import CellStatus, Environment, Origin, Record
+from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, Series
 
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
@@ -53,6 +53,8 @@ DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
 MOST_BELOW = 10_000
 """Of the files in a folder, so many are looked at."""
+MOST_FAULTS = 1_000
+"""The number of faults that are told; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -63,37 +65,49 @@ class Submission:
         audit: the audit.
         tier: the tier at which they are judged.
         records: one for each run and seed.
-        settings: what the manifest states of every run, and is not the tier's.
         unstated: the settings that no manifest states and that were taken to be the tier's, as
             "experiment.setting".
         absent: the experiments and arms without measurements, in words.
         remarks: what a reader is to know of the measurements, in sentences.
-        digest: of the numbers and of all that is stated of the runs; the same for the same
-            measurements.
         found: the records by experiment and the settings of the plan, then by seed.
     """
 
     audit: Audit
     tier: TierName
     records: tuple[Record, ...]
-    settings: Mapping[str, SettingValue]
     unstated: tuple[str, ...]
     absent: tuple[str, ...]
     remarks: tuple[str, ...]
-    digest: str
     found: Records
-
-
-class StatingOrigin(Origin):
-    """An origin that tells which settings the runs are known to have had."""
-
-    stated: tuple[str, ...] = Field(
-        description="the settings that the measurements' manifest states of the run"
-    )
 
 
 _Key = tuple[str, str]
 """Experiment and settings of a batch."""
+
+
+class _Faults:
+    """Gathers the faults of a folder, each once, so that they can be told at once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, None] = {}
+
+    def add(self, place: str, text: str) -> None:
+        self.take(LogError(place, text))
+
+    def take(self, error: LogError) -> None:
+        self._found[str(error)] = None
+
+    def raise_if_any(self) -> None:
+        """Tell all faults.
+
+        Raises:
+            SpecError: if there are any.
+        """
+        lines = list(self._found)
+        if len(lines) > MOST_FAULTS:
+            lines[MOST_FAULTS:] = [f"and {len(lines) - MOST_FAULTS:,} more faults."]
+        if lines:
+            raise SpecError("\n".join(lines))
 
 
 def read_submission(audit: Audit, folder: Path) -> Submission:
@@ -103,13 +117,13 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything that does not fit.
     """
-    misfits = Misfits()
-    manifest, placed = read_manifest(folder, misfits)
-    reader = _Reader(audit, folder.resolve(), manifest, placed, misfits, FileReader(misfits))
-    _check_manifest(audit, manifest, placed, misfits)
+    manifest, placed = read_manifest(folder)
+    faults = _Faults()
+    reader = _Reader(audit, folder.resolve(), manifest, placed, faults, FileReader())
+    _check_manifest(audit, manifest, placed, faults)
     batches: dict[_Key, tuple[Role, Batch]] = {}
-    for role, planned in plan(audit, manifest.tier):  # the experiments come first
-        batches.setdefault(_key(planned), (role, planned))
+    for role, batch in plan(audit, manifest.tier):  # the experiments come first
+        batches.setdefault(_key(batch), (role, batch))
     found: dict[_Key, dict[int, Record]] = {}
     for index, run in enumerate(manifest.runs):
         key = run.experiment, canonical_settings(run.settings)
@@ -120,57 +134,25 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         records = found.setdefault(key, {})
         for number, seed in enumerate(run.seeds):
             if seed in records:
-                misfits.add(
+                faults.add(
                     placed("runs", index, "seeds", number),
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
             records[seed] = reader.record(run, index, batch, seed)
         if role is not Role.CONSTRUCTED:
-            _refuse_copies(_words(role, batch), records, placed("runs", index), misfits)
-    misfits.raise_if_any()
-    remarks = [*manifest.noted]
+            _refuse_copies(role_words(batch), records, placed("runs", index), faults)
+    faults.raise_if_any()
+    remarks = [*manifest.noted, *_unread(folder.resolve(), reader.files)]
     for key, records in found.items():
-        remarks += _remarks_on(audit, manifest.tier, *batches[key], records)
-    remarks += _unread(folder.resolve(), reader.files)
-    return _submission(audit, manifest, found, tuple(clipped(one, 4000) for one in remarks))
-
-
-def _key(batch: Batch) -> _Key:
-    return batch.experiment, canonical_settings(dict(batch.overrides))
-
-
-def _submission(
-    audit: Audit,
-    manifest: Manifest,
-    found: Mapping[_Key, Mapping[int, Record]],
-    remarks: tuple[str, ...],
-) -> Submission:
-    needed = {
-        batch: role
-        for claim in reversed(audit.claims)
-        for role, batch in claim_batches(audit, claim, manifest.tier)
-    }
+        if batches[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
+            remarks += _ends(audit, batches[key][1], records)
     return Submission(
         audit=audit,
         tier=manifest.tier,
         records=tuple(record for records in found.values() for record in records.values()),
-        settings=_other_than(audit, manifest),
-        unstated=tuple(
-            f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in found})
-            for name in audit.settings_of(experiment)
-            if name not in settings_for(manifest.settings, experiment)
-        ),
-        absent=tuple(
-            dict.fromkeys(
-                _words(needed[batch], batch)
-                for claim in audit.claims
-                for _, batch in claim_batches(audit, claim, manifest.tier)
-                if _key(batch) not in found
-            )
-        ),
-        remarks=remarks,
-        digest=_digest(manifest, found),
+        unstated=_unstated(audit, manifest, found),
+        absent=_absent(audit, manifest.tier, found),
+        remarks=tuple(remarks),
         found={
             (batch.experiment, canonical_settings(batch.settings(audit))): found[_key(batch)]
             for _, batch in plan(audit, manifest.tier)
@@ -179,92 +161,68 @@ def _submission(
     )
 
 
-def _digest(manifest: Manifest, found: Mapping[_Key, Mapping[int, Record]]) -> str:
-    """Return a digest of the measurements, whatever is said of their origin."""
-    whole = hashlib.sha256(f"{manifest.tier} {manifest.proxy}".encode())
-    for key, records in sorted(found.items()):
-        for seed, record in sorted(records.items()):
-            stated = record.origin.stated if isinstance(record.origin, StatingOrigin) else ()
-            settings = canonical_settings(record.settings)
-            whole.update(f"{key} {seed} {settings} {record.status} {stated} ".encode())
-            whole.update(record.measurements.model_dump_json().encode())
-    return whole.hexdigest()[:32]
+def _key(batch: Batch) -> _Key:
+    return batch.experiment, canonical_settings(dict(batch.overrides))
 
 
-def _other_than(audit: Audit, manifest: Manifest) -> dict[str, SettingValue]:
-    """Return the stated settings that some experiment of the tier has otherwise."""
-    found: dict[str, SettingValue] = {}
-    for name, value in manifest.settings.items():
-        experiment, _, plain = name.rpartition(".")
-        for one in [experiment] if experiment else audit.experiments:
-            planned = audit.values_of(one, manifest.tier)
-            if plain in planned and not same(planned[plain], value):
-                found[name] = value
-    return found
+def _unstated(audit: Audit, manifest: Manifest, found: Mapping[_Key, object]) -> tuple[str, ...]:
+    return tuple(
+        f"{experiment}.{name}"
+        for experiment in sorted({one for one, _ in found})
+        for name in audit.settings_of(experiment)
+        if name not in settings_for(manifest.settings, experiment)
+    )
 
 
-def _words(role: Role, batch: Batch) -> str:
-    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
-    return f"{role} '{batch.experiment}'" + (f" with {settings}" if settings else "")
+def _absent(audit: Audit, tier: TierName, found: Mapping[_Key, object]) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            f"{role} {role_words(batch)}"
+            for claim in audit.claims
+            for role, batch in claim_batches(audit, claim, tier)
+            if _key(batch) not in found
+        )
+    )
 
 
 # --- what a reader is to know ---------------------------------------------------------------------
 
 
-def _same_numbers(records: Mapping[int, Record]) -> list[list[int]]:
-    """Return the seeds of completed runs with the same numbers, where two or more have them."""
-    groups: dict[str, list[int]] = {}
-    for seed, record in records.items():
-        if record.status is CellStatus.COMPLETED and record.measurements.names:
-            groups.setdefault(record.measurements.model_dump_json(), []).append(seed)
-    return [seeds for seeds in groups.values() if len(seeds) > 1]
-
-
-def _refuse_copies(which: str, records: Mapping[int, Record], place: str, misfits: Misfits) -> None:
+def _refuse_copies(which: str, records: Mapping[int, Record], place: str, faults: _Faults) -> None:
     """Add a fault for runs that equal another seed's where a third seed of theirs differs.
 
     Runs that all agree may be a closed form, and few numbers may agree by chance.
     """
-    for first, *others in _same_numbers(records):
-        measured = records[first].measurements
+    alike: dict[str, list[int]] = {}
+    for seed, record in records.items():
+        measured = record.measurements
         arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
         many = any(np.unique(one).size >= DISTINCT for one in arrays)
-        if many and len(others) + 1 < len(records):
-            misfits.add(
+        if many and record.status is CellStatus.COMPLETED:
+            alike.setdefault(measured.model_dump_json(), []).append(seed)
+    for first, *others in alike.values():
+        if others and len(others) + 1 < len(records):
+            faults.add(
                 place,
-                f"found the same numbers for {_seeds(others)} as for {_seeds([first])} of {which}; "
-                "expected runs of their own, since the other seeds differ. Leave out what is a "
-                "copy.",
+                f"found the same numbers for seeds {some(list(map(str, others)))} as for seed "
+                f"{first} of {which}; expected runs of their own, since the other seeds differ. "
+                "Leave out what is a copy.",
             )
 
 
-def _remarks_on(
-    audit: Audit, tier: TierName, role: Role, batch: Batch, records: Mapping[int, Record]
-) -> Iterator[str]:
-    """Yield sentences on runs with the same numbers, or that end elsewhere than training does."""
-    for group in _same_numbers(records):
-        yield f"The {_seeds(group)} of {_words(role, batch)} have the same numbers."
-    ends: dict[tuple[int, float], list[int]] = {}
+def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator[str]:
+    """Yield a sentence on runs whose series do not end where the training is said to."""
+    ends: dict[tuple[int, float], list[str]] = {}
     for seed, record in records.items():
-        known = [record.settings]
-        if batch.tier != tier:  # a control that may run at a smaller scale than is stated of all
-            known.append(batch.settings(audit))
-        found = [_end_beside(audit, role, record, settings) for settings in known]
-        if record.status is CellStatus.COMPLETED and None not in found:
-            ends.setdefault(found[0], []).append(seed)  # type: ignore[arg-type]
+        length = stated_length(audit, record.experiment, record.settings)
+        series = [one.steps for one in record.measurements.series.values()]
+        end = None if length is None else end_beside(series, length)
+        if length is not None and end is not None and record.status is CellStatus.COMPLETED:
+            ends.setdefault((end, length), []).append(str(seed))
     for (end, length), seeds in ends.items():
-        yield f"Series of {_seeds(seeds)} of {_words(role, batch)} end at step {end} of {length:g}."
-
-
-def _end_beside(
-    audit: Audit, role: Role, record: Record, settings: Mapping[str, SettingValue]
-) -> tuple[int, float] | None:
-    """Return the last step of a run and the length of training, if the two do not agree."""
-    length = stated_length(audit, record.experiment, settings)
-    series = [one.steps for one in record.measurements.series.values()]
-    points = role is not Role.CONSTRUCTED  # a constructed solution is one point
-    end = None if length is None else end_beside(series, length, points=points)
-    return None if end is None or length is None else (end, length)
+        yield (
+            f"Series of seeds {some(seeds)} of {role_words(batch)} end at step {end} of {length:g}."
+        )
 
 
 def _unread(folder: Path, files: FileReader) -> Iterator[str]:
@@ -275,46 +233,40 @@ def _unread(folder: Path, files: FileReader) -> Iterator[str]:
     unread = [
         one.relative_to(folder).as_posix()
         for one in islice(below, MOST_BELOW)
-        if one.suffix.lower() in (".csv", ".json", ".npz")
-        and one.name not in (*NAMES, PROTOCOL)
-        and one not in files.taken
+        if one.name not in (*NAMES, PROTOCOL) and one not in files.taken
     ]
     if unread:
         yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
 
 
-def _seeds(seeds: Sequence[int]) -> str:
-    return f"seed{'s' if len(seeds) > 1 else ''} {some([str(one) for one in seeds])}"
-
-
 # --- the manifest against the audit ---------------------------------------------------------------
 
 
-def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: Misfits) -> None:
+def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, faults: _Faults) -> None:
     if manifest.paper not in (None, audit.paper.slug):
-        misfits.add(
+        faults.add(
             placed("paper"), f"found '{manifest.paper}'; expected '{audit.paper.slug}' or nothing."
         )
     if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
-        misfits.add(
+        faults.add(
             placed("who"),
-            f"found '{clipped(manifest.who, 80)}', under which our own measurements stand; "
-            "expected who made these.",
+            f"found '{manifest.who}', under which our own measurements stand; expected who made "
+            "these.",
         )
     for name, value in manifest.settings.items():
         place = placed("settings", name)
         experiment, _, plain = name.rpartition(".")
         if experiment and experiment not in audit.experiments:
             hint = did_you_mean(experiment, audit.experiments)
-            misfits.add(place, f"found the unknown experiment '{experiment}'. {hint}")
+            faults.add(place, f"found the unknown experiment '{experiment}'. {hint}")
             continue
         searched = [experiment] if experiment else list(audit.experiments)
         known = {n: s for e in searched for n, s in audit.settings_of(e).items()}
         if plain not in known:
-            misfits.add(place, f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}")
+            faults.add(place, f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}")
         elif not fits(value, known[plain].value):
             expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
-            misfits.add(place, f"found {shown(value)}; expected {expected}.")
+            faults.add(place, f"found {shown(value)}; expected {expected}.")
     units: dict[str, set[str]] = {}
     for experiment in audit.experiments:
         for name, declaration in audit.measurements_of(experiment).items():
@@ -322,11 +274,12 @@ def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, misfits: M
     for name, unit in manifest.units.items():
         place = placed("units", name)
         if name not in units:
-            hint = did_you_mean(name, units)
-            misfits.add(place, f"found the unknown measurement '{name}'. {hint}")
+            faults.add(
+                place, f"found the unknown measurement '{name}'. {did_you_mean(name, units)}"
+            )
         elif unit not in units[name]:
             expected = " or ".join(f"'{one}'" for one in sorted(units[name]))
-            misfits.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
+            faults.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -340,7 +293,7 @@ class _Reader:
     folder: Path
     manifest: Manifest
     placed: Placed
-    misfits: Misfits
+    faults: _Faults
     files: FileReader
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
@@ -348,14 +301,14 @@ class _Reader:
         if run.experiment not in self.audit.experiments:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             place = self.placed("runs", index, "experiment")
-            self.misfits.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
+            self.faults.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
             return
         arms = [
             "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
             for one in batches
             if one.experiment == run.experiment and one.overrides
         ]
-        self.misfits.add(
+        self.faults.add(
             self.placed("runs", index, "settings"),
             f"found settings that no arm of '{run.experiment}' has; expected none, or "
             f"{' or '.join(arms) or 'nothing else'}. What differs in every run belongs "
@@ -368,16 +321,13 @@ class _Reader:
         stated = {**settings_for(manifest.settings, run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, batch.tier, stated)
         declared = self.audit.measurements_of(run.experiment)
-        diverged = run.status == "diverged"
-        measured = fit(self._found(run, index, seed), declared, settings, diverged, self.misfits)
-        if diverged:
-            measured = measured.finite_part()
-        origin = StatingOrigin(
+        alone = len(run.seeds) == 1
+        measured = self._measured(run, index, Wanted(declared, settings, seed, alone))
+        origin = Origin(
             who=manifest.who,
             source=manifest.source,
             framework=manifest.framework,
             made=manifest.date,
-            stated=tuple(sorted(stated)),
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
@@ -388,7 +338,7 @@ class _Reader:
             settings=settings,
             seed=seed,
             status=CellStatus(run.status),
-            error="as its manifest says" if diverged else None,
+            error="as its manifest says" if run.status == "diverged" else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
@@ -399,23 +349,48 @@ class _Reader:
             measurements=measured,
         )
 
-    def _found(self, run: Run, index: int, seed: int) -> Found:
-        """Return the numbers in the files of one seed."""
-        names = frozenset(self.audit.measurements_of(run.experiment))
-        found: Found = {}
+    def _measured(self, run: Run, index: int, wanted: Wanted) -> Measurements:
+        """Return the measurements of one seed that fit their declarations."""
+        diverged = run.status == "diverged"
+        scalars, series, arrays = {}, {}, {}
+        places: dict[str, str] = {}
+        for name, block in self._blocks(run, index, wanted):
+            declaration = wanted.declared[name]
+            try:
+                if name in places:
+                    text = f"found '{name}', which {places[name]} has already; expected it once."
+                    raise LogError(block.place, text)
+                refuse_misfit(name, block, declaration, wanted.settings, diverged)
+            except LogError as error:
+                self.faults.take(error)
+                continue
+            places[name] = block.place
+            if declaration.kind is MeasurementKind.SCALAR:
+                scalars[name] = float(block.values)
+            elif declaration.kind is MeasurementKind.ARRAY:
+                arrays[name] = block.values
+            else:
+                steps = tuple(map(int, block.steps or ()))
+                series[name] = Series(steps=steps, values=block.values)
+        measured = Measurements(scalars=scalars, series=series, arrays=arrays)
+        if diverged:
+            return measured.finite_part()
+        for name, place in places.items():
+            if fault := misfit(name, wanted.declared[name], measured, wanted.settings):
+                self.faults.add(place, f"{fault}.")
+        return measured
+
+    def _blocks(self, run: Run, index: int, wanted: Wanted) -> Iterator[tuple[str, Block]]:
+        """Yield the numbers in the files of one seed, by name."""
         for number, written in enumerate(run.files):
-            path = self._path(written, seed, self.placed("runs", index, "files", number))
+            path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
             if path is None:
                 continue
-            name = path.relative_to(self.folder).as_posix()
-            alone = len(run.seeds) == 1 or "{seed}" in written
-            for measured, one in self.files.read(path, name, names, seed, alone).items():
-                if measured in found:
-                    first = found[measured].place
-                    text = f"found '{measured}', which {first} has already; expected it once."
-                    self.misfits.add(one.place, text)
-                found[measured] = one
-        return found
+            one = replace(wanted, alone=wanted.alone or "{seed}" in written)
+            try:
+                yield from self.files.read(path, str(path.relative_to(self.folder)), one).items()
+            except LogError as error:
+                self.faults.take(error)
 
     def _path(self, written: str, seed: int, place: str) -> Path | None:
         """Return a file beside the manifest; nothing outside its folder is read."""
@@ -433,8 +408,8 @@ class _Reader:
                     fault = f"found no file '{name}'; expected one beside the manifest."
         except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
-            fault = f"found '{clipped(written, 80)}', which is {reason}."
+            fault = f"found '{on_one_line(written, 80)}', which is {reason}."
         if fault is None:
             return path
-        self.misfits.add(place, fault)
+        self.faults.add(place, fault)
         return None

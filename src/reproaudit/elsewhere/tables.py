@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reproaudit.elsewhere.configurations import STATED_BY_TRAINER, names_a_seed
+from reproaudit.elsewhere.configurations import STATED_BY_TRAINER
 from reproaudit.elsewhere.logged import (
     CurveBuilder,
     LogError,
     LoggedCoordinates,
     LoggedRun,
     number_of,
+    parse_json,
+    read_log_text,
 )
-from reproaudit.elsewhere.reading import parse_json, read_log_text
 
 STEP_NAMES = (
     "step",
@@ -96,12 +97,7 @@ class TableForm:
 
 
 def read_table(
-    name: str,
-    parts: tuple[str, ...],
-    file: Path,
-    axes: frozenset[str],
-    step: str | None,
-    source: str = "table",
+    name: str, parts: tuple[str, ...], file: Path, axes: frozenset[str], step: str | None
 ) -> list[LoggedRun]:
     """Read the runs in a table: one for each seed and run that its columns tell apart.
 
@@ -111,31 +107,24 @@ def read_table(
         file: CSV, TSV or JSON lines.
         axes: columns that hold coordinates.
         step: the column of steps, where the mapping names one.
-        source: the logger that the table is known to come from.
 
     Raises:
         LogError: if it is no table, or has rows of different lengths.
     """
     text = read_log_text(file, name)
-    by_run: dict[str, tuple[str, str]] = {}
     if file.suffix == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
-        columns, rows = _csv_rows(text, name, "\t" if file.suffix == ".tsv" else ",")
+        columns, cells = csv_rows(text, name, "\t" if file.suffix == ".tsv" else ",")
+        rows = ((line, dict(zip(columns, row, strict=True))) for line, row in cells)
     form = TableForm.of(columns, axes, step)
-    if file.suffix != ".jsonl":
-        by_run = runs_in_headers(one for one in columns if one not in (form.step, *_NO_TAGS))
-    if by_run and all(names_a_seed(one) for one, _ in by_run.values()):
-        form = replace(form, run=_RUN)
-        rows = _row_for_each_run(rows, by_run, form.step)
     builders, steps = _groups(rows, name, file.stem, form)
-    if "_step" in columns or any(column.endswith("__MIN") for column in columns):
-        source = "W&B export"
+    is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
     not_whole = _sampled(columns, steps)
     return [
         LoggedRun(
             name=name + _words(run, seed),
-            source=source,
+            source="W&B export" if is_wandb else "table",
             folder=file.parent,
             parts=parts if run is None else (*parts, run),
             files=(file,),
@@ -246,7 +235,19 @@ def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 # --- forms of files -------------------------------------------------------------------------------
 
 
-def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
+def csv_rows(
+    text: str, name: str, delimiter: str
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return a table's header, and each row with its line; empty rows are left out.
+
+    Args:
+        text: the table.
+        name: its place, for messages.
+        delimiter: what stands between cells.
+
+    Raises:
+        LogError: if it has no header of different names, or, later, a row does not fit it.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = [cell.strip() for cell in next(reader, [])]
@@ -260,7 +261,7 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
     if twice := next((one for one in header if one and header.count(one) > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
 
-    def rows() -> _Rows:
+    def rows() -> Iterator[tuple[int, list[str]]]:
         try:
             for cells in reader:
                 if not any(cell.strip() for cell in cells):
@@ -271,7 +272,7 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
                         f"found {len(cells)} cells; expected {len(header)}, as in the header. The "
                         "file may be cut off: copy it again.",
                     )
-                yield reader.line_num, dict(zip(header, cells, strict=True))
+                yield reader.line_num, cells
         except csv.Error as error:
             place = f"{name}:{reader.line_num}"
             raise LogError(place, f"found no CSV row ({error}); expected one.") from None
@@ -295,37 +296,6 @@ def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
     if not rows:
         raise LogError(name, "found no row; expected one JSON object on each line.")
     return list(columns), iter(rows)
-
-
-_RUN = " run"
-"""The column of runs' names in split rows; no header is called so, as headers are stripped."""
-
-
-def runs_in_headers(columns: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Map a column to run and tag, where all are called "run - tag", as W&B exports a chart.
-
-    Empty if one is not. Columns of steps are to be left out before.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for column in columns:
-        run, between, tag = column.rpartition(" - ")
-        if not between or not run.strip() or not tag.strip():
-            return {}
-        found[column] = run.strip(), tag.strip()
-    return found
-
-
-def _row_for_each_run(
-    rows: _Rows, by_run: Mapping[str, tuple[str, str]], step: str | None
-) -> _Rows:
-    """Yield rows whose columns are several runs' as one row for each run."""
-    for line, row in rows:
-        split: dict[str, dict[str, Any]] = {}
-        for column, (run, tag) in by_run.items():
-            split.setdefault(run, {})[tag] = row[column]
-        for run, cells in split.items():
-            own = {} if step is None else {step: row[step]}
-            yield line, {**cells, **own, _RUN: run}
 
 
 def _sampled(columns: list[str], steps: Mapping[_Key, list[int]]) -> tuple[str, ...]:
@@ -353,20 +323,7 @@ def _sampled(columns: list[str], steps: Mapping[_Key, list[int]]) -> tuple[str, 
     return ()
 
 
-# --- trainers -------------------------------------------------------------------------------------
-
-
-def read_lightning(
-    name: str, parts: tuple[str, ...], file: Path, axes: frozenset[str], step: str | None
-) -> list[LoggedRun]:
-    """Read the run of a `metrics.csv`; its hparams.yaml is found as every configuration is.
-
-    Raises:
-        LogError: as `read_table` does.
-    """
-    runs = read_table(name, parts, file, axes, step, source="Lightning")
-    folder = name.rpartition("/")[0]
-    return [replace(run, name=folder) if folder and len(runs) == 1 else run for run in runs]
+# --- Hugging Face ---------------------------------------------------------------------------------
 
 
 def read_trainer_state(

@@ -16,17 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of
-from reproaudit.elsewhere.reading import open_log
-from reproaudit.elsewhere.wire import (
-    WireError,
-    WireValue,
-    as_bytes,
-    as_real,
-    as_signed,
-    as_text,
-    fields,
-)
+from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of, open_log
+from reproaudit.elsewhere.wire import Message, WireError
 
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
@@ -154,87 +145,60 @@ class _EventReader:
 
     def take(self, record: bytes) -> None:
         """Take one Event: wall_time 1, step 2, summary 5 with values 1."""
-        step, summaries = 0, []
-        for number, value in fields(record):
-            if number == 1:
-                seconds = as_real(value)
-                self.last = max(self.last, seconds if math.isfinite(seconds) else 0.0)
-            elif number == 2:
-                step = as_signed(value)
-            elif number == 5:
-                summaries.append(as_bytes(value))
-        for summary in summaries:
-            for number, value in fields(summary):
-                if number == 1:
-                    self._value(as_bytes(value), step)
+        event = Message(record)
+        seconds = event.real(1)
+        self.last = max(self.last, seconds if math.isfinite(seconds) else 0.0)
+        for summary in event.messages(5):
+            for value in summary.messages(1):
+                self._value(value, event.whole(2))
 
-    def _value(self, message: bytes, step: int) -> None:
-        """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9."""
-        one: dict[int, WireValue] = dict(fields(message))
-        tag = as_text(one.get(1, b""))
-        plugin, content = _plugin(as_bytes(one.get(9, b"")))
-        if plugin == "hparams":
-            self._hparams(content)
-        elif 2 in one:
-            self.builder.add(tag, step, as_real(one[2], "<f"))
-        elif 8 in one and plugin in ("scalars", ""):
-            value = _scalar_tensor(as_bytes(one[8]))
-            if value is not None:
-                self.builder.add(tag, step, value)
+    def _value(self, value: Message, step: int) -> None:
+        """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
 
-    def _hparams(self, content: bytes) -> None:
+        The metadata has plugin_data 1, with plugin_name 1 and content 2.
+        """
+        tag, plugin = value.text(1), value.message(9).message(1)
+        if plugin.text(1) == "hparams":
+            self._hparams(plugin.message(2))
+        elif value.raw(2) is not None:
+            self.builder.add(tag, step, value.real(2, "<f"))
+        elif plugin.text(1) in ("scalars", ""):
+            number = _scalar_tensor(value.message(8))
+            if number is not None:
+                self.builder.add(tag, step, number)
+
+    def _hparams(self, content: Message) -> None:
         """Take HParamsPluginData: session_start_info 3 with hparams 1, end_info 4 with status 1."""
-        for number, value in fields(content):
-            if number == 3:
-                for inner, entry in fields(as_bytes(value)):
-                    if inner == 1:
-                        pair = dict(fields(as_bytes(entry)))
-                        self.config[as_text(pair.get(1, b""))] = _setting(
-                            as_bytes(pair.get(2, b""))
-                        )
-            elif number == 4:
-                self.failed |= dict(fields(as_bytes(value))).get(1, 0) == _FAILURE
-
-
-def _plugin(metadata: bytes) -> tuple[str, bytes]:
-    """Read SummaryMetadata: plugin_data 1, with plugin_name 1 and content 2."""
-    for number, value in fields(metadata):
-        if number == 1:
-            data = dict(fields(as_bytes(value)))
-            return as_text(data.get(1, b"")), as_bytes(data.get(2, b""))
-    return "", b""
+        for start in content.messages(3):
+            for pair in start.messages(1):
+                self.config[pair.text(1)] = _setting(pair.message(2))
+        for end in content.messages(4):
+            self.failed |= end.whole(1) == _FAILURE
 
 
 _FORMS = {1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 9: ("<i8", 10), 19: ("<f2", 0)}
 """By dtype: the form of the bytes, and the field that lists numbers one by one."""
 
 
-def _scalar_tensor(message: bytes) -> float | None:
+def _scalar_tensor(tensor: Message) -> float | None:
     """Return the number of a TensorProto that holds one; None if it holds anything else.
 
     Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6, int_val 7, int64_val 10.
     """
-    one = dict(fields(message))
-    dtype = one.get(1, 0)
-    if not isinstance(dtype, int) or dtype not in _FORMS:
-        return None
-    form, listed = _FORMS[dtype]
-    data = one.get(4, one.get(listed))
+    form, listed = _FORMS.get(tensor.whole(1), ("", 0))
+    data = tensor.raw(4) if tensor.raw(4) is not None else tensor.raw(listed)
     if isinstance(data, int):
-        return float(as_signed(data))
-    if data is None or len(data) != np.dtype(form).itemsize:
+        return float(tensor.whole(listed))
+    if not form or data is None or len(data) != np.dtype(form).itemsize:
         return None
     return float(np.frombuffer(data, dtype=form)[0])
 
 
-def _setting(message: bytes) -> Any:
+def _setting(value: Message) -> Any:
     """Return a google.protobuf.Value: number 2, string 3, bool 4; None for anything else."""
-    for number, value in fields(message):
-        if number == 2:
-            decimal = as_real(value)
-            return int(decimal) if decimal.is_integer() else decimal
-        if number == 3:
-            return as_text(value)
-        if number == 4:
-            return bool(value)
-    return None
+    if value.raw(2) is not None:
+        decimal = value.real(2)
+        return int(decimal) if decimal.is_integer() else decimal
+    if value.raw(3) is not None:
+        return value.text(3)
+    return None if value.raw(4) is None else bool(value.whole(4))

@@ -37,10 +37,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def end_beside(
-    series: Iterable[Sequence[int] | NDArray[np.int64]],
-    length: SettingValue,
-    *,
-    points: bool = False,
+    series: Iterable[Sequence[int] | NDArray[np.int64]], length: SettingValue
 ) -> int | None:
     """The last step of series that did not go through so many steps; None if they may have.
 
@@ -49,12 +46,11 @@ def end_beside(
     Args:
         series: the steps of each, shape (step,); the one that goes furthest is looked at.
         length: the number of steps; a setting that is no number says nothing.
-        points: whether a series of one step counts; that of a constructed solution says nothing.
     """
     ends = [
         (int(steps.max()), int(np.abs(np.diff(steps)).max(initial=1)))
         for steps in map(np.asarray, series)
-        if len(steps) > (0 if points else 1)
+        if len(steps)
     ]
     if not ends or not _is_number(length):
         return None

@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reproaudit.elsewhere.logged import CurveBuilder, LogError, LoggedRun, day_of
-from reproaudit.elsewhere.reading import open_log, parse_json
-from reproaudit.elsewhere.tables import TableForm, take_row
-from reproaudit.elsewhere.wire import (
-    WireError,
-    as_bytes,
-    as_real,
-    as_signed,
-    as_text,
-    fields,
+from reproaudit.elsewhere.logged import (
+    CurveBuilder,
+    LogError,
+    LoggedRun,
+    day_of,
+    open_log,
+    parse_json,
 )
+from reproaudit.elsewhere.tables import TableForm, take_row
+from reproaudit.elsewhere.wire import Message, WireError
 
 LOG_BLOCK = 2**15
 HEADER = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
@@ -140,21 +139,22 @@ class _OfflineRun:
         self.exit_code: int | None = None
         self._row = 0
 
-    def take(self, record: bytes) -> None:
-        """One Record: history 2, config 5, run 17, exit 18, environment 26."""
-        for number, value in fields(record):
-            if number == 2:
-                self._history(as_bytes(value))
-            elif number == 5:
-                self._config(as_bytes(value))
-            elif number == 17:
-                self._run(as_bytes(value))
-            elif number == 18:
-                code = dict(fields(as_bytes(value))).get(1, 0)
-                self.exit_code = as_signed(code)
-            elif number == 26:
-                who = dict(fields(as_bytes(value))).get(15)
-                self.who = as_text(who) if who else self.who
+    def take(self, data: bytes) -> None:
+        """Take one Record: history 2, config 5, run 17, exit 18, environment 26.
+
+        A run has config 4 and display_name 8, an environment has the user 15.
+        """
+        record = Message(data)
+        for history in record.messages(2):
+            self._history(history)
+        for config in record.messages(5):
+            self._config(config)
+        for run in record.messages(17):
+            self._config(run.message(4))
+            self.title = run.text(8) or self.title
+        for end in record.messages(18):
+            self.exit_code = end.whole(1)
+        self.who = record.message(26).text(15) or self.who
 
     def not_whole(self) -> tuple[str, ...]:
         """Why the log may miss the run's end."""
@@ -162,52 +162,39 @@ class _OfflineRun:
             return ("the log ends before the run did: it was killed, or still runs",)
         return (f"the run ended with exit code {self.exit_code}",) if self.exit_code else ()
 
-    def _history(self, message: bytes) -> None:
-        """A HistoryRecord: item 1; step 2 with num 1, which the item _step repeats."""
+    def _history(self, history: Message) -> None:
+        """Take a HistoryRecord: item 1; step 2 with num 1, which the item _step repeats."""
         row: dict[str, Any] = {}
-        for number, value in fields(message):
-            if number == 1:
-                name, logged = self._item(as_bytes(value))
-                row[name] = logged
-            elif number == 2 and "_step" not in row:
-                row["_step"] = as_signed(dict(fields(as_bytes(value))).get(1, 0))
+        if history.raw(2) is not None:
+            row["_step"] = history.message(2).whole(1)
+        row |= (self._item(one) for one in history.messages(1))
         self._row += 1
         time = row.get("_timestamp")
         self.seconds = max(self.seconds, time if isinstance(time, float | int) else 0.0)
         take_row(self.builder, self.form, f"{self.place}, row {self._row}", row)
 
-    def _item(self, message: bytes) -> tuple[str, Any]:
-        """A HistoryItem or ConfigItem: key 1, nested_key 2, value_json 16.
+    def _item(self, item: Message) -> tuple[str, Any]:
+        """Return the name and value of a HistoryItem or ConfigItem.
 
-        A history may also have integer 4, boolean 5, number 6.
+        Its fields: key 1, nested_key 2, value_json 16; of a history also integer 4, boolean 5 and
+        number 6.
         """
-        keys: list[str] = []
-        found: Any = None
-        for number, value in fields(message):
-            if number == 1 or number == 2:
-                keys.append(as_text(value))
-            elif number == 16:
-                found = parse_json(as_text(value), self.place)
-            elif number == 4 or number == 5:
-                found = as_signed(value) if number == 4 else bool(value)
-            elif number == 6:
-                found = as_real(value)
-        return ".".join(keys), found
+        keys = [one.decode("utf-8", errors="replace") for n in (1, 2) for one in item.all_bytes(n)]
+        value: Any = None
+        if item.raw(16) is not None:
+            value = parse_json(item.text(16), self.place)
+        elif item.raw(4) is not None:
+            value = item.whole(4)
+        elif item.raw(5) is not None:
+            value = bool(item.whole(5))
+        elif item.raw(6) is not None:
+            value = item.real(6)
+        return ".".join(keys), value
 
-    def _config(self, message: bytes) -> None:
-        """A ConfigRecord: update 1, remove 2."""
-        for number, value in fields(message):
-            if number in (1, 2):
-                name, found = self._item(as_bytes(value))
-                if number == 2:
-                    self.config.pop(name, None)
-                elif not name.startswith("_wandb"):
-                    self.config[name] = found
-
-    def _run(self, message: bytes) -> None:
-        """A RunRecord: config 4, display_name 8."""
-        for number, value in fields(message):
-            if number == 4:
-                self._config(as_bytes(value))
-            elif number == 8:
-                self.title = as_text(value)
+    def _config(self, config: Message) -> None:
+        """Take a ConfigRecord: update 1, remove 2."""
+        for name, value in map(self._item, config.messages(1)):
+            if not name.startswith("_wandb"):
+                self.config[name] = value
+        for name, _ in map(self._item, config.messages(2)):
+            self.config.pop(name, None)

@@ -12,20 +12,75 @@ from collections.abc import Iterator
 _VARINT, _BYTES = 0, 2
 _FIXED = {1: 8, 5: 4}
 
-WireValue = int | bytes
-"""A varint as an unsigned number; everything else as its bytes."""
-
 
 class WireError(ValueError):
-    """Bytes that are no message."""
+    """Bytes that are no message, or a field of another type than its number says."""
 
 
-def fields(message: bytes) -> Iterator[tuple[int, WireValue]]:
-    """Yield the fields of a message in order: (number, value).
+class Message:
+    """The fields of a message by their numbers; where one comes several times, the last counts."""
 
-    Raises:
-        WireError: if the message is damaged.
-    """
+    def __init__(self, data: bytes) -> None:
+        """Take the bytes.
+
+        Raises:
+            WireError: if they are damaged.
+        """
+        self._fields: dict[int, list[int | bytes]] = {}
+        for number, value in _read(data):
+            self._fields.setdefault(number, []).append(value)
+
+    def raw(self, number: int) -> int | bytes | None:
+        """Return a varint as an unsigned number, everything else as its bytes; None if absent."""
+        return self._fields[number][-1] if number in self._fields else None
+
+    def all_bytes(self, number: int) -> list[bytes]:
+        """Return every message or string under a number.
+
+        Raises:
+            WireError: if one is a number.
+        """
+        found = self._fields.get(number, [])
+        if any(isinstance(one, int) for one in found):
+            raise WireError("found a number; expected text or a message")
+        return [one for one in found if isinstance(one, bytes)]
+
+    def messages(self, number: int) -> Iterator[Message]:
+        """Yield every message under a number."""
+        return map(Message, self.all_bytes(number))
+
+    def message(self, number: int) -> Message:
+        """Return a message; one without fields if it is absent."""
+        return Message(next(reversed(self.all_bytes(number)), b""))
+
+    def text(self, number: int) -> str:
+        """Return a string, or "" if it is absent; what is no UTF-8 is replaced."""
+        return next(reversed(self.all_bytes(number)), b"").decode("utf-8", errors="replace")
+
+    def whole(self, number: int) -> int:
+        """Return an int64, or 0 if it is absent.
+
+        Raises:
+            WireError: if it is no number.
+        """
+        value = self.raw(number) or 0
+        if not isinstance(value, int):
+            raise WireError("found bytes; expected a whole number")
+        return value - (1 << 64) if value >= 1 << 63 else value
+
+    def real(self, number: int, form: str = "<d") -> float:
+        """Return a double, or a float with the form "<f"; 0 if it is absent.
+
+        Raises:
+            WireError: if it has another length.
+        """
+        data = next(reversed(self.all_bytes(number)), bytes(struct.calcsize(form)))
+        if len(data) != struct.calcsize(form):
+            raise WireError(f"found {len(data)} bytes; expected {struct.calcsize(form)}")
+        return float(struct.unpack(form, data)[0])
+
+
+def _read(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at, end = 0, len(message)
     while at < end:
         key, at = _varint(message, at)
@@ -59,34 +114,3 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return result & 0xFFFF_FFFF_FFFF_FFFF, at
         shift += 7
-
-
-def as_bytes(value: WireValue) -> bytes:
-    """Return a message or string field.
-
-    Raises:
-        WireError: if the field is a number.
-    """
-    if isinstance(value, int):
-        raise WireError("found a number; expected text or a message")
-    return value
-
-
-def as_text(value: WireValue) -> str:
-    """Return a string field; what is no UTF-8 is replaced."""
-    return as_bytes(value).decode("utf-8", errors="replace")
-
-
-def as_signed(value: WireValue) -> int:
-    """Return an int64 field."""
-    if not isinstance(value, int):
-        raise WireError("found bytes; expected a whole number")
-    return value - (1 << 64) if value >= 1 << 63 else value
-
-
-def as_real(value: WireValue, form: str = "<d") -> float:
-    """Return a double field, or a float field with the form "<f"."""
-    data = as_bytes(value)
-    if len(data) != struct.calcsize(form):
-        raise WireError(f"found {len(data)} bytes; expected {struct.calcsize(form)}")
-    return float(struct.unpack(form, data)[0])

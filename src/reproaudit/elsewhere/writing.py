@@ -1,208 +1,213 @@
-"""The folder for `reproaudit judge`: a manifest, tables by measurement and seed, a protocol."""
+"""Writes a folder of measurements that `read_submission` reads: runs in memory, or out of logs.
+
+So they are held against the audit's declarations by the same code as files from anywhere else.
+"""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
-import itertools
-import json
+import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
-from pathlib import Path, PurePath
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Declaration
-from reproaudit.elsewhere.finding import FoundLogs
-from reproaudit.elsewhere.mapping import MappingFile
-from reproaudit.elsewhere.measuring import ImportedRole, Measured, settings_measured_with
-from reproaudit.elsewhere.roles import ComparedSetting, role_words
+from reproaudit.declarations import MeasurementKind
+from reproaudit.elsewhere.submission import Submission, read_submission
+from reproaudit.errors import SpecError, UsageError
+from reproaudit.folders import new_folder
+from reproaudit.records import Origin, Series
 
-PROTOCOL = "import.json"
-"""The file that says what became of every log."""
-MOST_NAMED = 8
-"""Of runs and files that a sentence tells of, so many are named."""
+MANIFEST = "manifest.yaml"
+
+BySeed = Mapping[int, Mapping[str, Any]]
+"""Seed -> measurement -> numbers: a number, an array, or a series (see `MeasuredRuns`)."""
+
+
+@dataclass(frozen=True)
+class MeasuredRuns:
+    """The runs of one experiment, or of one control of it, over some seeds.
+
+    A scalar is a number. An array is anything that NumPy turns into an array of the declared
+    shape. A series is a `Series`, a mapping with ``steps`` and ``values``, or a pair of both; its
+    values have the shape (step, *axes).
+
+    Attributes:
+        experiment: the experiment's name in the audit.
+        seeds: seed -> measurement -> numbers; every seed has the same measurements.
+        settings: of a control, the settings that the audit gives it; none for the experiment.
+        diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
+    """
+
+    experiment: str
+    seeds: BySeed
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    diverged: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Header:
-    """The manifest's fields beside the runs."""
+    """What a manifest says of all runs.
 
-    who: str
-    source: str
-    framework: str
-    made: date
-    tier: str
-    proxy: str | None
-    settings: Mapping[str, SettingValue]
+    Attributes:
+        origin: who made the measurements, from what, with what, and when; today if nobody says.
+        tier: the scale of the runs, at which they are judged: quick or paper.
+        settings: what every run was made with, as "name" or "experiment.name"; settings that are
+            not stated are taken to be the tier's, and the page says so.
+        proxy: the substitute for the paper's data or method, if there was one.
+        noted: what a reader of the page is to know, in sentences.
+    """
 
-
-def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Return the first of several names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def ignored_runs(found: FoundLogs, roles: Sequence[ImportedRole]) -> list[str]:
-    """Return the names of the runs that the mapping leaves out."""
-    placed = {one.run.name for role in roles for one in role.runs.values()}
-    return sorted({run.name for run in found.runs} - placed)
+    origin: Origin | None = None
+    tier: TierName = "paper"
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    proxy: str | None = None
+    noted: tuple[str, ...] = ()
 
 
-def notes_on(
-    mapping: MappingFile, found: FoundLogs, roles: Sequence[ImportedRole]
-) -> Iterator[str]:
-    """Yield what a reader of the measurements is to know, in sentences for the manifest."""
-    if ignored := ignored_runs(found, roles):
-        yield f"Runs of the logs that are left out: {some([_within(one) for one in ignored])}."
-    if found.skipped:
-        yield f"Among the logs were not read: {some([_within(one) for one in found.skipped])}."
-    if mapping.complete is not None:
-        reason = mapping.complete.rstrip(".")
-        yield f"Curves that may look cut are said to be all that was logged: {reason}."
-    if mapping.step is not None:
-        yield f"Steps were counted by '{mapping.step}'."
-    for name, quantity in mapping.mapping.items():
-        if quantity.words != name:
-            yield f"'{name}' was taken from the logs as {quantity.words}."
-
-
-def _within(run: str) -> str:
-    """Return a run's file and its folder: where that folder lies is nobody else's affair."""
-    return "/".join(PurePath(run).parts[-2:])
-
-
-def protocol_of(
-    audit: Audit,
-    found: FoundLogs,
-    roles: Sequence[ImportedRole],
-    compared: Sequence[ComparedSetting],
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    """Return what became of every log and setting, as data."""
-    return {
-        "paper": audit.paper.slug,
-        "roles": [
-            {
-                "role": role_words(role.batch),
-                "runs": [
-                    {
-                        "name": one.run.name,
-                        "logger": one.run.source,
-                        "seed": seed,
-                        "step": one.run.step,
-                        "status": "diverged" if one.diverged else "completed",
-                        "files": {file.name: digest_of(file) for file in one.run.files},
-                        "configurations": [file.name for file in found.configs[one.run.name]],
-                    }
-                    for seed, one in role.runs.items()
-                ],
-                "measured": list(role.measured),
-                "withheld": {name: list(reasons) for name, reasons in role.withheld.items()},
-                "absent": list(role.absent),
-                "ignored": list(role.ignored),
-            }
-            for role in roles
-        ],
-        "ignored_runs": ignored_runs(found, roles),
-        "skipped": found.skipped,
-        "settings": [
-            {
-                "role": role_words(one.batch),
-                "setting": one.name,
-                "audit": one.audit,
-                "source": one.source,
-                "found": one.found,
-                "status": one.status,
-            }
-            for one in compared
-        ],
-        "notes": list(notes),
-    }
-
-
-def write_folder(
+def write_submission(
     folder: Path,
     audit: Audit,
+    runs: Sequence[MeasuredRuns],
     header: Header,
-    roles: Sequence[ImportedRole],
-    protocol: Mapping[str, Any],
-) -> None:
-    """Write the manifest, the tables and the protocol."""
-    manifest: dict[str, Any] = {
+    *,
+    replace: bool = False,
+) -> Submission:
+    """Write a folder of measurements, whole or not at all; return what is read from it.
+
+    Args:
+        folder: the new folder.
+        audit: declares the measurements.
+        runs: the experiments and controls that were run.
+        header: what holds of all runs.
+        replace: whether a folder of measurements that is there already is replaced.
+
+    Raises:
+        UsageError: if the folder exists, or something is no number.
+        SpecError: listing everything that does not fit the audit; nothing is written then.
+        StoreError: if the folder cannot be written.
+    """
+    remedy = "Name another folder, or pass replace=True."
+    with new_folder(folder, remedy, MANIFEST if replace else None) as new:
+        return fill_folder(new, audit, runs, header)
+
+
+def fill_folder(
+    folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], header: Header
+) -> Submission:
+    """Write a manifest and one NPZ file for each run and seed; return what is read from them.
+
+    Raises:
+        UsageError: if something is no number.
+        SpecError: listing everything that does not fit the audit.
+    """
+    manifest = _manifest(audit, header)
+    places = {}
+    for index, run in enumerate(runs):
+        stem = f"{index}-{re.sub(r'[^a-z0-9_]', '_', run.experiment)[:60]}"
+        manifest["runs"] += _entries(run, stem)
+        for seed, measured in run.seeds.items():
+            place = f"runs[{index}] ({run.experiment}), seed {seed}"
+            places[f"{stem}-seed-{seed}.npz"] = place
+            arrays = dict(_arrays(audit, run.experiment, measured, place))
+            _write_npz(folder / f"{stem}-seed-{seed}.npz", arrays)
+    text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    try:
+        return read_submission(audit, folder)
+    except SpecError as error:
+        raise SpecError(_in_memory(str(error), places)) from None
+
+
+def _manifest(audit: Audit, header: Header) -> dict[str, Any]:
+    today = datetime.now(UTC).date()
+    unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
+    origin = header.origin or unstated
+    stated = {
         "schema_version": 1,
-        "who": header.who,
-        "source": header.source,
-        "framework": header.framework,
-        "date": header.made,
+        "who": origin.who,
+        "source": origin.source,
+        "framework": origin.framework,
+        "date": origin.made.isoformat(),
         "paper": audit.paper.slug,
         "tier": header.tier,
         "proxy": header.proxy,
-        "settings": {name: _plain(value) for name, value in header.settings.items()},
-        "noted": protocol["notes"],
-        "runs": [],
+        "settings": _plain(header.settings),
+        "noted": list(header.noted),
     }
-    for number, role in enumerate(roles, start=1):
-        stem = f"{number}-{role.batch.experiment}"
-        manifest["runs"] += _write_role(folder, audit, header, role, stem)
-    stated = {name: value for name, value in manifest.items() if value not in (None, {}, [])}
-    text = f"# Written by reproaudit import; {PROTOCOL} says from which files.\n"
-    text += yaml.safe_dump(stated, sort_keys=False, allow_unicode=True, width=100)
-    (folder / "manifest.yaml").write_text(text, encoding="utf-8")
-    said = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / PROTOCOL).write_text(said + "\n", encoding="utf-8")
+    return {**{name: one for name, one in stated.items() if one not in (None, {}, [])}, "runs": []}
 
 
-def _plain(value: SettingValue) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def _plain(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
 
-def _write_role(
-    folder: Path, audit: Audit, header: Header, role: ImportedRole, stem: str
-) -> Iterator[dict[str, Any]]:
-    """Write the tables of a role; yield its entries in the manifest, one for each status."""
-    declared = audit.measurements_of(role.batch.experiment)
-    settings = settings_measured_with(audit, role.batch, header.settings)
-    for name, by_seed in role.measured.items():
-        for seed, one in by_seed.items():
-            file = folder / stem / str(seed) / f"{name}.csv"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_table(name, declared[name], settings, one), encoding="utf-8")
-    for status in ("completed", "diverged"):
-        diverged = status == "diverged"
-        seeds = [seed for seed, run in role.runs.items() if run.diverged == diverged]
-        if seeds and role.measured:
+def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
+    """Yield the manifest's entries of a run: the finished seeds, and the diverged ones."""
+    finished = [seed for seed in run.seeds if seed not in run.diverged]
+    diverged = [seed for seed in run.seeds if seed in run.diverged]
+    for seeds, status in ((finished, "completed"), (diverged, "diverged")):
+        if seeds or not run.seeds:
             yield {
-                "experiment": role.batch.experiment,
+                "experiment": run.experiment,
                 "seeds": seeds,
-                "settings": {name: _plain(value) for name, value in role.batch.overrides},
+                "settings": _plain(run.settings),
                 "status": status,
-                "files": [f"{stem}/{{seed}}/{name}.csv" for name in role.measured],
+                "files": [f"{stem}-seed-{{seed}}.npz"],
             }
 
 
-def _table(
-    name: str, declaration: Declaration, settings: Mapping[str, Any], measured: Measured
-) -> str:
-    """Return one measurement of one seed as CSV, with numbers that read back the same."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    stepped = measured.steps is not None
-    table.writerow([*(["step"] if stepped else []), *(a.name for a in declaration.axes), name])
-    places = list(itertools.product(*(axis.coordinates(settings) for axis in declaration.axes)))
-    for index, step in enumerate(measured.steps or (0,)):
-        block = measured.values[index] if stepped else measured.values
-        for at, value in zip(places, block.reshape(-1).tolist(), strict=True):
-            table.writerow([*([step] if stepped else []), *at, repr(value)])
-    return text.getvalue()
+def _arrays(
+    audit: Audit, experiment: str, measured: Mapping[str, Any], place: str
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the arrays of one seed by their names in the file."""
+    for name, value in measured.items():
+        declared = audit.declaration(experiment, name)
+        steps, values = _parts(value, None if declared is None else declared.kind)
+        if steps is not None:
+            yield f"{name}.steps", _numbers(steps, f"{place}: the steps of '{name}'")
+        yield name, _numbers(values, f"{place}: '{name}'")
 
 
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+def _write_npz(file: Path, arrays: Mapping[str, NDArray[np.float64]]) -> None:
+    """Write arrays by name; `np.savez` takes names as keywords, and so not the name "file"."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _parts(value: Any, kind: MeasurementKind | None) -> tuple[Any, Any]:
+    """Return the steps, or None, and the values of a measurement."""
+    if isinstance(value, Series):
+        return value.steps, value.values
+    if isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+        return value["steps"], value["values"]
+    if kind is MeasurementKind.SERIES and isinstance(value, tuple | list) and len(value) == 2:
+        return value[0], value[1]
+    return None, value
+
+
+def _numbers(value: Any, what: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"it holds {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(f"{what}: found no plain numbers ({reason}); expected them.") from error
+
+
+def _in_memory(faults: str, places: Mapping[str, str]) -> str:
+    """Return faults with places in what the caller passed, in place of those in files."""
+    for file, place in places.items():
+        faults = faults.replace(f"{file}: ", f"{place}: ")
+    return re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", faults)
