@@ -235,8 +235,8 @@ AT_1, AT_2 = (replace(ours(*[0.06] * 15), at=at) for at in (1, 2))
 NOT_VARIED = ("guess not varied", {"settings": ("level",)})
 
 
-def bound(at: float, place: Any = None) -> tuple[str, Any]:
-    return "our bound", {"noun": "x", "bound": at, "at": place}
+def bound(at: float) -> tuple[str, Any]:
+    return "our bound", {"noun": "x", "bound": at, "stated": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def bound(at: float, place: Any = None) -> tuple[str, Any]:
         ({"base": ours(*[0.2] * 15)}, bound(0.2)),
         ({"base": answer(*[0.06] * 15, of=limit(0.1, origin="null"))}, None),
         ({"base": TWO}, bound(0.05)),
-        ({"grade": GRADE, "grades": (AT_1, AT_2)}, bound(0.05, 2)),
+        ({"grade": GRADE, "grades": (AT_1, AT_2)}, bound(0.05)),
         ({"grade": GRADE, "grades": (AT_1,)}, None),
         ({"history": History(earlier=9, changed=frozenset({"mini.two"}))}, None),
         ({"history": History(committed=False)}, ("rule", {"changed": False})),
