@@ -46,7 +46,6 @@ def one_claim(own: int = OWN, level: Any = None, arms: Any = None, **changes: An
         experiments={
             "descent": {"title": "It descends", "measurements": MEASURED, "training_loss": "loss"}
         },
-        figures=[],
     )
 
 
