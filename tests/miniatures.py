@@ -117,16 +117,6 @@ def audit_data(slug: str = "mini", **changes: Any) -> dict[str, Any]:
             claim(slug, "guessed", experiment="guessed"),
             claim(slug, "vacuous", nulls=["low"]),
         ],
-        "figures": [
-            {
-                "id": "distance",
-                "kind": "curves",
-                "experiment": "descent",
-                "measurements": ["distance"],
-                "title": "It falls",
-                "log": True,
-            }
-        ],
     }
     return {**data, **changes}
 

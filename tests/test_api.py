@@ -172,7 +172,7 @@ def test_a_measurement_may_have_any_name(tmp_path: Path) -> None:
     experiments = {"descent": {"title": "It descends", "measurements": measured}}
     arms = {"stays": control_arm(0.8), "built": control_arm(0.001)}
     claims = [claim("mini", "supported", main=True)]
-    write_paper(tmp_path, experiments=experiments, arms=arms, claims=claims, figures=[])
+    write_paper(tmp_path, experiments=experiments, arms=arms, claims=claims)
     audit = ra.open_audit(tmp_path / "mini.yaml")
     runs = {"descent": {0: {"file": 1.0, "allow_pickle": 2.0}}}
     ra.write_measurements(tmp_path / "made", audit, runs)

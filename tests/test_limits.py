@@ -174,7 +174,7 @@ def test_faults_beyond_a_thousand_are_counted() -> None:
 def test_an_error_is_listed_before_any_number_of_warnings() -> None:
     stale = "  - {statement: TODO, locator: x, reason: x}\n"
     text = TEXT.replace("not_audited:\n", "not_audited:\n" + stale * 1500).replace(
-        "[loss, weight]", "[loss, weigh]"
+        "distance: distance", "distance: distanc"
     )
     audit, faults = read_text(text, "toy.yaml")
     assert audit is None

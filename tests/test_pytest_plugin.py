@@ -61,7 +61,7 @@ def judge(author: pytest.Pytester, *arguments: Any, apart: bool = False) -> pyte
 
 def one_claim(slug: str) -> dict[str, Any]:
     arms = {name: arm for name, arm in audit_data(slug)["arms"].items() if name != "low"}
-    return {"claims": [claim(slug, "supported", main=True)], "figures": [], "arms": arms}
+    return {"claims": [claim(slug, "supported", main=True)], "arms": arms}
 
 
 # --- outcomes -------------------------------------------------------------------------------------

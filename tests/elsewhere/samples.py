@@ -72,7 +72,6 @@ AUDIT: Audit = factories.make_audit(
         "constructed": {"settings": {"mechanism": "constructed"}, "why": "set by hand"},
     },
     claims=[CLAIM],
-    figures=[],
 )
 
 

@@ -57,7 +57,6 @@ AUDIT = factories.make_audit(
             constructed=None,
         )
     ],
-    figures=[],
 )
 STATED = {"schema_version": 1, "who": "A", "source": "B", "framework": "C", "date": "2024-05-01"}
 

@@ -104,26 +104,6 @@ class ExperimentSpec(StrictModel):
         return None if self.measures is None else frozenset(self.measures)
 
 
-class Figure(StrictModel):
-    """A figure on the scorecard."""
-
-    id: Name
-    """The figure's name; no other figure of the audit has it."""
-    kind: Literal["curves", "matrices", "comparison"]
-    """curves: series over training steps, with the spread over seeds; matrices: heat maps with
-    numbers; comparison: an array along one axis, with error bars."""
-    experiment: Name
-    """The name of the experiment whose measurements are shown."""
-    measurements: tuple[Name, ...] = Field(min_length=1)
-    """The names of the measurements that are shown."""
-    title: Text
-    """The title: what the reader should look for."""
-    axis: Name | None = None
-    """Of a comparison: the name of the horizontal axis."""
-    log: bool = False
-    """true for a logarithmic vertical axis."""
-
-
 class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
@@ -175,8 +155,6 @@ class Audit(StrictModel):
     """Claims of the paper that are not judged here, with the reason."""
     findings: tuple[Finding, ...] = ()
     """Discrepancies between the paper, the card, the authors' code and practice."""
-    figures: tuple[Figure, ...] = ()
-    """The figures on the scorecard."""
 
     _salt: str = PrivateAttr(default="")
 

@@ -47,7 +47,6 @@ FINDERS: tuple[Callable[[Audit], Iterator[Violation]], ...] = (
     experiments.of_axes_along_settings,
     experiments.of_experiments,
     experiments.of_runs,
-    experiments.of_figures,
     claims.of_claims,
     claims.of_grades,
     claims.of_arm_names,

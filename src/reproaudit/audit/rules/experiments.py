@@ -1,11 +1,11 @@
-"""Rules of experiments: their measurements with axes, numbers of runs, and figures."""
+"""Rules of experiments: their measurements with axes, and numbers of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from reproaudit.audit.model import Audit, RunCounts
-from reproaudit.audit.rules.looks import no_measurement, no_setting, unknown, unknown_experiment
+from reproaudit.audit.rules.looks import no_setting, unknown
 from reproaudit.audit.rules.table import Loc, Violation
 from reproaudit.audit.rules.values import repeated, shown
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
@@ -116,15 +116,3 @@ def of_runs(audit: Audit) -> Iterator[Violation]:
             if (number := getattr(runs, field)) < FEWEST_RUNS:
                 message = f"found {number}; expected at least {FEWEST_RUNS}"
                 yield Violation("RA221", (*loc, field), message)
-
-
-def of_figures(audit: Audit) -> Iterator[Violation]:
-    """Yield figures of what is not measured."""
-    for i, figure in enumerate(audit.figures):
-        loc: Loc = ("figures", i)
-        yield from unknown_experiment("RA126", audit, loc, figure.experiment)
-        for j, name in enumerate(figure.measurements):
-            known = figure.experiment in audit.experiments
-            if known and audit.declaration(figure.experiment, name) is None:
-                place = (*loc, "measurements", j)
-                yield no_measurement("RA127", audit, place, name, figure.experiment)

@@ -192,8 +192,6 @@ RA122 An axis that follows a setting takes its coordinates from that list. → N
   value is a list.
 RA123 Axes of one name or equal coordinates cannot be told apart. → Rename or remove one of them.
 RA124 A scalar is one number; an array has axes. → Change the kind or the axes.
-RA126 A figure shows measurements of an experiment of this audit. → Name a declared experiment.
-RA127 A figure shows measurements that its experiment makes. → Name a declared measurement.
 RA130 An experiment names under 'measures' which of the shared measurements it makes. → Name a
   measurement that stands under the audit's own 'measurements'.
 RA132 A stage of training lasts as many steps as a setting says. → Name a setting of the
