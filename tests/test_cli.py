@@ -316,7 +316,7 @@ def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) ->
     assert card["documentation"].keys() >= {"card", "reviewed", "of", "variables"}
     for one in card["claims"]:
         assert one.keys() >= CLAIM_CONTRACT
-        assert one["runs"].keys() == {"yes", "n", "low", "high"}
+        assert one["runs"].keys() == {"yes", "n", "low", "high", "exact"}
         assert one["certainty"].keys() == {"level", "reasons"}
         assert len(one["per_run"]) == one["runs"]["n"] == 5
     code, out, _ = done("run", "mini")

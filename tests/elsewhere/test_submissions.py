@@ -24,7 +24,7 @@ import factories
 import miniatures
 from reproaudit.cli import run_command
 from reproaudit.elsewhere import files
-from reproaudit.elsewhere.submission import MOST_FAULTS, read_submission
+from reproaudit.elsewhere.submission import MOST_LINES_SAID, read_submission
 from reproaudit.errors import SpecError
 from reproaudit.records import Measurements
 
@@ -410,10 +410,10 @@ def test_a_run_has_a_limit(field: str, many: Any, says: str, tmp_path: Path) -> 
 
 
 def test_the_first_thousand_faults_are_told_and_the_rest_counted(tmp_path: Path) -> None:
-    seeds = list(range(MOST_FAULTS + 2_345))
+    seeds = list(range(MOST_LINES_SAID + 2_345))
     one = {"experiment": "good", "seeds": seeds, "files": ["{seed}.csv"]}
     lines = faults(write(tmp_path, runs=[one]))
-    assert len(lines) == MOST_FAULTS + 1
+    assert len(lines) == MOST_LINES_SAID + 1
     assert "found no file '0.csv'; expected one beside the manifest" in lines[0]
     assert lines[-1] == "and 2,345 more faults."
 

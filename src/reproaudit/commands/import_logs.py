@@ -18,7 +18,7 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
-from reproaudit.elsewhere.protocol import notes_on, protocol_of, runs_of, write_protocol
+from reproaudit.elsewhere.protocol import measured_runs_of, notes_on, protocol_of, write_protocol
 from reproaudit.elsewhere.roles import (
     ComparedSetting,
     PlacedRun,
@@ -100,7 +100,9 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
         notes = tuple(notes_on(mapping, found, roles))
         protocol = protocol_of(audit, found, roles, compared, notes)
         header = Header(_origin(asked, mapping, placed), tier, settings, mapping.proxy, notes)
-        fill_folder(folder, audit, [runs_of(role) for role in roles if role.measured], header)
+        fill_folder(
+            folder, audit, [measured_runs_of(role) for role in roles if role.measured], header
+        )
         write_protocol(folder, protocol)
     if as_json:
         print_json({"folder": str(asked.out), **protocol})

@@ -99,7 +99,7 @@ def _of_role(role: ImportedRole, found: FoundLogs) -> dict[str, Any]:
     }
 
 
-def runs_of(role: ImportedRole) -> MeasuredRuns:
+def measured_runs_of(role: ImportedRole) -> MeasuredRuns:
     """Return the runs of a role as they are written to a folder."""
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():

@@ -53,7 +53,7 @@ DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
 MOST_BELOW = 10_000
 """Of the files in a folder, so many are looked at."""
-MOST_FAULTS = 1_000
+MOST_LINES_SAID = 1_000
 """The number of faults that are told; the rest is counted."""
 
 
@@ -104,8 +104,8 @@ class _Faults:
             SpecError: if there are any.
         """
         lines = list(self._found)
-        if len(lines) > MOST_FAULTS:
-            lines[MOST_FAULTS:] = [f"and {len(lines) - MOST_FAULTS:,} more faults."]
+        if len(lines) > MOST_LINES_SAID:
+            lines[MOST_LINES_SAID:] = [f"and {len(lines) - MOST_LINES_SAID:,} more faults."]
         if lines:
             raise SpecError("\n".join(lines))
 

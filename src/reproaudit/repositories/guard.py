@@ -94,7 +94,7 @@ def guard(order: dict[str, Any], parent: int) -> dict[str, Any]:
     return happened or {"code": child.returncode}
 
 
-def main() -> None:
+def obey() -> None:
     """Takes the order, carries it out and answers; removes its folder if the parent has died."""
     parent = os.getppid()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -115,4 +115,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    obey()
