@@ -172,6 +172,19 @@ def test_an_alternative_that_flips_changes_certainty_and_phrase_alone() -> None:
     assert levels.index(hanging.level) > levels.index(steady.level)
 
 
+@pytest.mark.parametrize("source", ["derived", "paper", "assumption"])
+def test_a_definition_costs_no_certainty_as_a_guess_does(source: str) -> None:
+    """The claim rests on the setting either way; only a guess may have been another value."""
+    level: dict[str, Any] = {"value": 0.02, "source": source, "locator": "section 2"}
+    if source == "assumption":
+        level = {"value": 0.02, "source": source, "why": "About that.", "alternatives": [0.03]}
+    audit = one_claim(level=level)
+    answer = answers_of(audit, make_records(audit, alternatives=False))["one"]
+    assert answer.outcome is Outcome.SUPPORTED
+    guessed = source == "assumption"
+    assert [one.kind for one in answer.reasons] == ["guess not varied"] * guessed
+
+
 def test_a_huge_number_in_one_run_leaves_the_median_alone() -> None:
     answer = told(one_claim(), {YES: [YES] * 14 + [2.78e120]})
     (estimate,) = answer.base.estimates
